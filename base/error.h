@@ -1,0 +1,27 @@
+/* Filling struct pw_error: one status and one sentence that names what, where and what to do.
+ *
+ * Every helper accepts ret_err NULL and returns the status, so that a failing function ends in
+ *         return pw_error_set(ret_err, PW_NOT_FOUND, "module %s: not in %s", name, folder);
+ */
+#ifndef PW_BASE_ERROR_H
+#define PW_BASE_ERROR_H
+
+#include "pathways_types.h"
+
+#include <stdarg.h>
+
+/* Write status and sentence. Returns `status`, which is never PW_OK. */
+enum pw_status pw_error_set(struct pw_error *ret_err, enum pw_status status, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+enum pw_status pw_error_setv(struct pw_error *ret_err, enum pw_status status, const char *format, va_list args)
+        __attribute__((format(printf, 3, 0)));
+/* The same with ": " and the text of errno value `number` behind it; status PW_SYSTEM. */
+enum pw_status pw_error_errno(struct pw_error *ret_err, int number, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+/* Put "prefix: " before the sentence that is there; returns its status. */
+enum pw_status pw_error_prefix(struct pw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* True for a number that the table of statuses has; a number from a wire or a ring is checked so. */
+bool pw_status_known(uint32_t number);
+
+#endif
