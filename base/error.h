@@ -18,7 +18,8 @@ enum pw_status pw_error_setv(struct pw_error *ret_err, enum pw_status status, co
 /* The same with ": " and the text of errno value `number` behind it; status PW_SYSTEM. */
 enum pw_status pw_error_errno(struct pw_error *ret_err, int number, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-/* Put "prefix: " before the sentence that is there; returns its status. */
+/* Put "prefix: " before the sentence that is there; returns its status. Where `err` may be NULL its status is not known here:
+ * return the one that the failed call gave. */
 enum pw_status pw_error_prefix(struct pw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* True for a number that the table of statuses has; a number from a wire or a ring is checked so. */

@@ -39,13 +39,16 @@ struct pw_options {
         const char *program; /* for messages */
 };
 
-/* Set every default. Errors: PW_INVALID (a bug in the table), PW_NO_MEMORY. */
+/* Set every default; what was in the fields before is not looked at. After a failure the settings may be freed.
+ * Errors: PW_INVALID (a bug in the table), PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_options_defaults(const struct pw_options *options, void *settings, struct pw_error *ret_err);
-/* Parse argv[1..]: options, then operands. *ret_operand is the index of the first operand (argc if none).
+/* Parse argv[1..]: options, then operands. *ret_operand is the index of the first operand (argc if none). An option given
+ * twice has its last value; a list given here replaces the one of the file or the default.
  * Errors: PW_INVALID, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_options_parse(const struct pw_options *options, void *settings, int argc, char **argv,
                                               int *ret_operand, struct pw_error *ret_err);
 /* Read a config file; keys given on the command line are not to be overwritten: call it before pw_options_parse().
+ * Only a list may be given twice, on a line each.
  * Errors: PW_BAD_CONFIG with file, line and the nearest known key; PW_NOT_FOUND. */
 PW_MUST_CHECK enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path,
                                              struct pw_error *ret_err);

@@ -1,0 +1,48 @@
+/* Where the shards of a value lie in it: boxes of a sharding over a mesh, and moving boxes between row-major arrays.
+ *
+ * A split of size n over k devices gives the first n % k devices one row more. Pure arithmetic; everyone uses it: lowering,
+ * executors, a client that gathers.
+ */
+#ifndef PW_BASE_LAYOUT_H
+#define PW_BASE_LAYOUT_H
+
+#include "base/error.h"
+
+struct pw_box {
+        uint32_t rank;
+        uint64_t start[PW_RANK_MAX]; /* in the whole value */
+        uint64_t size[PW_RANK_MAX];
+};
+
+/* Coordinates in the mesh of place i, row-major. An axis of size 0 or 1 has coordinate 0. */
+void pw_mesh_coords(const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place, uint32_t ret_coords[PW_MESH_AXES_MAX]);
+uint32_t pw_mesh_place(const uint32_t mesh[PW_MESH_AXES_MAX], const uint32_t coords[PW_MESH_AXES_MAX]);
+uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX]);
+
+/* Does `sharding` make sense for `dims` over `mesh`? Errors: PW_SHAPE, naming the axis (a split of a dim that is not there, a
+ * lay or op that is none, two splits of one dim over both axes are nested: allowed, first axis outermost). */
+PW_MUST_CHECK enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,
+                                               const uint32_t mesh[PW_MESH_AXES_MAX], struct pw_error *ret_err);
+/* The part of a value of `dims` that place `place` of the mesh holds. Partial and broadcast axes hold the whole. */
+void pw_shard_box(const struct pw_dims *dims, const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX],
+                  uint32_t place, struct pw_box *ret_box);
+struct pw_dims pw_box_dims(const struct pw_box *box);
+uint64_t pw_box_elements(const struct pw_box *box);
+/* The common part; false if it is empty. */
+bool pw_box_meet(const struct pw_box *a, const struct pw_box *b, struct pw_box *ret_common);
+bool pw_box_equal(const struct pw_box *a, const struct pw_box *b);
+bool pw_sharding_equal(const struct pw_sharding *a, const struct pw_sharding *b, const uint32_t mesh[PW_MESH_AXES_MAX]);
+bool pw_sharding_has_partial(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX]);
+
+/* Copy the box `part` from the row-major array of box `from_box` into that of `to_box`; `part` lies in both.
+ * Runs of whole rows are one memcpy. */
+void pw_box_copy(void *to, const struct pw_box *to_box, const void *from, const struct pw_box *from_box,
+                 const struct pw_box *part, size_t element_bytes);
+/* to = op(to, from) over the part, element by element in row-major order; f16 and bf16 by way of float.
+ * Errors: PW_UNSUPPORTED (PW_OPAQUE). */
+PW_MUST_CHECK enum pw_status pw_box_reduce(void *to, const struct pw_box *to_box, const void *from, const struct pw_box *from_box,
+                                           const struct pw_box *part, enum pw_dtype dtype, enum pw_op op);
+/* "split(0) x partial(sum)"; returns `text`. */
+char *pw_sharding_format(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], char *text, size_t text_bytes);
+
+#endif

@@ -1,0 +1,65 @@
+/* One line of the log:  2025-06-01T12:00:00.123456Z info pathwaysd: executor started device=2 pid=4711 */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_BYTES 1024
+
+static const char *level_text(enum pw_log_level level)
+{
+        switch (level) {
+        case PW_LOG_ERROR: return "error";
+        case PW_LOG_WARNING: return "warning";
+        case PW_LOG_INFO: return "info";
+        case PW_LOG_DEBUG: return "debug";
+        }
+        return "?";
+}
+
+/* Time, level and who; returns the length. */
+static size_t format_head(const struct pw_log *log, enum pw_log_level level, char line[LINE_BYTES])
+{
+        struct timespec now;
+        struct tm utc;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        gmtime_r(&now.tv_sec, &utc);
+        size_t used = strftime(line, LINE_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+        used += (size_t)snprintf(line + used, LINE_BYTES - used, ".%06ldZ %s %.64s: ", now.tv_nsec / 1000, level_text(level),
+                                 log->who);
+        return used;
+}
+
+void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...)
+{
+        int saved_errno = errno;
+        char line[LINE_BYTES];
+        va_list args;
+
+        if (level > log->level)
+                return;
+        size_t head = format_head(log, level, line);
+        size_t room = sizeof line - head;
+        va_start(args, format);
+        int length = vsnprintf(line + head, room, format, args);
+        va_end(args);
+        size_t used = head + (length < 0 ? 0 : (size_t)length);
+        if (used > sizeof line - 1) {
+                used = sizeof line - 1;
+                memcpy(line + used - 3, "...", 3);
+        }
+        /* What came from users may hold line ends; a line of the log is one event. */
+        for (size_t i = head; i < used; i++)
+                if ((unsigned char)line[i] < ' ' || line[i] == 127)
+                        line[i] = ' ';
+        line[used++] = '\n';
+        /* Who reads the log may be gone or slow to the point of an error: the daemon goes on without the line. */
+        ssize_t written = write(log->fd, line, used);
+        (void)written;
+        errno = saved_errno;
+}

@@ -1,0 +1,17 @@
+/* Arrays that grow. */
+#include "base/memory.h"
+
+bool pw_grow(void **items, uint32_t *capacity, uint32_t need, size_t item_bytes)
+{
+        uint64_t grown = pw_min_u64(pw_max_u64(pw_max_u64((uint64_t)*capacity * 2, need), 8), UINT32_MAX);
+
+        if (need <= *capacity)
+                return true;
+        char *moved = reallocarray(*items, grown, item_bytes);
+        if (!moved)
+                return false;
+        memset(moved + *capacity * item_bytes, 0, (grown - *capacity) * item_bytes);
+        *items = moved;
+        *capacity = (uint32_t)grown;
+        return true;
+}

@@ -1,0 +1,100 @@
+/* Options from a config file: `key = value` lines, comments behind # or ;, read by inih. */
+#include "base/option_value.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <ini.h>
+
+struct config_file {
+        const struct pw_options *options;
+        void *settings;
+        bool *seen; /* per option: given before in this file */
+        FILE *stream;
+        int line;           /* that inih has been given last */
+        int error_line;     /* of the first error that was found in a key or value */
+        enum pw_status status;
+        struct pw_error error; /* the sentence of that one, without file and line */
+        bool cut;              /* the line is longer than inih's buffer */
+};
+
+/* inih's handlers are not told the line; so lines are counted where they are read. */
+static char *read_line(char *text, int bytes, void *user)
+{
+        struct config_file *file = user;
+
+        if (file->cut || !fgets(text, bytes, file->stream))
+                return NULL;
+        file->line++;
+        file->cut = !strchr(text, '\n') && !feof(file->stream);
+        return file->cut ? NULL : text;
+}
+
+static enum pw_status set_key(struct config_file *file, const char *section, const char *key, const char *value)
+{
+        const struct pw_option *option = pw_option_find(file->options, key);
+
+        if (*section)
+                return pw_error_set(&file->error, PW_BAD_CONFIG, "[%.80s]: there are no sections", section);
+        if (!option) {
+                const char *nearest = pw_option_nearest(file->options, key);
+                return pw_error_set(&file->error, PW_BAD_CONFIG, "unknown key \"%.80s\"%s%s%s", key,
+                                    nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+        }
+        bool *seen = &file->seen[option - file->options->items];
+        if (*seen && option->kind != PW_OPTION_LIST)
+                return pw_error_set(&file->error, PW_BAD_CONFIG, "%s is given twice", key);
+        enum pw_status status = pw_option_set(option, file->settings, value, !*seen, &file->error);
+        *seen = true;
+        if (status == PW_OK || status == PW_NO_MEMORY)
+                return status;
+        return pw_error_set(&file->error, PW_BAD_CONFIG, "%s: %s", key, file->error.text);
+}
+
+/* Returns 0 on an error, as inih wants it; inih may go on, and only the first error counts. */
+static int handle_key(void *user, const char *section, const char *key, const char *value)
+{
+        struct config_file *file = user;
+
+        if (file->status != PW_OK)
+                return 0;
+        file->status = set_key(file, section, key, value);
+        if (file->status != PW_OK)
+                file->error_line = file->line;
+        return file->status == PW_OK;
+}
+
+/* `first` is what ini_parse_stream() returned: the line of the first error, 0, or less than 0 for no memory. */
+static enum pw_status judge(const struct config_file *file, int first, const char *path, struct pw_error *ret_err)
+{
+        if (ferror(file->stream))
+                return pw_error_errno(ret_err, errno, "read %s", path);
+        if (first < 0)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
+        if (file->status != PW_OK && file->error_line == first)
+                return pw_error_set(ret_err, file->status, "%s:%d: %s", path, first, file->error.text);
+        if (first)
+                return pw_error_set(ret_err, PW_BAD_CONFIG, "%s:%d: not of the form key = value", path, first);
+        if (file->cut)
+                return pw_error_set(ret_err, PW_BAD_CONFIG, "%s:%d: the line is too long", path, file->line);
+        return PW_OK;
+}
+
+enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path, struct pw_error *ret_err)
+{
+        struct config_file file = { .options = options, .settings = settings };
+        pw_auto_free bool *seen = calloc(options->count + 1, sizeof *seen);
+
+        if (!seen)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
+        file.seen = seen;
+        file.stream = fopen(path, "re");
+        if (!file.stream && errno == ENOENT)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "config file %s: there is no such file", path);
+        if (!file.stream)
+                return pw_error_errno(ret_err, errno, "open config file %s", path);
+        int first = ini_parse_stream(read_line, &file, handle_key, &file);
+        enum pw_status status = judge(&file, first, path, ret_err);
+        fclose(file.stream);
+        return status;
+}

@@ -1,0 +1,118 @@
+/* The hash table against a plain array, under many keys that collide; dense handles. */
+#include "base/memory.h"
+#include "base/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define KEYS 512u
+#define STEPS 200000u
+
+/* xorshift64 */
+static uint64_t next_random(uint64_t *seed)
+{
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        return *seed;
+}
+
+static void test_empty(void **state)
+{
+        struct pw_table table = { 0 };
+        uint32_t cursor = 0;
+
+        (void)state;
+        assert_null(pw_table_get(&table, 0));
+        assert_null(pw_table_remove(&table, 0));
+        assert_null(pw_table_next(&table, &cursor));
+        pw_table_done(&table);
+}
+
+static void check_all(const struct pw_table *table, void *const *expected, uint32_t count)
+{
+        uint32_t cursor = 0, seen = 0;
+
+        assert_int_equal(table->count, count);
+        assert_true(table->count <= table->capacity / 4 * 3 || !table->capacity);
+        for (uint32_t key = 0; key < KEYS; key++)
+                assert_ptr_equal(pw_table_get(table, key), expected[key]);
+        while (pw_table_next(table, &cursor))
+                seen++;
+        assert_int_equal(seen, count);
+}
+
+/* Puts and removals at random; the range of keys widens, so that the table is dense at times. */
+static void test_against_array(void **state)
+{
+        struct pw_table table = { 0 };
+        void *expected[KEYS] = { 0 };
+        char values[KEYS];
+        uint64_t seed = 4711;
+        uint32_t count = 0;
+
+        (void)state;
+        for (uint32_t step = 0; step < STEPS; step++) {
+                uint64_t random = next_random(&seed);
+                uint32_t key = (uint32_t)(random >> 8) % (1 + step * KEYS / STEPS);
+                if (random & 1) {
+                        assert_true(pw_table_put(&table, key, &values[random >> 40 & (KEYS - 1)]));
+                        count += !expected[key];
+                        expected[key] = &values[random >> 40 & (KEYS - 1)];
+                } else {
+                        assert_ptr_equal(pw_table_remove(&table, key), expected[key]);
+                        count -= expected[key] != NULL;
+                        expected[key] = NULL;
+                }
+                if (step % 1000 == 0)
+                        check_all(&table, expected, count);
+        }
+        check_all(&table, expected, count);
+        pw_table_done(&table);
+}
+
+static void test_text_key(void **state)
+{
+        (void)state;
+        assert_true(pw_text_key("") == UINT64_C(0xcbf29ce484222325));
+        assert_true(pw_text_key("a") == UINT64_C(0xaf63dc4c8601ec8c));
+        assert_true(pw_text_key("ab") != pw_text_key("ba"));
+}
+
+static void test_handles(void **state)
+{
+        struct pw_handles handles = { 0 };
+        int items[100];
+
+        (void)state;
+        assert_null(pw_handles_get(&handles, 0));
+        assert_null(pw_handles_get(&handles, 1));
+        for (uint32_t i = 0; i < pw_array_count(items); i++)
+                assert_int_equal(pw_handles_add(&handles, &items[i]), i + 1);
+        for (uint32_t i = 0; i < pw_array_count(items); i++)
+                assert_ptr_equal(pw_handles_get(&handles, i + 1), &items[i]);
+        pw_handles_remove(&handles, 7);
+        pw_handles_remove(&handles, 9);
+        pw_handles_remove(&handles, 9);
+        assert_null(pw_handles_get(&handles, 9));
+        assert_int_equal(pw_handles_add(&handles, &items[0]), 9);
+        assert_int_equal(pw_handles_add(&handles, &items[1]), 7);
+        assert_int_equal(pw_handles_add(&handles, &items[2]), 101);
+        pw_handles_remove(&handles, 5000);
+        pw_handles_done(&handles);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_empty),
+                cmocka_unit_test(test_against_array),
+                cmocka_unit_test(test_text_key),
+                cmocka_unit_test(test_handles),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
