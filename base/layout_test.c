@@ -1,0 +1,259 @@
+/* Shardings over meshes: every element lies where it should, in every layout. */
+#include "base/layout.h"
+#include "base/memory.h"
+#include "base/size.h"
+
+#include <math.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define ELEMENTS_MAX 4096
+
+static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_SPLIT(2),
+                                                PW_AXIS_PARTIAL(PW_SUM) };
+static const struct pw_dims shapes[] = {
+        { 3, { 7, 5, 3 } }, { 3, { 8, 4, 2 } }, { 3, { 1, 1, 1 } }, { 3, { 2, 9, 1 } }, { 3, { 5, 0, 4 } }, { 4, { 3, 3, 3, 3 } },
+};
+static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 0, 0 }, { 1, 1 }, { 4, 0 }, { 3, 2 }, { 2, 4 }, { 1, 5 } };
+
+static struct pw_box whole_box(const struct pw_dims *dims)
+{
+        struct pw_box box = { .rank = dims->rank };
+
+        memcpy(box.size, dims->dim, sizeof box.size);
+        return box;
+}
+
+static void test_mesh(void **state)
+{
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { 3, 4 };
+        uint32_t coords[PW_MESH_AXES_MAX];
+
+        (void)state;
+        pw_mesh_coords(mesh, 7, coords);
+        assert_int_equal(coords[0], 1);
+        assert_int_equal(coords[1], 3);
+        for (size_t m = 0; m < pw_array_count(meshes); m++)
+                for (uint32_t place = 0; place < pw_mesh_count(meshes[m]); place++) {
+                        pw_mesh_coords(meshes[m], place, coords);
+                        assert_int_equal(pw_mesh_place(meshes[m], coords), place);
+                }
+        assert_int_equal(pw_mesh_count(meshes[0]), 1);
+        assert_int_equal(pw_mesh_count(mesh), 12);
+}
+
+static void test_uneven_split(void **state)
+{
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { 4, 0 };
+        const uint64_t starts[] = { 0, 3, 6, 8 }, sizes[] = { 3, 3, 2, 2 };
+        struct pw_box box;
+
+        (void)state;
+        for (uint32_t place = 0; place < 4; place++) {
+                pw_shard_box(&PW_DIMS(10, 2), &PW_SPLIT(0), mesh, place, &box);
+                assert_int_equal(box.start[0], starts[place]);
+                assert_int_equal(box.size[0], sizes[place]);
+                assert_int_equal(box.size[1], 2);
+        }
+}
+
+/* Cut a value into shards and put it together again: each element is written as often as the layout holds it. */
+static void scatter_and_gather(const struct pw_dims *dims, const struct pw_sharding *sharding, const uint32_t *mesh)
+{
+        uint16_t value[ELEMENTS_MAX], shard[ELEMENTS_MAX], back[ELEMENTS_MAX] = { 0 };
+        uint32_t times[ELEMENTS_MAX] = { 0 }, ones[ELEMENTS_MAX], copies = pw_mesh_count(mesh);
+        struct pw_box whole = whole_box(dims), box;
+        uint64_t elements = pw_box_elements(&whole);
+
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                if (sharding->axis[i].lay == PW_LAY_SPLIT && mesh[i])
+                        copies /= mesh[i];
+        for (uint32_t i = 0; i < ELEMENTS_MAX; i++) {
+                value[i] = (uint16_t)(i + 1);
+                ones[i] = 1;
+        }
+        for (uint32_t place = 0; place < pw_mesh_count(mesh); place++) {
+                pw_shard_box(dims, sharding, mesh, place, &box);
+                pw_box_copy(shard, &box, value, &whole, &box, sizeof *value);
+                pw_box_copy(back, &whole, shard, &box, &box, sizeof *value);
+                assert_int_equal(pw_box_reduce(times, &whole, ones, &box, &box, PW_I32, PW_SUM), PW_OK);
+        }
+        for (uint64_t i = 0; i < elements; i++) {
+                assert_int_equal(back[i], value[i]);
+                assert_int_equal(times[i], copies);
+        }
+}
+
+static void test_every_layout(void **state)
+{
+        struct pw_error err;
+
+        (void)state;
+        for (size_t s = 0; s < pw_array_count(shapes); s++)
+                for (size_t m = 0; m < pw_array_count(meshes); m++)
+                        for (size_t l = 0; l < pw_array_count(lays) * pw_array_count(lays); l++) {
+                                struct pw_sharding sharding = { { lays[l % pw_array_count(lays)], lays[l / pw_array_count(lays)] } };
+                                if (pw_sharding_check(&sharding, &shapes[s], meshes[m], &err) == PW_OK)
+                                        scatter_and_gather(&shapes[s], &sharding, meshes[m]);
+                                else
+                                        assert_int_equal(meshes[m][1], 0);
+                        }
+}
+
+/* From one layout to another, as receivers do it: each takes what it has in common with each sender. */
+static void test_resharding(void **state)
+{
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { 3, 2 };
+        const struct pw_sharding from = PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(0));
+        const struct pw_sharding to = PW_SHARDING(PW_AXIS_SPLIT(1), PW_AXIS_SPLIT(0));
+        const struct pw_dims dims = PW_DIMS(11, 7);
+        struct pw_box whole = whole_box(&dims), sent, received, common;
+        uint8_t value[77], sender[77], receiver[77], expected[77];
+
+        (void)state;
+        for (uint8_t i = 0; i < sizeof value; i++)
+                value[i] = i;
+        for (uint32_t place = 0; place < 6; place++) {
+                uint64_t elements = 0;
+                pw_shard_box(&dims, &to, mesh, place, &received);
+                for (uint32_t peer = 0; peer < 6; peer++) {
+                        pw_shard_box(&dims, &from, mesh, peer, &sent);
+                        if (!pw_box_meet(&sent, &received, &common))
+                                continue;
+                        pw_box_copy(sender, &sent, value, &whole, &sent, 1);
+                        pw_box_copy(receiver, &received, sender, &sent, &common, 1);
+                        elements += pw_box_elements(&common);
+                }
+                pw_box_copy(expected, &received, value, &whole, &received, 1);
+                assert_int_equal(elements, pw_box_elements(&received));
+                assert_memory_equal(receiver, expected, elements);
+        }
+}
+
+static void test_boxes(void **state)
+{
+        struct pw_box a = { 2, { 0, 0 }, { 4, 4 } }, b = { 2, { 2, 3 }, { 4, 4 } }, apart = { 2, { 4, 0 }, { 1, 1 } }, common;
+        struct pw_dims dims = pw_box_dims(&b);
+
+        (void)state;
+        assert_true(pw_box_meet(&a, &b, &common));
+        assert_true(pw_box_equal(&common, &(struct pw_box){ 2, { 2, 3 }, { 2, 1 } }));
+        assert_false(pw_box_meet(&a, &apart, &common));
+        assert_false(pw_box_equal(&a, &b));
+        assert_true(pw_dims_equal(&dims, &PW_DIMS(4, 4)));
+        assert_int_equal(pw_box_elements(&(struct pw_box){ .rank = 0 }), 1);
+}
+
+static void test_scalar(void **state)
+{
+        struct pw_box scalar = { .rank = 0 };
+        double to = 2, from = 3;
+
+        (void)state;
+        assert_int_equal(pw_box_reduce(&to, &scalar, &from, &scalar, &scalar, PW_F64, PW_PROD), PW_OK);
+        assert_true(to == 6);
+        pw_box_copy(&to, &scalar, &from, &scalar, &scalar, sizeof to);
+        assert_true(to == 3);
+}
+
+static void test_refusals(void **state)
+{
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { 4, 0 };
+        const struct pw_dims dims = PW_DIMS(8, 3);
+        struct pw_sharding bad_lay = { { { 7, 0, 0, 0 } } };
+        struct pw_error err;
+
+        (void)state;
+        assert_int_equal(pw_sharding_check(&PW_SPLIT(1), &dims, mesh, &err), PW_OK);
+        assert_int_equal(pw_sharding_check(&PW_SPLIT(2), &dims, mesh, &err), PW_SHAPE);
+        assert_string_equal(err.text, "sharding over axis 0 of the mesh: split(2) of a value of rank 2");
+        assert_int_equal(pw_sharding_check(&PW_PARTIAL(4), &dims, mesh, &err), PW_SHAPE);
+        assert_int_equal(pw_sharding_check(&bad_lay, &dims, mesh, &err), PW_SHAPE);
+        assert_int_equal(pw_sharding_check(&PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0)), &dims, mesh, &err), PW_SHAPE);
+        assert_string_equal(err.text, "sharding over axis 1: the mesh has no such axis");
+}
+
+static void test_sharding_equality_and_text(void **state)
+{
+        const uint32_t line[PW_MESH_AXES_MAX] = { 4, 1 }, grid[PW_MESH_AXES_MAX] = { 4, 2 };
+        const struct pw_sharding both = PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_PARTIAL(PW_SUM));
+        char text[64], small[8];
+
+        (void)state;
+        assert_true(pw_sharding_equal(&PW_SPLIT(0), &both, line));
+        assert_false(pw_sharding_equal(&PW_SPLIT(0), &both, grid));
+        assert_false(pw_sharding_equal(&PW_SPLIT(0), &PW_SPLIT(1), line));
+        assert_false(pw_sharding_equal(&PW_PARTIAL(PW_SUM), &PW_PARTIAL(PW_MAX), line));
+        assert_true(pw_sharding_has_partial(&both, grid));
+        assert_false(pw_sharding_has_partial(&both, line));
+        assert_string_equal(pw_sharding_format(&both, grid, text, sizeof text), "split(0) x partial(sum)");
+        assert_string_equal(pw_sharding_format(&PW_BROADCAST, line, text, sizeof text), "broadcast");
+        assert_string_equal(pw_sharding_format(&both, grid, small, sizeof small), "split(0");
+}
+
+static uint64_t reduce_pair(enum pw_dtype dtype, enum pw_op op, uint64_t a, uint64_t b)
+{
+        struct pw_box row = { 1, { 0 }, { 19 } };
+        uint64_t to[19], from[19], result = 0;
+        size_t bytes = pw_dtype_bytes(dtype);
+
+        for (size_t i = 0; i < 19; i++) {
+                memcpy((char *)to + i * bytes, &a, bytes);
+                memcpy((char *)from + i * bytes, &b, bytes);
+        }
+        assert_int_equal(pw_box_reduce(to, &row, from, &row, &row, dtype, op), PW_OK);
+        for (size_t i = 1; i < 19; i++)
+                assert_memory_equal(to, (char *)to + i * bytes, bytes);
+        memcpy(&result, to, bytes);
+        return result;
+}
+
+static uint64_t f32(float value)
+{
+        uint32_t bits;
+
+        memcpy(&bits, &value, sizeof bits);
+        return bits;
+}
+
+static void test_reductions(void **state)
+{
+        (void)state;
+        assert_int_equal(reduce_pair(PW_U8, PW_SUM, 200, 100), 44);
+        assert_int_equal(reduce_pair(PW_U8, PW_MAX, 200, 100), 200);
+        assert_int_equal(reduce_pair(PW_I8, PW_MAX, 0xff, 1), 1);
+        assert_int_equal(reduce_pair(PW_I8, PW_MIN, 0xff, 1), 0xff);
+        assert_int_equal(reduce_pair(PW_I32, PW_SUM, INT32_MAX, 1), 0x80000000);
+        assert_int_equal(reduce_pair(PW_I32, PW_PROD, 7, 6), 42);
+        assert_true(reduce_pair(PW_I64, PW_MIN, UINT64_MAX, 5) == UINT64_MAX);
+        assert_int_equal(reduce_pair(PW_F32, PW_SUM, f32(1.5f), f32(2)), f32(3.5f));
+        assert_int_equal(reduce_pair(PW_F32, PW_MAX, f32(-1), f32(-2)), f32(-1));
+        assert_int_equal(reduce_pair(PW_F32, PW_MAX, f32(NAN), f32(1)), f32(NAN));
+        assert_int_equal(reduce_pair(PW_F32, PW_MAX, f32(1), f32(NAN)), f32(NAN));
+        assert_int_equal(reduce_pair(PW_F16, PW_SUM, 0x3c00, 0x4000), 0x4200);
+        assert_int_equal(reduce_pair(PW_BF16, PW_PROD, 0x4000, 0x4040), 0x40c0);
+        struct pw_box scalar = { .rank = 0 };
+        assert_int_equal(pw_box_reduce(NULL, &scalar, NULL, &scalar, &scalar, PW_OPAQUE, PW_SUM), PW_UNSUPPORTED);
+        assert_int_equal(pw_box_reduce(NULL, &scalar, NULL, &scalar, &scalar, (enum pw_dtype)50, PW_SUM), PW_UNSUPPORTED);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_mesh),
+                cmocka_unit_test(test_uneven_split),
+                cmocka_unit_test(test_every_layout),
+                cmocka_unit_test(test_resharding),
+                cmocka_unit_test(test_boxes),
+                cmocka_unit_test(test_scalar),
+                cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_sharding_equality_and_text),
+                cmocka_unit_test(test_reductions),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,25 @@
+/* Ranges of an address space, granted and taken back: rooms of a memory, slots of a table, places in an arena.
+ *
+ * Best fit over the free ranges (ordered by size, then offset), neighbours join when freed; a short list of the sizes freed
+ * last makes the steady state O(1). The records lie outside of the space. One owner; no locks.
+ */
+#ifndef PW_BASE_RANGE_H
+#define PW_BASE_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pw_range; /* the allocator */
+
+/* `size` units from 0; all offsets and sizes handed out are multiples of `align` (a power of two). NULL: out of memory. */
+struct pw_range *pw_range_new(uint64_t size, uint64_t align);
+void pw_range_free(struct pw_range *range);
+/* False if no free range is large enough (or out of memory). `size` is rounded up to the alignment. */
+bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset);
+/* Give back what was taken with the same size. */
+void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size);
+uint64_t pw_range_used(const struct pw_range *range);
+uint64_t pw_range_largest(const struct pw_range *range); /* largest free range */
+uint64_t pw_range_top(const struct pw_range *range);     /* end of the last used range: what lies behind was never used or is free */
+
+#endif
