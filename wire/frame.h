@@ -1,0 +1,53 @@
+/* Frames on the Unix stream socket: 8 bytes of header, a protobuf message, descriptors beside the first byte; doorbells between.
+ *
+ * A decoder takes whatever bytes came and hands out whole items one after the other; it never blocks and never trusts a length.
+ */
+#ifndef PW_WIRE_FRAME_H
+#define PW_WIRE_FRAME_H
+
+#include "base/error.h"
+
+#define PW_WIRE_VERSION 1u
+#define PW_LAYOUT_VERSION 1u /* of entry, ring, control, hint, image, board: any change of these counts it up */
+#define PW_FRAME_HEADER 8u
+#define PW_FRAME_MAX (64u << 20)
+#define PW_FRAME_FDS_MAX 128u
+
+enum pw_frame_kind { PW_FRAME_DOORBELL = 0, PW_FRAME_REQUEST = 1, PW_FRAME_REPLY = 2 };
+
+struct pw_frame {
+        enum pw_frame_kind kind;
+        const uint8_t *payload; /* good until the next call on the decoder */
+        uint32_t bytes;
+        int *fds;               /* the receiver takes those that it sets to -1; pw_frame_next() closes the rest */
+        uint32_t fd_count;
+};
+
+struct pw_decoder {
+        uint8_t *buffer;
+        uint32_t start, end, capacity;
+        int fds[PW_FRAME_FDS_MAX];
+        uint32_t fd_count; /* received and not yet handed out */
+        int handed[PW_FRAME_FDS_MAX];
+        uint32_t handed_count;
+};
+void pw_decoder_init(struct pw_decoder *decoder);
+void pw_decoder_done(struct pw_decoder *decoder); /* closes descriptors that nobody took */
+
+/* Read once from `socket` (recvmsg, MSG_DONTWAIT if `block` is false). *ret_bytes 0: nothing there now.
+ * Errors: PW_DAEMON_GONE (end of file or reset), PW_NO_MEMORY, PW_SYSTEM, PW_PROTOCOL (too many descriptors). */
+PW_MUST_CHECK enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool block, size_t *ret_bytes,
+                                             struct pw_error *ret_err);
+/* Feed bytes without descriptors: for tests and fuzzers. */
+PW_MUST_CHECK enum pw_status pw_decoder_feed(struct pw_decoder *decoder, const uint8_t *bytes, size_t count, struct pw_error *ret_err);
+/* The next whole frame; PW_NOT_READY if there is none yet. Errors: PW_PROTOCOL (kind, length, descriptors that did not come). */
+PW_MUST_CHECK enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_frame, struct pw_error *ret_err);
+
+/* Header of a frame; returns PW_FRAME_HEADER. */
+uint32_t pw_frame_header(uint8_t header[PW_FRAME_HEADER], enum pw_frame_kind kind, uint32_t bytes, uint32_t fd_count);
+/* Send a whole frame, waiting for room in the socket. The descriptors are borrowed. `message` is a packed protobuf.
+ * Errors: PW_DAEMON_GONE, PW_SYSTEM.   Blocks: yes. */
+PW_MUST_CHECK enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t *message, uint32_t bytes,
+                                           const int *fds, uint32_t fd_count, struct pw_error *ret_err);
+
+#endif
