@@ -40,6 +40,10 @@ uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX])
 enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,
                                  const uint32_t mesh[PW_MESH_AXES_MAX], struct pw_error *ret_err)
 {
+        const struct pw_axis_sharding *partial = NULL;
+
+        if (dims->rank > PW_RANK_MAX)
+                return pw_error_set(ret_err, PW_SHAPE, "rank %" PRIu32 " is above %u", dims->rank, PW_RANK_MAX);
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 const struct pw_axis_sharding *axis = &sharding->axis[i];
                 if (axis->lay > PW_LAY_PARTIAL)
@@ -54,6 +58,13 @@ enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struc
                 if (axis->lay == PW_LAY_PARTIAL && axis->op > PW_PROD)
                         return pw_error_set(ret_err, PW_SHAPE, "sharding over axis %" PRIu32 " of the mesh: there is no op %u", i,
                                             axis->op);
+                if (axis->lay != PW_LAY_PARTIAL || mesh[i] < 2)
+                        continue;
+                if (partial && partial->op != axis->op)
+                        return pw_error_set(ret_err, PW_SHAPE,
+                                            "sharding over axis %" PRIu32 " of the mesh: partial by another op than the axis before",
+                                            i);
+                partial = axis;
         }
         return PW_OK;
 }

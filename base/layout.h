@@ -19,8 +19,9 @@ void pw_mesh_coords(const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place, uint3
 uint32_t pw_mesh_place(const uint32_t mesh[PW_MESH_AXES_MAX], const uint32_t coords[PW_MESH_AXES_MAX]);
 uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX]);
 
-/* Does `sharding` make sense for `dims` over `mesh`? Errors: PW_SHAPE, naming the axis (a split of a dim that is not there, a
- * lay or op that is none, two splits of one dim over both axes are nested: allowed, first axis outermost). */
+/* Does `sharding` make sense for `dims` over `mesh`? Two splits of one dim over both axes are nested, first axis outermost.
+ * Errors: PW_SHAPE, naming the axis: a split of a dim that is not there, a lay or op that is none, a second axis laid out where
+ * the mesh has none (its size is 0), two axes partial by different operators (what comes first would change the value). */
 PW_MUST_CHECK enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,
                                                const uint32_t mesh[PW_MESH_AXES_MAX], struct pw_error *ret_err);
 /* The part of a value of `dims` that place `place` of the mesh holds. Partial and broadcast axes hold the whole. */

@@ -176,6 +176,19 @@ static void test_refusals(void **state)
         assert_int_equal(pw_sharding_check(&bad_lay, &dims, mesh, &err), PW_SHAPE);
         assert_int_equal(pw_sharding_check(&PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0)), &dims, mesh, &err), PW_SHAPE);
         assert_string_equal(err.text, "sharding over axis 1: the mesh has no such axis");
+        assert_int_equal(pw_sharding_check(&PW_BROADCAST, &(struct pw_dims){ .rank = PW_RANK_MAX + 1 }, mesh, &err), PW_SHAPE);
+}
+
+static void test_partial_by_one_op(void **state)
+{
+        const uint32_t grid[PW_MESH_AXES_MAX] = { 2, 2 }, line[PW_MESH_AXES_MAX] = { 2, 1 };
+        const struct pw_sharding mixed = PW_SHARDING(PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(PW_MAX));
+        const struct pw_sharding same = PW_SHARDING(PW_AXIS_PARTIAL(PW_MAX), PW_AXIS_PARTIAL(PW_MAX));
+
+        (void)state;
+        assert_int_equal(pw_sharding_check(&mixed, &PW_SCALAR, grid, NULL), PW_SHAPE);
+        assert_int_equal(pw_sharding_check(&mixed, &PW_SCALAR, line, NULL), PW_OK);
+        assert_int_equal(pw_sharding_check(&same, &PW_SCALAR, grid, NULL), PW_OK);
 }
 
 static void test_sharding_equality_and_text(void **state)
@@ -242,6 +255,32 @@ static void test_reductions(void **state)
         assert_int_equal(pw_box_reduce(NULL, &scalar, NULL, &scalar, &scalar, (enum pw_dtype)50, PW_SUM), PW_UNSUPPORTED);
 }
 
+/* A reduce-scatter as receivers do it, in rank order: the bits of a plain loop over the ranks. */
+static void test_rank_order(void **state)
+{
+        enum { RANKS = 5, ROWS = 13, COLUMNS = 7 };
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { RANKS, 0 };
+        const struct pw_dims dims = PW_DIMS(ROWS, COLUMNS);
+        float values[RANKS][ROWS * COLUMNS], shard[ROWS * COLUMNS], expected;
+        struct pw_box whole = whole_box(&dims), box;
+
+        (void)state;
+        for (uint32_t i = 0; i < RANKS * ROWS * COLUMNS; i++)
+                values[i % RANKS][i / RANKS] = (float)(i * 2654435761u % 1000003) * (i % 3 ? 1e-3f : 1e4f);
+        for (uint32_t place = 0; place < RANKS; place++) {
+                pw_shard_box(&dims, &PW_SPLIT(0), mesh, place, &box);
+                pw_box_copy(shard, &box, values[0], &whole, &box, sizeof *shard);
+                for (uint32_t rank = 1; rank < RANKS; rank++)
+                        assert_int_equal(pw_box_reduce(shard, &box, values[rank], &whole, &box, PW_F32, PW_SUM), PW_OK);
+                for (uint64_t i = 0; i < pw_box_elements(&box); i++) {
+                        expected = values[0][box.start[0] * COLUMNS + i];
+                        for (uint32_t rank = 1; rank < RANKS; rank++)
+                                expected += values[rank][box.start[0] * COLUMNS + i];
+                        assert_memory_equal(&shard[i], &expected, sizeof expected);
+                }
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -252,6 +291,8 @@ int main(void)
                 cmocka_unit_test(test_boxes),
                 cmocka_unit_test(test_scalar),
                 cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_partial_by_one_op),
+                cmocka_unit_test(test_rank_order),
                 cmocka_unit_test(test_sharding_equality_and_text),
                 cmocka_unit_test(test_reductions),
         };

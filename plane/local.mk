@@ -1,1 +1,20 @@
-# plane
+noinst_LTLIBRARIES += plane/libplane.la
+plane_libplane_la_SOURCES = plane/board.c plane/entry.c plane/hint.c plane/ring.c plane/segment.c
+noinst_HEADERS += plane/board.h plane/control.h plane/entry.h plane/hint.h plane/image.h plane/maps_test.h plane/ring.h \
+	plane/segment.h
+
+plane_tests = plane/board_test plane/entry_test plane/hint_test plane/ring_test plane/segment_test
+check_PROGRAMS += $(plane_tests)
+TESTS += $(plane_tests)
+plane_tests_libraries = plane/libplane.la base/libbase.la $(CMOCKA_LIBS) -lpthread
+plane_board_test_SOURCES = plane/board_test.c
+plane_board_test_LDADD = $(plane_tests_libraries)
+plane_entry_test_SOURCES = plane/entry_test.c
+plane_entry_test_LDADD = $(plane_tests_libraries)
+plane_hint_test_SOURCES = plane/hint_test.c
+plane_hint_test_LDADD = $(plane_tests_libraries)
+plane_ring_test_SOURCES = plane/ring_test.c
+plane_ring_test_LDADD = $(plane_tests_libraries)
+plane_segment_test_SOURCES = plane/segment_test.c
+plane_segment_test_LDADD = $(plane_tests_libraries)
+EXTRA_DIST += plane/README.md

@@ -1,0 +1,171 @@
+/* Boards: the memory through which the island schedulers of a host and its executors speak while programs run.
+ *
+ *   island board   one memfd per island, the daemon writes, every executor of the host maps it read-only: the order log, and
+ *                  an arena with slice records, program images and run records (the *prepare* of a run).
+ *   device board   one memfd per device, its executor writes (the daemon too, once that process is dead): what is done,
+ *                  marks of transfers, reports of errors, history. All executors map it read-only.
+ *   bells          one memfd per host, all executors and the daemon write: on what each executor sleeps.
+ *
+ * Order: seq counts gangs of an island from 1. A gang's record is at seq % PW_ORDER_LOG; it is overwritten only when every
+ * member of the gang that was there is done with it. An executor runs the records whose `members` has its bit, strictly in
+ * order. `done.seq` of a device says: of all gangs up to seq that have it as a member, none is left.
+ */
+#ifndef PW_PLANE_BOARD_H
+#define PW_PLANE_BOARD_H
+
+#include "plane/image.h"
+
+#include <stdatomic.h>
+
+#define PW_ORDER_LOG 4096u
+#define PW_MARK_BYTES 40u
+#define PW_HISTORY 8192u
+#define PW_REPORTS 256u
+#define PW_DEVICES_MAX 64u /* of one host: a bit each */
+#define PW_ISLANDS_MAX 16u /* of one host */
+#define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
+
+/* --- island board -------------------------------------------------------------------------------------------------- */
+
+struct pw_order {
+        uint32_t run;     /* offset of the run record in this board, in lines of 64 bytes */
+        uint32_t node;
+        uint64_t members; /* devices of this host, by number */
+};
+
+/* A slice as its devices lie: index i of the arrays is place i in the mesh, row-major. */
+struct pw_slice_record {
+        uint32_t device_count;
+        uint32_t mesh[PW_MESH_AXES_MAX];
+        uint32_t zero;
+        struct { uint16_t device, island; } devices[]; /* numbers on this host */
+};
+
+/* Where a program's input lies. Its shards: run record + shards, shard_count of them. */
+struct pw_run_input {
+        uint8_t in_place; /* its shards lie on the program's slice as declared: the load is skipped */
+        uint8_t is_inline;/* the value is in `value` */
+        uint8_t zero[6];
+        uint64_t bytes;   /* of the whole value */
+        uint8_t value[24];
+        struct pw_sharding sharding; /* as it lies, over a mesh: */
+        uint32_t mesh[PW_MESH_AXES_MAX];
+        uint32_t shard_count;
+        uint32_t shards;  /* offset in the run record of struct pw_run_shard */
+};
+struct pw_run_shard {
+        uint32_t segment;
+        uint32_t device;  /* that wrote it, or PW_NODE_NONE: host memory, without head */
+        uint64_t offset;  /* device memory: of the room's head */
+        uint64_t seq;     /* wait until `device` is done with it; 0: it is */
+};
+
+struct pw_run_room { uint32_t segment, zero; uint64_t offset; };
+
+/* Everything that the executors of one host need for one run; fields behind `seqs` never change once the first gang is ordered. */
+struct pw_run_record {
+        uint64_t run;         /* number, for people and reports */
+        uint32_t image;       /* offset of the program's image in this board, in lines */
+        uint32_t image_serial;/* changes when another program takes that place */
+        uint32_t bytes;       /* of this record */
+        uint32_t island_count;/* of the program: columns of seqs */
+        uint32_t island_numbers; /* offset of uint32_t, island_count: the host's numbers of those islands */
+        uint32_t inputs;      /* offset of struct pw_run_input, image.input_count */
+        uint32_t slices;      /* offset of uint32_t, image.slice_count: offsets in this board of slice records, in lines */
+        uint32_t blocks;      /* offset of uint32_t, image.slice_count: offset in the record of struct pw_run_room per device of the slice */
+        uint32_t results;     /* likewise per result: rooms per device of the result's slice */
+        uint32_t cancelled_at;/* atomic: nodes from this one on are skipped where they are ordered at all; UINT32_MAX: none */
+        uint32_t seqs;        /* offset of _Atomic uint64_t [image.seq_count][island_count]: seq of the node in that island, 0: has no gang there */
+        uint32_t zero;
+};
+
+struct pw_island_board {
+        _Alignas(64) _Atomic uint64_t head;          /* seq of the last gang ordered; records up to it are there */
+        _Alignas(64) _Atomic uint32_t daemon_asleep; /* executors ring the doorbell only then */
+        /* Ring when a device's done.count reaches this. Written by the daemon before it sleeps. */
+        _Alignas(64) _Atomic uint64_t ring_at[PW_DEVICES_MAX];
+        /* Values that a device wrote at a seq below this are lost: it died after it. */
+        _Alignas(64) _Atomic uint64_t lost_before[PW_DEVICES_MAX];
+        _Alignas(64) struct pw_order log[PW_ORDER_LOG];
+        _Alignas(4096) uint8_t arena[];
+};
+
+/* --- device board -------------------------------------------------------------------------------------------------- */
+
+/* This member arrived in transfer gang `seq`: its source shard may be read, or is `status`. */
+struct pw_mark {
+        _Atomic uint64_t seq;
+        uint32_t status, cause_node;
+        uint32_t cause_device, zero;
+        uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
+};
+_Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
+
+/* What went wrong, for the daemon; read in order, before the done that follows it. */
+struct pw_report {
+        uint64_t run;
+        uint32_t node;
+        uint32_t status;
+        uint32_t result;       /* index of the result in error, or PW_NODE_NONE: the cause itself, with text */
+        uint32_t cause_node, cause_device;
+        uint32_t zero;
+        char text[224];
+};
+
+/* One gang as this member ran it. Times: CLOCK_MONOTONIC, ns. */
+struct pw_history { uint64_t seq, run; uint64_t start_ns, end_ns; uint32_t node, status; uint64_t peak_bytes; uint64_t zero; };
+
+struct pw_device_board {
+        struct {
+                _Alignas(64) _Atomic uint64_t seq;
+                _Atomic uint64_t count;          /* gangs run since the daemon started */
+        } done;
+        _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
+        _Atomic uint64_t running_since_ns;       /* only of functions with a time limit; 0: not in one */
+        _Alignas(64) _Atomic uint32_t report_tail; /* executor */
+        _Alignas(64) _Atomic uint32_t report_head; /* daemon */
+        _Alignas(64) struct pw_report reports[PW_REPORTS];
+        _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];
+        _Alignas(64) _Atomic uint64_t history_count;
+        _Alignas(64) struct pw_history history[PW_HISTORY];
+};
+
+/* --- bells ----------------------------------------------------------------------------------------------------------- */
+
+/* Executor e sleeps on bell[e].word. Before it does, it sets its bit in the `sleepers` of each device (or in `order_sleepers`
+ * of its island) that it waits for, and looks again. Who publishes reads that bitmap after it published, and rings and clears
+ * what is set. Bits are idempotent: those of the dead cost a needless wake-up at most. */
+struct pw_bells {
+        struct { _Alignas(64) _Atomic uint32_t word; } bell[PW_DEVICES_MAX];
+        struct { _Alignas(64) _Atomic uint64_t bits; } sleepers[PW_DEVICES_MAX];
+        struct { _Alignas(64) _Atomic uint64_t bits; } order_sleepers[PW_ISLANDS_MAX];
+};
+
+/* Ring each executor whose bit in `sleepers` this call cleared, of those in `bits`. */
+void pw_bells_call(struct pw_bells *bells, _Atomic uint64_t *sleepers, uint64_t bits);
+/* After publishing: ring every executor of `members` that sleeps for it, clearing its bit. */
+static inline void pw_bells_ring(struct pw_bells *bells, _Atomic uint64_t *sleepers, uint64_t members)
+{
+        uint64_t bits = atomic_load(sleepers) & members;
+
+        if (bits)
+                pw_bells_call(bells, sleepers, bits);
+}
+/* Ring one executor in any case: it has to look at everything again (a member died, a cancel). */
+void pw_bells_ring_one(struct pw_bells *bells, uint32_t device);
+/* Sleep as executor `self` until rung, or a signal came; the caller has set its bits and looked again after reading `seen` of its
+ * bell, and looks again afterwards. */
+void pw_bells_sleep(struct pw_bells *bells, uint32_t self, uint32_t seen);
+static inline uint32_t pw_bells_seen(struct pw_bells *bells, uint32_t self) { return atomic_load(&bells->bell[self].word); }
+
+/* Append a gang at head + 1 (record first, then head, sequentially consistent). The caller knows that the place is free. Returns its seq. */
+uint64_t pw_order_append(struct pw_island_board *board, struct pw_order order);
+/* Append many at once: one publication. Returns the seq of the first. */
+uint64_t pw_order_append_many(struct pw_island_board *board, const struct pw_order *orders, uint32_t count);
+
+/* Executor: report an error; false if the ring is full (ring the daemon and wait on the own bell). */
+bool pw_report_push(struct pw_device_board *board, const struct pw_report *report);
+/* Daemon: take the next one, copied once. `head` is the daemon's own copy. False: there is none, or the tail is impossible. */
+bool pw_report_pop(struct pw_device_board *board, uint32_t *head, struct pw_report *ret_report);
+
+#endif

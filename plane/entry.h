@@ -1,0 +1,179 @@
+/* The entry: 64 bytes in a segment that say what one object is and whether it is ready. The entry is the message.
+ *
+ * The word, from its low bits: state 4 | flags 4 | generation 24 || generation 8 | status 8 | zero 16. Futexes see the low
+ * half. Every way from one word to another is one sequentially consistent compare-and-swap of the whole word:
+ *
+ *   from                 to       who                                   when
+ *   FREE                 PENDING  who was granted the slot              the future is made; the generation counts up
+ *   FREE                 TAKEN    daemon                                an idle slot is taken back
+ *   TAKEN                FREE     daemon                                its extent is granted again
+ *   PENDING              READY    producer; daemon in futures segments  the bytes are written, the fields are in the entry
+ *   PENDING              ERROR    producer, daemon                      failed, cancelled, lost, producer ended
+ *   READY                LOST     daemon                                the only memory that held it is gone
+ *   READY, ERROR, LOST   CLOSING  daemon                                the last reference was dropped
+ *   CLOSING              as before daemon                               a REF of it was read meanwhile
+ *   CLOSING              FREE     daemon                                every ring was read, nobody refers to it
+ *
+ * The fields besides the word are written by the producer before it swaps to READY and are a claim, not a fact: the daemon
+ * checks lengths against what it granted, readers check offsets against the size of the segment.
+ */
+#ifndef PW_PLANE_ENTRY_H
+#define PW_PLANE_ENTRY_H
+
+#include "base/error.h"
+
+#include <stdatomic.h>
+
+enum pw_entry_state {
+        PW_ENTRY_FREE = 0,
+        PW_ENTRY_TAKEN = 1,
+        PW_ENTRY_PENDING = 2,
+        PW_ENTRY_READY = 3,
+        PW_ENTRY_ERROR = 4,
+        PW_ENTRY_LOST = 5,
+        PW_ENTRY_CLOSING = 6,
+};
+
+enum pw_entry_flag {
+        PW_ENTRY_RING = 1u << 4,    /* the daemon wants to be rung when the word leaves PENDING */
+        PW_ENTRY_DONATED = 1u << 5, /* no new references */
+        PW_ENTRY_FROZEN = 1u << 6,
+        PW_ENTRY_SHARDED = 1u << 7, /* room_offset leads to a shard list in the same segment */
+};
+#define PW_ENTRY_FLAGS 0xf0u
+
+#define PW_INLINE_BYTES 24u /* values up to this lie in the entry */
+#define PW_ENTRY_DIMS 3u    /* dims up to this rank lie in the entry, where the value does not */
+
+struct pw_entry {
+        _Atomic uint64_t word;
+        uint64_t bytes;        /* of the value; ERROR in a futures segment: of the error text */
+        uint64_t room_offset;  /* from the start of the segment; SHARDED: of the shard list; ERROR: of the error text */
+        uint32_t room_segment; /* the segment of room_offset */
+        uint8_t dtype;
+        uint8_t rank;
+        uint8_t is_inline; /* the value lies in `body` */
+        uint8_t zero;
+        union {
+                uint8_t value[PW_INLINE_BYTES];
+                uint64_t dims[PW_ENTRY_DIMS];
+        } body;
+        uint64_t label; /* producer's note for listings: 0, or the handle of the program that made it */
+};
+_Static_assert(sizeof(struct pw_entry) == 64, "an entry is one line");
+
+static inline enum pw_entry_state pw_word_state(uint64_t word) { return (enum pw_entry_state)(word & 0xf); }
+static inline uint32_t pw_word_flags(uint64_t word) { return (uint32_t)word & PW_ENTRY_FLAGS; }
+static inline uint32_t pw_word_generation(uint64_t word)
+{
+        return ((uint32_t)word >> 8) | (uint32_t)(word >> 32 & 0xff) << 24;
+}
+static inline enum pw_status pw_word_status(uint64_t word) { return (enum pw_status)(word >> 40 & 0xff); }
+static inline uint64_t pw_word_make(enum pw_entry_state state, uint32_t flags, uint32_t generation, enum pw_status status)
+{
+        return (uint64_t)state | flags | (uint64_t)(generation & 0xffffff) << 8 | (uint64_t)(generation >> 24) << 32 |
+               (uint64_t)(status & 0xff) << 40;
+}
+static inline uint64_t pw_word_with_state(uint64_t word, enum pw_entry_state state) { return (word & ~UINT64_C(0xf)) | state; }
+/* Ready with a value or an error: what waiters wait for. CLOSING counts: only who holds no reference can see it. */
+static inline bool pw_word_decided(uint64_t word) { return (word & 0xf) >= PW_ENTRY_READY; }
+
+static inline uint64_t pw_entry_load(const struct pw_entry *entry)
+{
+        return atomic_load_explicit(&((struct pw_entry *)(uintptr_t)entry)->word, memory_order_seq_cst);
+}
+static inline bool pw_entry_swap(struct pw_entry *entry, uint64_t *expected, uint64_t desired)
+{
+        return atomic_compare_exchange_strong(&entry->word, expected, desired);
+}
+
+/* Take a granted slot: FREE to PENDING of the next generation. False if it is not FREE (the daemon took it back) or its
+ * generations are used up. */
+static inline bool pw_entry_take(struct pw_entry *entry, uint32_t *ret_generation)
+{
+        uint64_t word = pw_entry_load(entry);
+        uint32_t generation = pw_word_generation(word) + 1;
+
+        if (pw_word_state(word) != PW_ENTRY_FREE || !generation)
+                return false;
+        if (!pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_PENDING, 0, generation, PW_OK)))
+                return false;
+        *ret_generation = generation;
+        return true;
+}
+
+/* Leave PENDING of `generation`: to READY (status PW_OK) or ERROR, adding `flags`. Repeats while only flags changed.
+ * On true *ret_old is the word before: its flags say whether to ring the daemon. False: somebody decided first, what was
+ * brought is to be dropped. `tries`: how often at most (the daemon bounds it, a producer passes UINT32_MAX); after the last
+ * the answer is false too, and the word still PENDING: its writer keeps changing it, which ends its session. */
+static inline bool pw_entry_decide(struct pw_entry *entry, uint32_t generation, enum pw_status status, uint32_t flags,
+                                   uint32_t tries, uint64_t *ret_old)
+{
+        enum pw_entry_state state = status == PW_OK ? PW_ENTRY_READY : PW_ENTRY_ERROR;
+        uint64_t word = pw_entry_load(entry);
+
+        for (; tries; tries--) {
+                if (pw_word_state(word) != PW_ENTRY_PENDING || pw_word_generation(word) != generation)
+                        return false;
+                if (pw_entry_swap(entry, &word, pw_word_make(state, pw_word_flags(word) | flags, generation, status))) {
+                        *ret_old = word;
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* Set or clear one flag while the entry stays in `state` of `generation`. False if it is there no more, or if somebody kept
+ * changing the word for PW_ENTRY_FLAG_TRIES tries. */
+#define PW_ENTRY_FLAG_TRIES 1000u
+static inline bool pw_entry_flag(struct pw_entry *entry, enum pw_entry_state state, uint32_t generation, uint32_t flag, bool set)
+{
+        uint64_t word = pw_entry_load(entry);
+
+        for (uint32_t tries = PW_ENTRY_FLAG_TRIES; tries; tries--) {
+                if (pw_word_state(word) != state || pw_word_generation(word) != generation)
+                        return false;
+                if (pw_entry_swap(entry, &word, set ? word | flag : word & ~(uint64_t)flag))
+                        return true;
+        }
+        return false;
+}
+
+/* What an object is, read once from an entry that the caller holds a reference to. */
+struct pw_described {
+        uint64_t bytes;
+        uint64_t room_offset; /* 0 and is_inline: the value is in the entry */
+        uint32_t room_segment;
+        enum pw_dtype dtype;
+        struct pw_dims dims; /* opaque: rank 1, {bytes} */
+        bool is_inline;
+};
+/* Bytes of room that a value needs: 0 if and only if it lies in the entry, which small values do whose dims follow from their
+ * bytes (opaque, or of rank 0 or 1). Dims of a rank above PW_ENTRY_DIMS lie behind the value, at the next multiple of 8.
+ * UINT64_MAX if that overflows. `dims` of an opaque value is not looked at. */
+uint64_t pw_entry_room_bytes(uint64_t bytes, enum pw_dtype dtype, const struct pw_dims *dims);
+/* Write the fields of an object that is not SHARDED; `room` is its room or NULL, `room_offset` its place in `room_segment`.
+ * A value in the entry (is_inline) and the label are written by the caller. */
+void pw_entry_fill(struct pw_entry *entry, const struct pw_described *described, uint8_t *room);
+/* Read them back, checked, each field once: segment_bytes is the size of the map of room_segment, `map` its start (for dims
+ * behind the value; NULL leaves dims of a high rank opaque). Errors: PW_PROTOCOL (fields that cannot be). */
+PW_MUST_CHECK enum pw_status pw_entry_describe(const struct pw_entry *entry, const uint8_t *map, uint64_t segment_bytes,
+                                               struct pw_described *ret_described);
+
+/* A sharded object's list, daemon-written, in the futures segment of its tenant. */
+struct pw_shard_place {
+        uint64_t offset; /* of the shard's bytes in `segment` */
+        uint64_t bytes;
+        uint32_t segment;
+        uint32_t device; /* number of the device on its host */
+};
+struct pw_shard_list {
+        uint32_t shard_count;
+        uint8_t dtype, zero[3];
+        uint32_t mesh[PW_MESH_AXES_MAX];
+        struct pw_sharding sharding;
+        struct pw_dims dims; /* of the whole value */
+        struct pw_shard_place shards[];
+};
+
+#endif

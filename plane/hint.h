@@ -1,0 +1,63 @@
+/* Waiting for an entry: a page of counters per tenant says whether anybody sleeps, futexes do the rest.
+ *
+ * A waiter notes {bucket, id} as `going`, counts its bucket up, notes `counted`, looks at the word again, sleeps; afterwards
+ * notes `leaving`, counts down, clears the note. Who swapped an entry out of PENDING reads the bucket after the swap and wakes
+ * the word only if it is not 0. For a dead waiter only `counted` is subtracted: a count left over costs a needless wake-up,
+ * and is cleared when no session notes the bucket. All of it sequentially consistent.
+ *
+ * Every client can write the page and any client its own entries, so nobody sleeps longer than PW_SECOND_LOOK_US unseen.
+ */
+#ifndef PW_PLANE_HINT_H
+#define PW_PLANE_HINT_H
+
+#include "plane/entry.h"
+
+#define PW_HINT_BUCKETS 1024u
+#define PW_SECOND_LOOK_US 50000
+
+struct pw_hint_page { _Atomic uint32_t waiters[PW_HINT_BUCKETS]; };
+
+static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)
+{
+        return ((segment * 0x9e3779b1u) ^ (slot * 0x85ebca6bu)) >> 22;
+}
+/* Wake everybody who sleeps on the entry, looking at no hint. */
+void pw_entry_wake(const struct pw_entry *entry);
+/* After the swap: wake who sleeps on the entry, if somebody does. Returns whether a system call was made. */
+static inline bool pw_hint_wake(struct pw_hint_page *page, struct pw_entry *entry, uint32_t segment, uint32_t slot)
+{
+        if (!atomic_load(&page->waiters[pw_hint_bucket(segment, slot)]))
+                return false;
+        pw_entry_wake(entry);
+        return true;
+}
+/* Daemon: take back what a dead waiter's `count` notes still count, and clear them. They are hostile: no count falls below 0. */
+void pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count);
+
+struct pw_wait_item {
+        const struct pw_entry *entry; /* may be a read-only map */
+        uint32_t generation;
+        uint32_t segment, slot;
+        bool closing; /* a REF was sent under CLOSING: until the word leaves CLOSING of the generation, not PENDING */
+};
+struct pw_wait_place {
+        struct pw_hint_page *page;
+        _Atomic uint64_t *notes;        /* of the lane; as many as items, PW_NOTES_MAX at most */
+        const _Atomic uint32_t *life;   /* the session's life word: changes when the session ends */
+        uint32_t life_alive;            /* its value while the session lives */
+};
+/* Sleep until one of `count` items (at most PW_NOTES_MAX - 2) is decided, or is of another generation, or the session ended,
+ * or `deadline_ns` (CLOCK_MONOTONIC; INT64_MAX: none). Spins a little first.
+ * Returns PW_OK (look again), PW_DEADLINE, PW_DAEMON_GONE.   Threads: the lane's.   Blocks: yes. */
+enum pw_status pw_wait_any(const struct pw_wait_place *place, const struct pw_wait_item *items, uint32_t count,
+                           int64_t deadline_ns);
+
+int64_t pw_now_ns(void); /* CLOCK_MONOTONIC */
+
+/* The raw calls (glibc 2.36 has no wrapper for either). `deadline_ns` is absolute, INT64_MAX: none. 0, or -errno. */
+int pw_futex_wake(const _Atomic uint32_t *word, int count);
+int pw_futex_wait(const _Atomic uint32_t *word, uint32_t expected, int64_t deadline_ns);
+/* PW_UNSUPPORTED where the kernel lacks futex_waitv (before 5.16). */
+PW_MUST_CHECK enum pw_status pw_futex_check(struct pw_error *ret_err);
+
+#endif

@@ -1,0 +1,131 @@
+/* The image of a compiled program: flat, without pointers, what executors run and `pathways programs` prints.
+ *
+ * Written once by the scheduler, then copied into each board of an island that runs it. Offsets count from the start of the
+ * image. Its size does not depend on how many devices a slice has: nodes name slices, a value has the same offset in the block
+ * of every device of its slice, and the room of the largest shard.
+ *
+ * A *node* is one sharded computation or transfer; on a slice that spans islands it is one gang per island. Nodes are in
+ * program order, which is topological. `waits` of a node: nodes that must be done on *all* their members before any member of
+ * this one may start: the SEND of a RECV, and remote readers of a room that this node writes. What a member needs of its own
+ * device needs no wait: a device runs its island's order strictly in order.
+ */
+#ifndef PW_PLANE_IMAGE_H
+#define PW_PLANE_IMAGE_H
+
+#include "pathways_types.h"
+
+#define PW_IMAGE_MAGIC 0x676d6970u /* "pimg" */
+#define PW_NO_SEQ 0xffffu
+#define PW_NODE_NONE 0xffffffffu
+
+/* Each room in device memory starts with one line that says who wrote the value and whether it is one. */
+struct pw_room_head {
+        uint64_t seq;         /* of the gang that wrote it, in its island's order */
+        uint32_t status;      /* enum pw_status: PW_OK, or the error the value is in */
+        uint32_t cause_node;  /* of the error: the node where it began ... */
+        uint32_t cause_device;
+        uint32_t zero;
+        uint64_t run;         /* ... of this run */
+        uint64_t reserved[4];
+};
+_Static_assert(sizeof(struct pw_room_head) == 64, "a room's head is one line");
+#define PW_ROOM_HEAD 64u
+/* Bytes of the room for a shard of `bytes`: head, then the value, whole lines. */
+static inline uint64_t pw_room_bytes(uint64_t bytes) { return PW_ROOM_HEAD + ((bytes + 63) & ~UINT64_C(63)); }
+
+enum pw_place_kind {
+        PW_PLACE_BLOCK = 1,  /* at `offset` in the run's block of the value's slice */
+        PW_PLACE_RESULT = 2, /* in the room of result `index` */
+};
+
+struct pw_image_value {
+        uint8_t dtype, place;
+        uint16_t index;       /* of the result whose room it takes */
+        uint16_t slice;
+        uint16_t zero;
+        struct pw_sharding sharding;
+        struct pw_dims dims;  /* of the whole value */
+        uint64_t offset;      /* in the block */
+        uint64_t shard_bytes; /* of the largest shard */
+        uint32_t first_use, last_use; /* nodes: writer and last reader; of the room's life, for the measured peak */
+};
+
+enum pw_node_kind { PW_NODE_CALL = 1, PW_NODE_TRANSFER = 2, PW_NODE_LOAD = 3 };
+enum pw_transfer_phase { PW_PHASE_WHOLE = 0, PW_PHASE_SEND = 1, PW_PHASE_RECV = 2 };
+
+/* X(name, text). What a transfer is called: of the two shardings and slices. All of them are executed by assembling. */
+#define PW_TRANSFER_MAP(X)                                                                                             \
+        X(PW_TRANSFER_COPY, "copy")                                                                                    \
+        X(PW_TRANSFER_LOAD, "load")                                                                                    \
+        X(PW_TRANSFER_ALL_GATHER, "all-gather")                                                                        \
+        X(PW_TRANSFER_ALL_REDUCE, "all-reduce")                                                                        \
+        X(PW_TRANSFER_REDUCE_SCATTER, "reduce-scatter")                                                                \
+        X(PW_TRANSFER_ALL_TO_ALL, "all-to-all")                                                                        \
+        X(PW_TRANSFER_BROADCAST, "broadcast")                                                                          \
+        X(PW_TRANSFER_GATHER, "gather")                                                                                \
+        X(PW_TRANSFER_SCATTER, "scatter")                                                                              \
+        X(PW_TRANSFER_SEND_RECV, "send-recv")
+
+enum pw_transfer_kind {
+#define PW_TRANSFER_ENUM(name, text) name,
+        PW_TRANSFER_MAP(PW_TRANSFER_ENUM)
+#undef PW_TRANSFER_ENUM
+                PW_TRANSFER_KINDS
+};
+
+/* A transfer over islands reduces in two steps: within each island (its destination is then the same on every device of an
+ * island, and partial over islands), then over islands, where each receiver reads one source of each island. */
+struct pw_image_node {
+        uint8_t kind;     /* enum pw_node_kind */
+        uint8_t transfer; /* enum pw_transfer_kind */
+        uint8_t phase;    /* enum pw_transfer_phase */
+        uint8_t eager;    /* the source's shards travel in the marks: at most PW_MARK_BYTES each */
+        uint8_t island_partial; /* bit 0: the source is reduced within islands already; bit 1: reduce within the own island only */
+        uint8_t op;       /* enum pw_op of a reduction */
+        uint16_t slice;   /* of a call: its slice; of a transfer or load: the receivers' */
+        uint16_t source_slice; /* of a transfer: the senders' */
+        uint16_t seq_slot;     /* where the run record keeps this node's sequence numbers, or PW_NO_SEQ */
+        uint32_t function;     /* of a call: index */
+        uint32_t input_index;  /* of a load: the program's input */
+        uint32_t send_node;    /* of a RECV: its SEND; else PW_NODE_NONE */
+        uint32_t inputs, input_count;   /* offset of uint32_t value indexes */
+        uint32_t outputs, output_count; /* a load or transfer has one output, a SEND none */
+        uint32_t waits, wait_count;     /* offset of uint32_t node indexes; each has a seq_slot */
+        uint32_t params, params_bytes;  /* offset of the blob, 64-aligned */
+        uint32_t name;                  /* offset of a text for people: "digits/gradient", "all-reduce" */
+        uint64_t time_limit_us;
+};
+
+struct pw_image_function { uint32_t name, module; /* offsets of texts */ uint64_t digest; };
+struct pw_image_input {
+        uint32_t value;   /* what the load writes */
+        uint32_t donated; /* the value's place is the room of a result, which is the input's own room where it is in place */
+};
+struct pw_image_result { uint32_t value; uint32_t writer; /* node */ int32_t donated_input; /* whose room it takes, or -1 */ uint32_t zero; };
+struct pw_image_slice { uint64_t block_bytes; /* on each device */ uint32_t id; /* the slice's handle */ uint32_t zero; };
+
+struct pw_image {
+        uint32_t magic, bytes;
+        uint32_t name; /* offset of a text */
+        uint32_t slices, slice_count;
+        uint32_t values, value_count;
+        uint32_t nodes, node_count;
+        uint32_t functions, function_count;
+        uint32_t inputs, input_count;
+        uint32_t results, result_count;
+        uint32_t seq_count; /* seq_slots in use */
+        uint64_t peak_bytes; /* the largest sum over slices of block and results that one device can see */
+};
+
+#define PW_IMAGE_AT(image, type, offset) ((const type *)((const char *)(image) + (offset)))
+static inline const struct pw_image_node *pw_image_node(const struct pw_image *image, uint32_t i)
+{
+        return PW_IMAGE_AT(image, struct pw_image_node, image->nodes) + i;
+}
+static inline const struct pw_image_value *pw_image_value(const struct pw_image *image, uint32_t i)
+{
+        return PW_IMAGE_AT(image, struct pw_image_value, image->values) + i;
+}
+static inline const char *pw_image_text(const struct pw_image *image, uint32_t offset) { return (const char *)image + offset; }
+
+#endif

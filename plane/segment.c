@@ -1,0 +1,113 @@
+/* Memfds that processes share: made, sealed, opened read-only, mapped, populated. */
+#include "plane/segment.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes)
+{
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+        uint64_t room_offset = pw_round_up((uint64_t)slot_count * sizeof(struct pw_entry), page);
+
+        return (struct pw_segment_layout){ kind, slot_count, room_offset, room_offset + pw_round_up(room_bytes, page) };
+}
+
+enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err)
+{
+        pw_auto_close int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+        if (fd < 0)
+                return pw_error_errno(ret_err, errno, "memfd_create %s", name);
+        if (bytes > INT64_MAX)
+                return pw_error_errno(ret_err, EFBIG, "memfd %s of %" PRIu64 " bytes", name, bytes);
+        if (ftruncate(fd, (off_t)bytes))
+                return pw_error_errno(ret_err, errno, "memfd %s of %" PRIu64 " bytes", name, bytes);
+        if (fchmod(fd, 0400) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+                return pw_error_errno(ret_err, errno, "sealing memfd %s", name);
+        *ret_fd = fd;
+        fd = -1;
+        return PW_OK;
+}
+
+enum pw_status pw_memfd_readonly(int fd, int *ret_fd, struct pw_error *ret_err)
+{
+        char path[40];
+        int opened;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        opened = open(path, O_RDONLY | O_CLOEXEC);
+        if (opened < 0)
+                return pw_error_errno(ret_err, errno, "opening %s read-only", path);
+        *ret_fd = opened;
+        return PW_OK;
+}
+
+enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        struct stat status;
+
+        if (fstat(fd, &status))
+                return pw_error_errno(ret_err, errno, "fstat of a memfd");
+        *ret_bytes = (uint64_t)status.st_blocks * 512;
+        return PW_OK;
+}
+
+enum pw_status pw_map_fd(int fd, uint64_t bytes, bool writable, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        struct stat status;
+        void *base;
+
+        if (fstat(fd, &status))
+                return pw_error_errno(ret_err, errno, "fstat of a segment");
+        if (!bytes || (uint64_t)status.st_size < bytes)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a segment of %" PRIu64 " bytes was announced, the file has %" PRIu64,
+                                    bytes, (uint64_t)status.st_size);
+        base = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (base == MAP_FAILED)
+                return pw_error_errno(ret_err, errno, "mapping %" PRIu64 " bytes", bytes);
+        if (madvise(base, bytes, MADV_DONTFORK)) {
+                int number = errno;
+                munmap(base, bytes);
+                return pw_error_errno(ret_err, number, "madvise of a segment");
+        }
+        *ret_map = (struct pw_map){ base, bytes, writable };
+        return PW_OK;
+}
+
+void pw_unmap(struct pw_map *map)
+{
+        if (map->base)
+                munmap(map->base, map->bytes);
+        *map = (struct pw_map){ 0 };
+}
+
+static enum pw_status allocate(int fd, int mode, uint64_t offset, uint64_t bytes, struct pw_error *ret_err)
+{
+        while (fallocate(fd, mode, (off_t)offset, (off_t)bytes))
+                if (errno != EINTR)
+                        return pw_error_errno(ret_err, errno, "fallocate of %" PRIu64 " bytes at %" PRIu64, bytes, offset);
+        return PW_OK;
+}
+
+enum pw_status pw_memfd_populate(int fd, uint64_t offset, uint64_t bytes, struct pw_error *ret_err)
+{
+        return bytes ? allocate(fd, 0, offset, bytes, ret_err) : PW_OK;
+}
+
+enum pw_status pw_memfd_punch(int fd, uint64_t offset, uint64_t bytes, struct pw_error *ret_err)
+{
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+        uint64_t from, end;
+
+        if (!pw_add_ok(offset, bytes, &end) || end > INT64_MAX)
+                return pw_error_errno(ret_err, EFBIG, "punching %" PRIu64 " bytes at %" PRIu64, bytes, offset);
+        from = pw_round_up(offset, page);
+        end &= ~(page - 1);
+        return from < end ? allocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, end - from, ret_err) : PW_OK;
+}

@@ -1,0 +1,52 @@
+/* Segments: the memfds that processes of one host share, how they are made, sealed, handed out and mapped.
+ *
+ * A segment is a sparse memfd of mode 0400, sealed SHRINK, GROW and SEAL at birth. Only its producer gets a writable
+ * descriptor; everyone else gets one that was opened read-only through /proc/self/fd. Kinds:
+ *
+ *   CLIENT   one per session: entries, then rooms; the client writes
+ *   FUTURES  one per tenant: entries, then shard lists and error texts; the daemon writes, clients are granted slots
+ *   DEVICE   one per device and tenant: rooms; the executor writes
+ */
+#ifndef PW_PLANE_SEGMENT_H
+#define PW_PLANE_SEGMENT_H
+
+#include "plane/entry.h"
+
+enum pw_segment_kind { PW_SEGMENT_CLIENT = 1, PW_SEGMENT_FUTURES = 2, PW_SEGMENT_DEVICE = 3 };
+
+struct pw_segment_layout {
+        enum pw_segment_kind kind;
+        uint32_t slot_count;  /* entries at offset 0 */
+        uint64_t room_offset; /* page-aligned; 0 entries: 0 */
+        uint64_t bytes;       /* virtual size of the memfd */
+};
+/* The layout for `slot_count` entries and `room_bytes` of rooms. */
+struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes);
+
+/* Make a memfd of `bytes`, close-on-exec, mode 0400, sealed. *ret_fd is writable. Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err);
+/* A descriptor of the same memfd that cannot write, map writable, nor be made to. Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_memfd_readonly(int fd, int *ret_fd, struct pw_error *ret_err);
+/* Bytes of memory that the memfd really takes (its allocated blocks). */
+PW_MUST_CHECK enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *ret_err);
+
+struct pw_map {
+        uint8_t *base; /* NULL: none */
+        uint64_t bytes;
+        bool writable;
+};
+/* Map [0, bytes) shared, without reserving, MADV_DONTFORK. Checks that the file is at least as large (a map beyond the end is
+ * SIGBUS). Own: *ret_map is given back with pw_unmap(). Errors: PW_SYSTEM, PW_PROTOCOL (too small). */
+PW_MUST_CHECK enum pw_status pw_map_fd(int fd, uint64_t bytes, bool writable, struct pw_map *ret_map, struct pw_error *ret_err);
+void pw_unmap(struct pw_map *map);
+static inline struct pw_entry *pw_map_entry(const struct pw_map *map, uint32_t slot)
+{
+        return (struct pw_entry *)(map->base + (uint64_t)slot * sizeof(struct pw_entry));
+}
+
+/* Allocate the pages of a range (fallocate), resp. give whole pages back (punch). Worker thread only: slow.
+ * The caller knows that the memory is there: beyond the cgroup's limit the answer is the OOM killer. Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_memfd_populate(int fd, uint64_t offset, uint64_t bytes, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_memfd_punch(int fd, uint64_t offset, uint64_t bytes, struct pw_error *ret_err);
+
+#endif
