@@ -32,6 +32,7 @@ static void test_refusals(void **state)
         assert_int_equal(pw_dims_bytes(PW_F32, &PW_DIMS(UINT64_C(1) << 62), &bytes, &err), PW_TOO_LARGE);
         assert_string_equal(err.text, "a value of f32 [4611686018427387904] has more bytes than 64 bits can count");
         assert_int_equal(pw_dims_bytes(PW_U8, &PW_DIMS(1 << 22, 1 << 21, 1 << 21), &bytes, &err), PW_TOO_LARGE);
+        assert_int_equal(pw_dims_bytes(PW_F32, &PW_DIMS(UINT64_C(1) << 62, 3), &bytes, &err), PW_TOO_LARGE);
         assert_int_equal(pw_dims_bytes(PW_F32, &deep, &bytes, &err), PW_SHAPE);
         assert_int_equal(pw_dims_bytes((enum pw_dtype)99, &PW_SCALAR, &bytes, &err), PW_SHAPE);
         assert_int_equal(bytes, 7);

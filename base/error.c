@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum pw_status pw_error_setv(struct pw_error *ret_err, enum pw_status status, const char *format, va_list args)
+enum pw_status (pw_error_setv)(struct pw_error *ret_err, enum pw_status status, const char *format, va_list args)
 {
         char text[sizeof ret_err->text]; /* an argument may be the text that is replaced */
 
@@ -16,7 +16,7 @@ enum pw_status pw_error_setv(struct pw_error *ret_err, enum pw_status status, co
         return status;
 }
 
-enum pw_status pw_error_set(struct pw_error *ret_err, enum pw_status status, const char *format, ...)
+enum pw_status (pw_error_set)(struct pw_error *ret_err, enum pw_status status, const char *format, ...)
 {
         va_list args;
 
@@ -26,7 +26,7 @@ enum pw_status pw_error_set(struct pw_error *ret_err, enum pw_status status, con
         return status;
 }
 
-enum pw_status pw_error_errno(struct pw_error *ret_err, int number, const char *format, ...)
+enum pw_status (pw_error_errno)(struct pw_error *ret_err, int number, const char *format, ...)
 {
         char sentence[sizeof ret_err->text];
         char reason[128];

@@ -22,6 +22,13 @@ enum pw_status pw_error_errno(struct pw_error *ret_err, int number, const char *
  * return the one that the failed call gave. */
 enum pw_status pw_error_prefix(struct pw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Never PW_OK, as compilers can see: so they know that nobody reads the outputs of a call that failed. PW_OK as the status of
+ * an error can only have come from somebody else's memory. */
+static inline enum pw_status pw_status_failed(enum pw_status status) { return status != PW_OK ? status : PW_PROTOCOL; }
+#define pw_error_set(...) pw_status_failed(pw_error_set(__VA_ARGS__))
+#define pw_error_setv(...) pw_status_failed(pw_error_setv(__VA_ARGS__))
+#define pw_error_errno(...) pw_status_failed(pw_error_errno(__VA_ARGS__))
+
 /* True for a number that the table of statuses has; a number from a wire or a ring is checked so. */
 bool pw_status_known(uint32_t number);
 

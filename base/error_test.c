@@ -20,6 +20,7 @@ static void test_set(void **state)
         assert_int_equal(err.status, PW_NOT_FOUND);
         assert_string_equal(err.text, "module digits");
         assert_int_equal(pw_error_set(NULL, PW_DENIED, "nobody listens"), PW_DENIED);
+        assert_int_equal(pw_error_set(NULL, PW_OK, "no error at all"), PW_PROTOCOL);
 }
 
 static void test_errno(void **state)

@@ -3,12 +3,12 @@
 
 #include "base/memory.h"
 
-#define WORD_MAX 63u
+#define NAME_MAX_BYTES 63u
 
-/* Edit distance with swaps of neighbours (optimal string alignment); both words have at most WORD_MAX characters. */
+/* Edit distance with swaps of neighbours (optimal string alignment); `b` has at most NAME_MAX_BYTES characters. */
 static uint32_t distance(const char *a, const char *b)
 {
-        uint32_t rows[3][WORD_MAX + 1];
+        uint32_t rows[3][NAME_MAX_BYTES + 1];
         size_t a_length = strlen(a), b_length = strlen(b);
 
         for (size_t j = 0; j <= b_length; j++)
@@ -33,10 +33,8 @@ const char *pw_nearest(const char *word, const char *const *names, uint32_t coun
         size_t length = strlen(word);
         uint32_t bound = length < 4 ? 2 : length < 10 ? 3 : 4; /* a distance below this is near */
 
-        if (length > WORD_MAX)
-                return NULL;
         for (uint32_t i = 0; i < count; i++) {
-                uint32_t found = strlen(names[i]) > WORD_MAX ? UINT32_MAX : distance(word, names[i]);
+                uint32_t found = strlen(names[i]) > NAME_MAX_BYTES ? UINT32_MAX : distance(word, names[i]);
                 if (found >= bound)
                         continue;
                 bound = found;

@@ -197,6 +197,7 @@ static void test_nearest(void **state)
         assert_string_equal(pw_nearest("device", names, 4), "devices");
         assert_string_equal(pw_nearest("rundir", names, 4), "run-dir");
         assert_string_equal(pw_nearest("urn-dir", names, 4), "run-dir");
+        assert_string_equal(pw_nearest("ba", (const char *const[]){ "ab" }, 1), "ab");
         assert_null(pw_nearest("zebra", names, 4));
         assert_null(pw_nearest("", names, 4));
         assert_null(pw_nearest("x", NULL, 0));
