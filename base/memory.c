@@ -4,10 +4,11 @@
 bool pw_grow(void **items, uint32_t *capacity, uint32_t need, size_t item_bytes)
 {
         uint64_t grown = pw_min_u64(pw_max_u64(pw_max_u64((uint64_t)*capacity * 2, need), 8), UINT32_MAX);
+        uint64_t bytes;
 
         if (need <= *capacity)
                 return true;
-        char *moved = reallocarray(*items, grown, item_bytes);
+        char *moved = pw_mul_ok(grown, item_bytes, &bytes) ? realloc(*items, bytes) : NULL;
         if (!moved)
                 return false;
         memset(moved + *capacity * item_bytes, 0, (grown - *capacity) * item_bytes);
