@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 
+#include <ctype.h>
+
 #define HELP_INDENT 26u
 #define HELP_COLUMNS 80u
 
@@ -32,6 +34,12 @@ static size_t print_words(FILE *out, const char *text, size_t column)
         return column;
 }
 
+/* That a flag is not given by default goes without saying. */
+static bool shows_default(const struct pw_option *option)
+{
+        return option->fallback && option->kind != PW_OPTION_FLAG;
+}
+
 static void print_help_item(const struct pw_option *option, FILE *out)
 {
         char head[64];
@@ -51,7 +59,7 @@ static void print_help_item(const struct pw_option *option, FILE *out)
                 print_indent(out, HELP_INDENT - strlen(head));
         }
         size_t column = print_words(out, option->help, HELP_INDENT);
-        if (option->fallback) {
+        if (shows_default(option)) {
                 char fallback[96];
                 snprintf(fallback, sizeof fallback, "Default: %s.", option->fallback);
                 print_words(out, fallback, column);
@@ -71,7 +79,7 @@ static void print_mdoc_text(const char *text, FILE *out)
         if (*text == '.' || *text == '\'')
                 fputs("\\&", out);
         for (; *text; text++) {
-                bool sentence_end = *text == '.' && text[1] == ' ' && text[2] >= 'A' && text[2] <= 'Z';
+                bool sentence_end = *text == '.' && text[1] == ' ' && (isupper((unsigned char)text[2]) || isdigit((unsigned char)text[2]));
                 fputs(*text == '\\' ? "\\e" : (char[]){ *text, 0 }, out);
                 if (sentence_end) {
                         fputc('\n', out);
@@ -93,7 +101,7 @@ void pw_options_mdoc(const struct pw_options *options, FILE *out)
                         fprintf(out, " Ar %s", option->argument);
                 fputc('\n', out);
                 print_mdoc_text(option->help, out);
-                if (option->fallback) {
+                if (shows_default(option)) {
                         fputs("Default: ", out);
                         print_mdoc_text(option->fallback, out);
                 }

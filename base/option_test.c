@@ -23,9 +23,9 @@ static const struct pw_option items[] = {
         { "run-dir", 'd', PW_OPTION_TEXT, AT(run_dir), NULL, "DIR", "Keep the socket in DIR." },
         { "host-memory", 0, PW_OPTION_SIZE, AT(host_memory), "1GiB", "SIZE", "Host memory. It is shared by all tenants." },
         { "deadline", 0, PW_OPTION_DURATION, AT(deadline_us), "10s", "TIME", "How long to wait." },
-        { "islands", 'n', PW_OPTION_COUNT, AT(islands), "1", "N", "Number of islands." },
+        { "islands", 'n', PW_OPTION_COUNT, AT(islands), "1", "N", "Number of islands. 0: one." },
         { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE", "Mode of the socket." },
-        { "quiet", 'q', PW_OPTION_FLAG, AT(quiet), NULL, NULL, "Say less." },
+        { "quiet", 'q', PW_OPTION_FLAG, AT(quiet), "no", NULL, "Say less." },
         { "help", 'h', PW_OPTION_FLAG, AT(help), NULL, NULL, "Print this." },
         { "modules", 'm', PW_OPTION_LIST, AT(modules), "/usr/lib/pathways/modules", "DIR", "Look for modules in DIR." },
 };
@@ -227,6 +227,8 @@ static void test_help_and_manual(void **state)
                                      "                          1GiB.\n"));
         assert_non_null(strstr(help, "  -q, --quiet             Say less.\n"));
         assert_non_null(strstr(mdoc, ".It Fl d , Fl \\-run-dir Ar DIR\nKeep the socket in DIR.\n"));
+        assert_non_null(strstr(mdoc, "Number of islands.\n0: one.\nDefault: 1\n"));
+        assert_non_null(strstr(mdoc, "Say less.\n.It"));
         assert_non_null(strstr(mdoc, "Host memory.\nIt is shared by all tenants.\nDefault: 1GiB\n"));
 }
 

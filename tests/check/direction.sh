@@ -17,9 +17,10 @@ cli base libclient
 examples
 tests base plane wire store scheduler cluster daemon executor libclient cli
 END
-# Who may include which public header, besides tests and examples.
+# Who may include which public header, besides tests and examples. The scheduler checks programs and knows their flags and
+# limits by the names that clients and modules use.
 cat >>"$work/rules" <<'END'
-pathways.h libclient executor cli
+pathways.h libclient executor cli scheduler
 pathways_module.h libclient executor scheduler
 END
 
