@@ -1,1 +1,32 @@
-# libclient
+# libclient: libclient.la is everything, for executor, cli and tests; libpathways.la exports what the public headers declare
+noinst_LTLIBRARIES += libclient/libclient.la
+libclient_libclient_la_SOURCES = libclient/compile.c libclient/connection.c libclient/future.c libclient/get.c libclient/lane.c \
+	libclient/listing.c libclient/name.c libclient/open.c libclient/program.c libclient/put.c libclient/room.c libclient/run.c \
+	libclient/segment_map.c libclient/session.c libclient/slice.c libclient/socket.c libclient/take.c libclient/unref.c \
+	libclient/value.c libclient/wait.c
+libclient_libclient_la_CFLAGS = $(AM_CFLAGS) -pthread
+libclient_libclient_la_LIBADD = wire/libwire.la plane/libplane.la base/libbase.la -lpthread
+noinst_HEADERS += libclient/connection.h libclient/future.h libclient/lane.h libclient/listing.h libclient/program.h \
+	libclient/room.h libclient/segment_map.h libclient/session.h libclient/socket.h libclient/unref.h
+EXTRA_DIST += libclient/README.md
+
+lib_LTLIBRARIES += libclient/libpathways.la
+libclient_libpathways_la_SOURCES =
+libclient_libpathways_la_LIBADD = libclient/libclient.la
+# nodelete: a thread that ends after dlclose() still finds the destructor of its lanes.
+libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,-z,nodelete \
+	-Wl,--version-script='$(srcdir)/libclient/libpathways.map'
+EXTRA_libclient_libpathways_la_DEPENDENCIES = libclient/libpathways.map
+
+libclient_tests = libclient/room_test libclient/future_test libclient/session_test libclient/program_test
+check_PROGRAMS += $(libclient_tests)
+TESTS += $(libclient_tests)
+libclient_test_libs = libclient/libclient.la $(CMOCKA_LIBS)
+libclient_fake = libclient/fake_daemon.c libclient/fake_daemon.h
+libclient_room_test_LDADD = $(libclient_test_libs)
+libclient_future_test_SOURCES = libclient/future_test.c $(libclient_fake)
+libclient_future_test_LDADD = $(libclient_test_libs)
+libclient_session_test_SOURCES = libclient/session_test.c $(libclient_fake)
+libclient_session_test_LDADD = $(libclient_test_libs)
+libclient_program_test_SOURCES = libclient/program_test.c $(libclient_fake)
+libclient_program_test_LDADD = $(libclient_test_libs)

@@ -1,0 +1,63 @@
+/* The handle of an object: 32 bytes from slabs of a lane, two to a line, because a client may hold a million of them.
+ *
+ * A handle stands for one reference of the session. `refs` counts what the process holds through it: references of pw_ref()
+ * and views. At 0 a DROP goes out and the handle goes back to its lane.
+ */
+#ifndef PW_LIBCLIENT_FUTURE_H
+#define PW_LIBCLIENT_FUTURE_H
+
+#include "base/id.h"
+#include "pathways.h"
+#include "plane/entry.h"
+
+struct pw_client_lane;
+struct pw_segment;
+
+#define PW_REFS_COUNT 0x3fffffffu
+#define PW_REFS_CREATED 0x40000000u /* pw_create()d, neither sealed nor aborted */
+#define PW_REFS_ORPHAN 0x80000000u  /* its session was closed: it is one of the session's own references */
+
+struct pw_future {
+        _Atomic uint32_t refs; /* count and flags; 0: not in use */
+        uint32_t generation;
+        union {
+                struct pw_entry *entry;
+                struct pw_future *next; /* of a handle whose DROP waits, or that is free */
+        };
+        struct pw_client_lane *lane; /* whose slab it is in */
+        uint32_t segment, slot;
+};
+_Static_assert(sizeof(struct pw_future) <= 48, "a client holds a million handles");
+
+/* A handle from the lane's slabs, refs 0. NULL: out of memory.   Threads: the lane's. */
+struct pw_future *pw_future_alloc(struct pw_client_lane *lane);
+/* Give a handle with refs 0 back. `lane` is the caller's own, or NULL. */
+void pw_future_free(struct pw_future *future, struct pw_client_lane *lane);
+/* Fill a handle for {segment, slot, generation}, with one reference that the session holds already. */
+void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, uint32_t slot, uint32_t generation);
+
+struct pw_session *pw_future_session(const struct pw_future *future);
+struct pw_segment *pw_future_segment(const struct pw_future *future);
+
+/* The word of the entry if it is of the handle's generation; else as if it were gone (FREE). */
+uint64_t pw_future_word(const struct pw_future *future);
+/* The status of a decided word: PW_OK, or its error; PW_NOT_READY while it is PENDING. */
+enum pw_status pw_future_status(uint64_t word);
+/* Write the error that the future is ready with: "<id>: <text>". Returns its status. */
+enum pw_status pw_future_error(const struct pw_future *future, uint64_t word, struct pw_error *ret_err);
+
+/* Wait until the future is decided. *ret_word is its word then. `timeout_us` as in pathways.h.
+ * Errors: PW_NOT_READY, PW_DEADLINE, PW_DAEMON_GONE, PW_FORKED, PW_LIMIT. */
+PW_MUST_CHECK enum pw_status pw_future_await(struct pw_future *future, int64_t timeout_us, uint64_t *ret_word,
+                                             struct pw_error *ret_err);
+/* Absolute, CLOCK_MONOTONIC; INT64_MAX: none. */
+int64_t pw_deadline_ns(int64_t timeout_us);
+
+/* What a READY object that is not SHARDED is, and where its bytes are. Errors: PW_PROTOCOL, those of pw_session_segment(). */
+PW_MUST_CHECK enum pw_status pw_future_described(const struct pw_future *future, struct pw_described *ret_described,
+                                                 const void **ret_data, struct pw_error *ret_err);
+/* The shard list of a SHARDED one, checked to lie in its segment and to be as long as its mesh. Errors: PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_shard_list **ret_list,
+                                              struct pw_error *ret_err);
+
+#endif

@@ -1,0 +1,239 @@
+/* Getting: views of what is mapped; split values gathered, partial ones reduced, in the order of their shards. */
+#include "base/layout.h"
+#include "base/memory.h"
+#include "libclient/session.h"
+#include "libclient/unref.h"
+
+#include <inttypes.h>
+
+/* keep[0]: the future that the view holds, or NULL. keep[1]: memory of the process that the view owns, or NULL. */
+
+static void view_hold(struct pw_view *view, struct pw_future *future, const void *data)
+{
+        atomic_fetch_add_explicit(&future->refs, 1, memory_order_relaxed);
+        view->data = data;
+        view->keep[0] = future;
+        view->keep[1] = NULL;
+}
+
+static enum pw_status view_plain(struct pw_future *future, struct pw_view *ret_view, struct pw_error *ret_err)
+{
+        struct pw_described described;
+        const void *data;
+        enum pw_status status = pw_future_described(future, &described, &data, ret_err);
+        if (status != PW_OK)
+                return status;
+        ret_view->bytes = described.bytes;
+        ret_view->dtype = described.dtype;
+        ret_view->dims = described.dims;
+        view_hold(ret_view, future, data);
+        return PW_OK;
+}
+
+/* --- shards ------------------------------------------------------------------------------------------------------------ */
+
+struct gather {
+        struct pw_future *future;
+        const struct pw_shard_list *list;
+        struct pw_box whole;
+        size_t element_bytes;
+};
+
+/* The bytes of shard `place`, which has box `box`. */
+static enum pw_status shard_data(const struct gather *gather, uint32_t place, const struct pw_box *box, const uint8_t **ret_data,
+                                 struct pw_error *ret_err)
+{
+        struct pw_shard_place at = gather->list->shards[place];
+        struct pw_segment *segment;
+        uint64_t bytes;
+        enum pw_status status = pw_session_segment(pw_future_session(gather->future), at.segment, &segment, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (!pw_mul_ok(pw_box_elements(box), gather->element_bytes, &bytes) || bytes > at.bytes || at.offset > segment->map.bytes ||
+            bytes > segment->map.bytes - at.offset)
+                return pw_error_set(ret_err, PW_PROTOCOL, "shard %u: %" PRIu64 " bytes at %" PRIu64 " of segment %x cannot be", place,
+                                    at.bytes, at.offset, at.segment);
+        *ret_data = segment->map.base + at.offset;
+        return PW_OK;
+}
+
+static enum pw_status gather_init(struct gather *gather, struct pw_future *future, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_future_shards(future, &gather->list, ret_err);
+        if (status != PW_OK)
+                return status;
+        gather->future = future;
+        gather->element_bytes = pw_dtype_bytes((enum pw_dtype)gather->list->dtype);
+        gather->whole = (struct pw_box){ .rank = gather->list->dims.rank };
+        memcpy(gather->whole.size, gather->list->dims.dim, sizeof gather->whole.size);
+        return pw_sharding_check(&gather->list->sharding, &gather->list->dims, gather->list->mesh, ret_err);
+}
+
+static enum pw_status view_shard(const struct gather *gather, uint32_t place, struct pw_view *ret_view, struct pw_error *ret_err)
+{
+        const uint8_t *data;
+        struct pw_box box;
+        pw_shard_box(&gather->list->dims, &gather->list->sharding, gather->list->mesh, place, &box);
+        enum pw_status status = shard_data(gather, place, &box, &data, ret_err);
+        if (status != PW_OK)
+                return status;
+        ret_view->bytes = pw_box_elements(&box) * gather->element_bytes;
+        ret_view->dtype = (enum pw_dtype)gather->list->dtype;
+        ret_view->dims = pw_box_dims(&box);
+        view_hold(ret_view, gather->future, data);
+        return PW_OK;
+}
+
+/* What shard `place` is to the whole: the first to bring its part, one to be added to it, or one more copy. */
+enum role { ROLE_COPY, ROLE_REDUCE, ROLE_NONE };
+
+static enum role shard_role(const struct gather *gather, uint32_t place, enum pw_op *ret_op)
+{
+        uint32_t coords[PW_MESH_AXES_MAX];
+        enum role role = ROLE_COPY;
+        pw_mesh_coords(gather->list->mesh, place, coords);
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++) {
+                const struct pw_axis_sharding *lay = &gather->list->sharding.axis[axis];
+                if (coords[axis] == 0 || lay->lay == PW_LAY_SPLIT)
+                        continue;
+                if (lay->lay == PW_LAY_BROADCAST)
+                        return ROLE_NONE;
+                role = ROLE_REDUCE;
+                *ret_op = (enum pw_op)lay->op;
+        }
+        return role;
+}
+
+static enum pw_status gather_shard(const struct gather *gather, uint32_t place, uint8_t *to, struct pw_error *ret_err)
+{
+        struct pw_box box;
+        const uint8_t *data;
+        enum pw_op op = PW_SUM;
+        enum role role = shard_role(gather, place, &op);
+        pw_shard_box(&gather->list->dims, &gather->list->sharding, gather->list->mesh, place, &box);
+        if (role == ROLE_NONE || pw_box_elements(&box) == 0)
+                return PW_OK;
+        enum pw_status status = shard_data(gather, place, &box, &data, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (role == ROLE_COPY) {
+                pw_box_copy(to, &gather->whole, data, &box, &box, gather->element_bytes);
+                return PW_OK;
+        }
+        status = pw_box_reduce(to, &gather->whole, data, &box, &box, (enum pw_dtype)gather->list->dtype, op);
+        return status == PW_OK ? status : pw_error_set(ret_err, status, "a partial value of %s has no reduction",
+                                                       pw_dtype_text((enum pw_dtype)gather->list->dtype));
+}
+
+/* A value that is partial along both axes by different operations has no one result. */
+static bool ops_mixed(const struct pw_shard_list *list)
+{
+        const struct pw_axis_sharding *axis = list->sharding.axis;
+        return list->mesh[0] > 1 && list->mesh[1] > 1 && axis[0].lay == PW_LAY_PARTIAL && axis[1].lay == PW_LAY_PARTIAL &&
+               axis[0].op != axis[1].op;
+}
+
+static enum pw_status view_gathered(const struct gather *gather, struct pw_view *ret_view, struct pw_error *ret_err)
+{
+        uint64_t bytes;
+        enum pw_status status = pw_dims_bytes((enum pw_dtype)gather->list->dtype, &gather->list->dims, &bytes, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (ops_mixed(gather->list))
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "partial by two operations at once: use pw_get_shard()");
+        pw_auto_free uint8_t *to = aligned_alloc(PW_LINE_BYTES, pw_round_up(bytes + 1, PW_LINE_BYTES));
+        if (!to)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to gather %" PRIu64 " bytes", bytes);
+        for (uint32_t place = 0; place < gather->list->shard_count; place++) {
+                status = gather_shard(gather, place, to, ret_err);
+                if (status != PW_OK)
+                        return status;
+        }
+        *ret_view = (struct pw_view){ .data = to, .bytes = bytes, .dtype = (enum pw_dtype)gather->list->dtype,
+                                      .dims = gather->list->dims, .keep = { NULL, to } };
+        to = NULL;
+        return PW_OK;
+}
+
+/* Every device holds the whole. */
+static bool is_whole(const struct pw_shard_list *list)
+{
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                if (list->mesh[axis] > 1 && list->sharding.axis[axis].lay != PW_LAY_BROADCAST)
+                        return false;
+        return true;
+}
+
+static enum pw_status view_whole(struct pw_future *future, struct pw_view *ret_view, struct pw_error *ret_err)
+{
+        struct gather gather;
+        enum pw_status status = gather_init(&gather, future, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (is_whole(gather.list))
+                return view_shard(&gather, 0, ret_view, ret_err);
+        return view_gathered(&gather, ret_view, ret_err);
+}
+
+/* --- public ------------------------------------------------------------------------------------------------------------- */
+
+/* Wait for the word of a value. Errors: also the one that the future is ready with. */
+static enum pw_status await_value(struct pw_future *future, int64_t timeout_us, uint64_t *ret_word, struct pw_error *ret_err)
+{
+        if (!future)
+                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
+        struct pw_session *session = pw_future_session(future);
+        if (!pw_session_alive(session))
+                return pw_session_check(session, ret_err);
+        uint64_t word = pw_future_word(future);
+        if (pw_word_state(word) != PW_ENTRY_READY) {
+                enum pw_status status = pw_future_await(future, timeout_us, &word, ret_err);
+                if (status != PW_OK)
+                        return status;
+                if (pw_word_state(word) != PW_ENTRY_READY)
+                        return pw_future_error(future, word, ret_err);
+        }
+        *ret_word = word;
+        return PW_OK;
+}
+
+enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view, struct pw_error *ret_err)
+{
+        uint64_t word;
+        enum pw_status status = await_value(future, timeout_us, &word, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (pw_word_flags(word) & PW_ENTRY_SHARDED)
+                return view_whole(future, ret_view, ret_err);
+        return view_plain(future, ret_view, ret_err);
+}
+
+enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t timeout_us, struct pw_view *ret_view,
+                            struct pw_error *ret_err)
+{
+        uint64_t word;
+        struct gather gather;
+        enum pw_status status = await_value(future, timeout_us, &word, ret_err);
+        if (status != PW_OK)
+                return status;
+        bool sharded = pw_word_flags(word) & PW_ENTRY_SHARDED;
+        status = sharded ? gather_init(&gather, future, ret_err) : PW_OK;
+        if (status != PW_OK)
+                return status;
+        uint32_t shard_count = sharded ? gather.list->shard_count : 1;
+        if (shard >= shard_count)
+                return pw_error_set(ret_err, PW_INVALID, "shard %u of %u", shard, shard_count);
+        return sharded ? view_shard(&gather, shard, ret_view, ret_err) : view_plain(future, ret_view, ret_err);
+}
+
+void pw_view_done(struct pw_view *view)
+{
+        if (!view)
+                return;
+        struct pw_future *future = view->keep[0];
+        free(view->keep[1]);
+        view->keep[0] = view->keep[1] = NULL;
+        view->data = NULL;
+        view->bytes = 0;
+        pw_unref(future);
+}

@@ -1,0 +1,83 @@
+/* A thread's lane of a session, on the client's side: the writer of its ring, its rooms, its handles.
+ *
+ * A thread gets one at its first call and gives it back when it ends; the next thread that comes takes it over, with its slabs.
+ * Everything but `freed` is touched by the owning thread alone.
+ */
+#ifndef PW_LIBCLIENT_LANE_H
+#define PW_LIBCLIENT_LANE_H
+
+#include "libclient/future.h"
+#include "libclient/room.h"
+#include "plane/control.h"
+
+struct pw_session;
+
+#define PW_SLAB_HANDLES 1024u
+
+struct pw_slab {
+        struct pw_slab *next;
+        struct pw_future *handles; /* PW_SLAB_HANDLES of them, on lines */
+};
+
+struct pw_client_lane {
+        struct pw_session *session;
+        uint32_t number;
+        struct pw_lane *shared;
+        struct pw_ring_writer writer;
+        struct pw_future *free_handles;
+        struct pw_slab *slabs;  /* the newest first */
+        uint32_t slab_used;     /* handles of the newest slab that were ever used */
+        struct pw_row rows[PW_ROWS];
+        _Alignas(64) _Atomic(struct pw_future *) freed; /* handles that other threads gave back */
+};
+
+/* The calling thread's lane of `session`. Errors: PW_LIMIT (more threads than lanes), PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **ret_lane, struct pw_error *ret_err);
+/* The session is being closed by this thread: forget its lane here. */
+void pw_lane_leave(struct pw_session *session);
+
+/* Make the lane with this number. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_lane_new(struct pw_session *session, uint32_t number, struct pw_client_lane **ret_lane,
+                                         struct pw_error *ret_err);
+void pw_lane_free(struct pw_client_lane *lane); /* with its slabs */
+
+/* A granted slot of `row` that is now the caller's: in rows of rooms its entry is PENDING of *ret_slot->generation, taken by the
+ * client; in PW_ROW_FUTURES by the daemon. Waits for room up to `deadline_ns`, asking the daemon.
+ * Errors: PW_NO_SPACE, PW_TOO_LARGE, PW_DAEMON_GONE, PW_NO_MEMORY, PW_PROTOCOL. */
+struct pw_slot_request {
+        uint32_t row;
+        uint64_t need_bytes;
+        int64_t deadline_ns;
+};
+struct pw_slot {
+        uint32_t slot, generation;
+        uint64_t room_offset; /* in its segment; rows of rooms only */
+        struct pw_entry *entry;
+};
+PW_MUST_CHECK enum pw_status pw_lane_take(struct pw_client_lane *lane, const struct pw_slot_request *request,
+                                          struct pw_slot *ret_slot, struct pw_error *ret_err);
+
+/* Wait until the ring has room for `cells` cells. Errors: PW_DAEMON_GONE, PW_LIMIT (never).   Blocks: yes. */
+PW_MUST_CHECK enum pw_status pw_lane_await_ring(struct pw_client_lane *lane, uint32_t cells, struct pw_error *ret_err);
+/* Make what was written to the ring visible, and ring the daemon if it wants that. */
+void pw_lane_publish(struct pw_client_lane *lane, bool at_once);
+static inline void pw_cpu_pause(void)
+{
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+}
+
+/* --- donations of the calling thread, from pw_donate() to the pw_run_with() that it is an argument of -------------------- */
+struct pw_donation {
+        struct pw_future *future;
+        struct pw_future **place; /* the caller's variable, set to NULL when the run took it */
+        bool listed;              /* pw_run_with(): it is an input of this run */
+        bool sole;                /* pw_run_with(): nobody else in the process holds it, so it goes as a donation */
+};
+/* False when out of memory. */
+bool pw_donations_add(struct pw_donation donation);
+/* What was donated since the last call of it; good until the next pw_donations_add(). *ret_lost: one did not find memory. */
+struct pw_donation *pw_donations_take(uint32_t *ret_count, bool *ret_lost);
+
+#endif

@@ -1,0 +1,60 @@
+/* Listings: rows that the daemon sends, and freeing an object by id. */
+#include "libclient/listing.h"
+
+#include "libclient/session.h"
+
+struct pw_listing { struct pw_answer answer; };
+
+enum pw_status pw_list(struct pw_session *session, const char *what, const char *filter, uint32_t limit,
+                       struct pw_listing **ret_listing, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_session_check(session, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct pw_listing *listing = calloc(1, sizeof *listing);
+        if (!listing)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a listing");
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__ListRequest list = PATHWAYS__WIRE__LIST_REQUEST__INIT;
+        list.what = (char *)(uintptr_t)what;
+        if (filter)
+                list.filter = (char *)(uintptr_t)filter;
+        list.limit = limit;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
+        request.list = &list;
+        status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_LISTING, &listing->answer, ret_err);
+        if (status != PW_OK) {
+                free(listing);
+                return status;
+        }
+        *ret_listing = listing;
+        return PW_OK;
+}
+
+void pw_listing_free(struct pw_listing *listing)
+{
+        if (!listing)
+                return;
+        pw_answer_done(&listing->answer);
+        free(listing);
+}
+
+const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing) { return listing->answer.reply->listing; }
+
+enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_session_check(session, ret_err);
+        if (status != PW_OK)
+                return status;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__Free free_object = PATHWAYS__WIRE__FREE__INIT;
+        Pathways__Wire__ObjectId object = PATHWAYS__WIRE__OBJECT_ID__INIT;
+        object.place = id.place;
+        object.epoch = id.epoch;
+        object.generation = id.generation;
+        free_object.object = &object;
+        free_object.force = force;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_FREE;
+        request.free = &free_object;
+        return pw_session_tell(session, &request, ret_err);
+}

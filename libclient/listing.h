@@ -1,0 +1,20 @@
+/* What the daemon lists, as rows of typed cells: for the `pathways` command.
+ */
+#ifndef PW_LIBCLIENT_LISTING_H
+#define PW_LIBCLIENT_LISTING_H
+
+#include "pathways.h"
+#include "wire/pathways.pb-c.h"
+
+struct pw_listing; /* owns its rows */
+
+/* Ask for rows of `what` ("objects"), those that `filter` (may be NULL) chooses, at most `limit` (0: the daemon's own limit).
+ * Errors: PW_NOT_FOUND, PW_INVALID, PW_DENIED, PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_list(struct pw_session *session, const char *what, const char *filter, uint32_t limit,
+                                     struct pw_listing **ret_listing, struct pw_error *ret_err);
+void pw_listing_free(struct pw_listing *listing);
+const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing);
+/* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
+PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err);
+
+#endif

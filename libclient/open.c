@@ -1,0 +1,120 @@
+/* References by id: the REF record is published, then the entry is looked at; the daemon is asked only under CLOSING. */
+#include "base/memory.h"
+#include "libclient/session.h"
+
+static enum pw_status gone(struct pw_id id, struct pw_error *ret_err)
+{
+        char text[PW_ID_TEXT_BYTES];
+        return pw_error_set(ret_err, PW_GONE, "%s: the object is gone", pw_id_format(id, text));
+}
+
+static enum pw_status find_segment(struct pw_session *session, struct pw_id id, struct pw_segment **ret_segment,
+                                   struct pw_error *ret_err)
+{
+        char text[PW_ID_TEXT_BYTES];
+        struct pw_segment *segment;
+        pw_id_format(id, text);
+        if (pw_id_host(id) != session->host)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: no such host in this cluster", text);
+        if (id.epoch != session->epoch)
+                return pw_error_set(ret_err, PW_GONE, "%s: the pathwaysd that had it has ended", text);
+        enum pw_status status = pw_session_segment(session, pw_id_segment(id), &segment, ret_err);
+        if (status != PW_OK)
+                return pw_error_prefix(ret_err, "%s", text), status;
+        if (pw_id_slot(id) >= segment->slot_count)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: segment %x has %u slots", text, segment->number, segment->slot_count);
+        *ret_segment = segment;
+        return PW_OK;
+}
+
+/* What the word says to who published a REF: PW_OK (taken), PW_NOT_READY (the daemon is deciding), PW_GONE. */
+static enum pw_status verdict(uint64_t word, uint32_t generation)
+{
+        if (pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING)
+                return PW_GONE;
+        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) ? PW_NOT_READY : PW_OK;
+}
+
+/* After the REF. Under CLOSING the word itself is the answer, once the daemon has read the ring. A donated object may come back
+ * or go on with its run: after a fence the daemon has refused the REF or counted it. */
+static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id, struct pw_error *ret_err)
+{
+        struct pw_session *session = lane->session;
+        struct pw_wait_place place = { session->hints, lane->shared->notes, session->life, PW_LIFE_ALIVE };
+        uint64_t word;
+        bool fenced = false;
+        enum pw_status status;
+        while ((status = verdict(word = pw_entry_load(item->entry), item->generation)) == PW_NOT_READY) {
+                if (pw_word_state(word) == PW_ENTRY_CLOSING) {
+                        pw_lane_publish(lane, true);
+                        if (pw_wait_any(&place, item, 1, INT64_MAX) != PW_OK)
+                                return pw_session_check(session, ret_err);
+                } else if (fenced) {
+                        return gone(id, ret_err);
+                } else {
+                        status = pw_session_fence(session, ret_err);
+                        if (status != PW_OK)
+                                return status;
+                        fenced = true;
+                }
+        }
+        return status == PW_OK ? status : gone(id, ret_err);
+}
+
+static enum pw_status take_reference(struct pw_client_lane *lane, const struct pw_segment *segment, struct pw_id id,
+                                     struct pw_error *ret_err)
+{
+        struct pw_wait_item item = { .entry = pw_map_entry(&segment->map, pw_id_slot(id)), .generation = id.generation,
+                                     .segment = segment->number, .slot = pw_id_slot(id), .closing = true };
+        if (verdict(pw_entry_load(item.entry), item.generation) == PW_GONE)
+                return gone(id, ret_err);
+        enum pw_status status = pw_lane_await_ring(lane, 1, ret_err);
+        if (status != PW_OK)
+                return status;
+        pw_ring_write(&lane->writer, pw_cell_object(PW_RING_REF, item.segment, item.slot, item.generation));
+        pw_lane_publish(lane, false);
+        return settle(lane, &item, id, ret_err);
+}
+
+enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future, struct pw_error *ret_err)
+{
+        struct pw_client_lane *lane;
+        struct pw_segment *segment = NULL;
+        enum pw_status status = pw_session_check(session, ret_err);
+        if (status == PW_OK)
+                status = find_segment(session, id, &segment, ret_err);
+        if (status == PW_OK)
+                status = pw_lane_get(session, &lane, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct pw_future *future = pw_future_alloc(lane);
+        if (!future)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a future");
+        status = take_reference(lane, segment, id, ret_err);
+        if (status != PW_OK) {
+                pw_future_free(future, lane);
+                return status;
+        }
+        pw_future_fill(future, segment, pw_id_slot(id), id.generation);
+        *ret_future = future;
+        return PW_OK;
+}
+
+enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__ObjectId *object, struct pw_future **ret_future,
+                                struct pw_error *ret_err)
+{
+        struct pw_client_lane *lane;
+        struct pw_segment *segment = NULL;
+        struct pw_id id = { object->place, object->epoch, object->generation };
+        enum pw_status status = find_segment(session, id, &segment, ret_err);
+        if (status == PW_OK)
+                status = pw_lane_get(session, &lane, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct pw_future *future = pw_future_alloc(lane);
+        if (!future)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a future");
+        pw_future_fill(future, segment, pw_id_slot(id), id.generation);
+        *ret_future = future;
+        return PW_OK;
+}

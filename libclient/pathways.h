@@ -1,0 +1,235 @@
+/* libpathways: put, get and compute futures through the pathwaysd of this host.
+ *
+ * Ownership:  handles (session, future, slice, program) are given back with their own call; every such call accepts NULL.
+ *             Parameters are borrowed for the call; `ret_` parameters are written only on success.
+ * Errors:     every fallible call returns enum pw_status and writes *ret_err (may be NULL) only on failure.
+ *             Tracing calls return their value (never NULL that needs a check) and leave their error in the program:
+ *             pw_compile() reports the first one.
+ * Threads:    any thread may use any handle at any time; a handle may not be freed while another thread uses it.
+ *             Tracing calls on one program come from one thread at a time. No signal handlers, no output.
+ * Time:       timeouts are microseconds from now; PW_FOREVER waits until the value is there or the session ends; 0 polls.
+ * Sizes:      bytes, 64 bit.
+ */
+#ifndef PATHWAYS_H
+#define PATHWAYS_H
+
+#include "pathways_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PW_FOREVER INT64_MAX
+
+struct pw_session; /* one attached process */
+struct pw_future;  /* an object as this holder names it, ready or not */
+struct pw_slice;   /* virtual devices with a mesh shape */
+struct pw_program; /* a traced graph of sharded computations */
+struct pw_value;   /* a value inside a program; owned by its program */
+
+/* --- session ------------------------------------------------------------------------------------------------------ */
+
+/* Attach to the daemon at `socket`. NULL: $PATHWAYS_SOCKET, then $XDG_RUNTIME_DIR/pathways/pathwaysd.sock, then
+ * /run/pathways/pathwaysd.sock.
+ * Errors:  PW_DAEMON_GONE (nobody answers there), PW_PROTOCOL (versions), PW_LIMIT, PW_DENIED.   Blocks: up to 10 s. */
+PW_MUST_CHECK enum pw_status pw_connect(const char *socket, struct pw_session **ret_session, struct pw_error *ret_err);
+
+/* End the session: its references go, its waits end with PW_DAEMON_GONE. Futures of it may still be passed to pw_unref(). */
+void pw_close(struct pw_session *session);
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+struct pw_put_params {
+        enum pw_dtype dtype;  /* PW_OPAQUE: bytes without dims */
+        struct pw_dims dims;  /* of the value; their product times the element must be its bytes, unless opaque */
+        int64_t timeout_us;   /* how long to wait for room; 0 means the default, 30 s; PW_FOREVER allowed */
+};
+
+/* Copy `bytes` bytes into the store. `params` may be NULL. bytes 0 makes an empty object (data may be NULL).
+ * Own:     on PW_OK the caller holds *ret_future, one reference, given back with pw_unref().
+ * Errors:  PW_TOO_LARGE (can never fit), PW_NO_SPACE (after the timeout; the text says who holds the space), PW_SHAPE,
+ *          PW_DAEMON_GONE.   Blocks: only for room.   System calls: none while the grant lasts. */
+PW_MUST_CHECK enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t bytes,
+                                    const struct pw_put_params *params, struct pw_future **ret_future,
+                                    struct pw_error *ret_err);
+
+/* Like pw_put(), but hands out the room to be written in place: until pw_seal() the future is not ready.
+ * *ret_data is writable until pw_seal() or pw_abort(), aligned to 64 bytes. */
+PW_MUST_CHECK enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
+                                       struct pw_future **ret_future, void **ret_data, struct pw_error *ret_err);
+/* Make a created future ready. Errors: PW_INVALID (not created, or sealed already), PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_seal(struct pw_future *future, struct pw_error *ret_err);
+/* Make a created future ready with PW_CANCELLED; the caller still holds its reference. Errors: as pw_seal(). */
+PW_MUST_CHECK enum pw_status pw_abort(struct pw_future *future, struct pw_error *ret_err);
+
+/* What pw_get() hands out: read-only bytes, good until pw_view_done(). */
+struct pw_view {
+        const void *data; /* NULL only if bytes is 0 */
+        uint64_t bytes;
+        enum pw_dtype dtype;
+        struct pw_dims dims; /* rank 1, {bytes}, for opaque */
+        void *keep[2];       /* the library's */
+};
+
+/* Wait until `future` is ready and map its value read-only. A split value is gathered into memory of the process, a partial
+ * one reduced; any other is not copied. A view delays the end of the object.
+ * Own:     *ret_view is given back with pw_view_done(), also after pw_unref(future).
+ * Errors:  PW_DEADLINE, PW_NOT_READY (timeout 0), PW_DAEMON_GONE, or the error that the future is ready with. */
+PW_MUST_CHECK enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view,
+                                    struct pw_error *ret_err);
+/* The same for one shard of a sharded value (shard 0 of any other); never copies. Errors: besides, PW_INVALID. */
+PW_MUST_CHECK enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t timeout_us,
+                                          struct pw_view *ret_view, struct pw_error *ret_err);
+void pw_view_done(struct pw_view *view);
+
+/* Wait until at least `need` of `count` futures are ready (with a value or with an error). need == count: all; 1: any.
+ * *ret_ready_count (may be NULL) is written in every case. Errors: PW_DEADLINE, PW_INVALID, PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_wait(struct pw_future *const *futures, size_t count, size_t need, int64_t timeout_us,
+                                     size_t *ret_ready_count, struct pw_error *ret_err);
+/* PW_OK: ready with a value. PW_NOT_READY. Else the status of the error that it is ready with. */
+enum pw_status pw_poll(struct pw_future *future);
+
+/* Take one more reference through the same handle; returns `future`. */
+struct pw_future *pw_ref(struct pw_future *future);
+/* Give one reference back; the last one lets the object go. Accepts NULL. Never fails, never blocks. */
+void pw_unref(struct pw_future *future);
+
+struct pw_id pw_future_id(const struct pw_future *future);
+/* "h0.3/3f2a.7.12": host.epoch/segment.slot.generation, the latter three in hexadecimal. Returns `text`. */
+char *pw_id_format(struct pw_id id, char text[PW_ID_TEXT_BYTES]);
+PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err);
+
+/* Take a reference to an object of the same tenant by id. The daemon is not on the way.
+ * Errors: PW_GONE, PW_DENIED, PW_NOT_FOUND. */
+PW_MUST_CHECK enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
+                                     struct pw_error *ret_err);
+
+struct pw_info {
+        struct pw_id id;
+        enum pw_status status; /* PW_NOT_READY, PW_OK, or the error it is ready with */
+        uint64_t bytes;        /* of the whole value */
+        enum pw_dtype dtype;
+        struct pw_dims dims;
+        uint32_t shard_count;
+        struct pw_sharding sharding;
+};
+/* What is known of a future now, without waiting. Errors: PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info, struct pw_error *ret_err);
+
+/* --- names and leases --------------------------------------------------------------------------------------------- */
+
+/* Bind `name` (1 to 255 bytes, printable, no space) of the tenant to the object; the name holds a reference of its own and
+ * outlives the session. Errors: PW_EXISTS, PW_INVALID, PW_GONE. */
+PW_MUST_CHECK enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err);
+/* Errors: PW_NOT_FOUND. */
+PW_MUST_CHECK enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw_error *ret_err);
+/* The object that `name` is bound to, waiting for it to be bound. Errors: PW_NOT_FOUND (timeout 0), PW_DEADLINE. */
+PW_MUST_CHECK enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t timeout_us,
+                                       struct pw_future **ret_future, struct pw_error *ret_err);
+/* A reference that belongs to no session and ends after `ttl_us`. Errors: PW_INVALID, PW_GONE. */
+PW_MUST_CHECK enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_error *ret_err);
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+struct pw_slice_params {
+        uint32_t device_count;                /* of the whole mesh */
+        const char *kind;                     /* "emulated", "cpu", "cuda"; NULL: any, one kind for the whole slice */
+        uint32_t mesh[PW_MESH_AXES_MAX];      /* product is device_count; {0}: one axis */
+        uint32_t island_count;                /* 0: as few as possible; k: spread evenly over k islands */
+        int32_t island;                       /* 1 + the number of the one island to use; 0: any */
+        uint64_t memory_bytes;                /* free memory that each device must have; 0: any */
+};
+
+/* Ask for virtual devices; they are shared with others. Errors: PW_TOO_LARGE (more than there are, with the numbers),
+ * PW_INVALID, PW_NO_SPACE. */
+PW_MUST_CHECK enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_params *params,
+                                           struct pw_slice **ret_slice, struct pw_error *ret_err);
+/* Runs and compiled programs on it go on. */
+void pw_slice_close(struct pw_slice *slice);
+uint32_t pw_slice_device_count(const struct pw_slice *slice);
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+/* Start a trace. `name`: "module/step", for people. Out of memory makes a program that fails in pw_compile(). */
+struct pw_program *pw_program_new(struct pw_session *session, const char *name);
+void pw_program_free(struct pw_program *program);
+
+enum pw_input_flags {
+        PW_DONATED = 1, /* the run may update it in place: whoever runs the program gives its reference away */
+};
+
+/* An input of the program, in order of the calls: dims are those of the whole value. */
+struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, enum pw_dtype dtype, struct pw_dims dims,
+                          struct pw_sharding sharding, unsigned flags);
+
+/* The same value in another sharding: a transfer, where one is needed. */
+struct pw_value *pw_as(struct pw_value *value, struct pw_sharding sharding);
+/* The same value on another slice: a transfer. */
+struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct pw_sharding sharding);
+#define PW_AS(value, sharding) pw_as((value), (sharding))
+
+#define PW_OUTPUTS_MAX 8
+
+struct pw_call_params {
+        const void *params;   /* a blob that every shard of the function reads; copied */
+        uint64_t params_bytes;
+        uint32_t output_count;                          /* 0 means 1 */
+        const struct pw_sharding *output_shardings;     /* of outputs 1.. ; output 0 has pw_call_with()'s */
+        uint64_t time_limit_us;                         /* 0: the function's own */
+};
+
+/* One node: `function` ("module/name") over every device of `slice`. Arguments arrive as they lie, except that partial ones
+ * are completed to broadcast. Returns output 0. */
+struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice, const char *function,
+                              struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
+                              const struct pw_call_params *params);
+/* Output `index` of the call that returned `output0`. */
+struct pw_value *pw_output(struct pw_value *output0, uint32_t index);
+
+/* Make `value` a result of the program, in order of the calls. */
+void pw_result(struct pw_program *program, struct pw_value *value);
+
+/* Check and lower the program. Idempotent; nothing can be traced after it.
+ * Errors: PW_BAD_PROGRAM, PW_SHAPE, PW_BAD_MODULE, PW_NOT_FOUND, PW_TOO_LARGE: the text names the call and why. */
+PW_MUST_CHECK enum pw_status pw_compile(struct pw_program *program, struct pw_error *ret_err);
+
+uint32_t pw_program_input_count(const struct pw_program *program);
+uint32_t pw_program_result_count(const struct pw_program *program);
+/* Peak of one run on each device of its slices, known before it starts: block and results, without inputs. Bytes. */
+PW_MUST_CHECK enum pw_status pw_program_peak(struct pw_program *program, uint64_t *ret_bytes, struct pw_error *ret_err);
+
+struct pw_run_params {
+        int64_t deadline_us; /* until admitted; 0 means the default, 10 min */
+        uint32_t priority;   /* reserved: 0 */
+        bool sequential;     /* dispatch node after node instead of in parallel: to compare with */
+};
+
+/* Run the program; returns at once. `inputs`: one future per pw_input(), in order. `ret_results`: room for one future per
+ * pw_result(), the caller holds a reference to each. A future passed through pw_donate(&f) is consumed: on PW_OK f is NULL
+ * first (then perhaps written as a result), on failure it is as before.
+ * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_DAEMON_GONE; what goes wrong later makes the results ready with an error.
+ * Blocks: only when the ring is full.   System calls: none while slots last and the daemon is awake. */
+PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
+                                         const struct pw_run_params *params, struct pw_future **ret_results,
+                                         struct pw_error *ret_err);
+/* Mark the reference in *future as given away to the pw_run() that this call is an argument of; returns *future. */
+struct pw_future *pw_donate(struct pw_future **future);
+
+#ifndef __cplusplus
+#define PW_COUNT_OF(type, ...) (sizeof((type[]){ __VA_ARGS__ }) / sizeof(type))
+#define PW_ARGS(...) (struct pw_value *const[]){ __VA_ARGS__ }, PW_COUNT_OF(struct pw_value *, __VA_ARGS__)
+#define PW_FUTURES(...) (struct pw_future *const[]){ __VA_ARGS__ }, PW_COUNT_OF(struct pw_future *, __VA_ARGS__)
+#define PW_NO_FUTURES (struct pw_future *const *)NULL, (size_t)0
+#define PW_NO_ARGS (struct pw_value *const *)NULL, (size_t)0
+/* pw_call(program, slice, "module/function", PW_ARGS(a, b), sharding) */
+#define pw_call(program, slice, function, args_and_count, ...)                                                         \
+        pw_call_with((program), (slice), (function), args_and_count, __VA_ARGS__, NULL)
+/* pw_run(program, PW_FUTURES(a, b), &result, &err) */
+#define pw_run(program, inputs_and_count, ret_results, ret_err)                                                        \
+        pw_run_with((program), inputs_and_count, NULL, (ret_results), (ret_err))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* A session: the connection, the memory that came with it, and the lanes of its threads.
+ *
+ * References: pw_connect()'s, one per slice and program, one per thread that has a lane, and, once it is closed, one per handle
+ * that still lives. The last one frees it; until then all its maps stay, so that no view and no wait loses its memory.
+ */
+#ifndef PW_LIBCLIENT_SESSION_H
+#define PW_LIBCLIENT_SESSION_H
+
+#include "libclient/connection.h"
+#include "libclient/lane.h"
+#include "libclient/segment_map.h"
+#include "plane/hint.h"
+
+#include <pthread.h>
+
+struct pw_session {
+        const _Atomic uint32_t *life; /* the connection's */
+        struct pw_hint_page *hints;
+        struct pw_segment *own, *futures;
+        struct pw_control *control;
+        struct pw_connection *connection;
+        uint32_t host, epoch;
+        uint64_t host_capacity;
+        struct pw_map control_map, hint_map;
+        _Atomic uint32_t refs;
+        _Atomic bool closed;
+
+        struct pw_segment_map segments;
+        pthread_mutex_t lock; /* guards lanes, lanes_busy, and adding to segments */
+        struct pw_client_lane *lanes[PW_LANES_MAX]; /* [0] is the watcher thread's */
+        uint64_t lanes_busy;
+
+        _Alignas(64) _Atomic(struct pw_future *) parked; /* handles whose DROP no ring took: the watcher sends them */
+};
+
+struct pw_session_params {
+        const char *path;
+        int fd; /* connected already, or -1 */
+};
+PW_MUST_CHECK enum pw_status pw_session_open(const struct pw_session_params *params, struct pw_session **ret_session,
+                                             struct pw_error *ret_err);
+struct pw_session *pw_session_ref(struct pw_session *session);
+void pw_session_unref(struct pw_session *session);
+
+static inline bool pw_session_alive(const struct pw_session *session)
+{
+        return atomic_load_explicit(session->life, memory_order_relaxed) == PW_LIFE_ALIVE;
+}
+/* PW_OK, PW_DAEMON_GONE or PW_FORKED; PW_INVALID for NULL. */
+static inline enum pw_status pw_session_check(const struct pw_session *session, struct pw_error *ret_err)
+{
+        if (!session)
+                return pw_error_set(ret_err, PW_INVALID, "the session is NULL");
+        return pw_session_alive(session) ? PW_OK : pw_connection_check(session->connection, ret_err);
+}
+
+/* The segment, fetched from the daemon if it is not mapped yet. Errors: PW_NOT_FOUND, PW_DENIED, PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+                                                struct pw_error *ret_err);
+/* One request and its reply: the daemon has then read every ring up to where it was before the call. */
+PW_MUST_CHECK enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err);
+/* A handle for an object that the session holds a reference to already. Errors: PW_NO_MEMORY, those of pw_session_segment(). */
+PW_MUST_CHECK enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__ObjectId *object,
+                                              struct pw_future **ret_future, struct pw_error *ret_err);
+
+/* Ask, and check that the reply's body is `body` (PATHWAYS__WIRE__REPLY__BODY__NOT_SET: any). */
+PW_MUST_CHECK enum pw_status pw_session_call(struct pw_session *session, Pathways__Wire__Request *request,
+                                             Pathways__Wire__Reply__BodyCase body, struct pw_answer *ret_answer,
+                                             struct pw_error *ret_err);
+/* The same where nothing but the status is of interest. */
+PW_MUST_CHECK enum pw_status pw_session_tell(struct pw_session *session, Pathways__Wire__Request *request, struct pw_error *ret_err);
+
+#endif

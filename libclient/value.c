@@ -1,0 +1,84 @@
+/* What a READY future is: the fields of its entry, or its shard list, each checked against the map that it lies in. */
+#include "base/layout.h"
+#include "base/memory.h"
+#include "libclient/session.h"
+
+static enum pw_status impossible(const struct pw_future *future, const char *what, struct pw_error *ret_err)
+{
+        char id[PW_ID_TEXT_BYTES];
+        return pw_error_set(ret_err, PW_PROTOCOL, "%s: its producer wrote %s that cannot be", pw_id_format(pw_future_id(future), id), what);
+}
+
+enum pw_status pw_future_described(const struct pw_future *future, struct pw_described *ret_described, const void **ret_data,
+                                   struct pw_error *ret_err)
+{
+        struct pw_segment *segment = pw_future_segment(future);
+        uint32_t room_segment = *(const volatile uint32_t *)&future->entry->room_segment;
+        if (room_segment != segment->number && !*(const volatile uint8_t *)&future->entry->is_inline) {
+                enum pw_status status = pw_session_segment(pw_future_session(future), room_segment, &segment, ret_err);
+                if (status != PW_OK)
+                        return status;
+        }
+        if (pw_entry_describe(future->entry, segment->map.base, segment->map.bytes, ret_described) != PW_OK)
+                return impossible(future, "fields", ret_err);
+        *ret_data = ret_described->is_inline ? future->entry->body.value : segment->map.base + ret_described->room_offset;
+        return PW_OK;
+}
+
+enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_shard_list **ret_list, struct pw_error *ret_err)
+{
+        const struct pw_segment *segment = pw_future_segment(future);
+        uint64_t offset = future->entry->room_offset, end;
+        const struct pw_shard_list *list = (const struct pw_shard_list *)(const void *)(segment->map.base + offset);
+        if (segment->kind != PW_SEGMENT_FUTURES || offset % 8 || !pw_add_ok(offset, sizeof *list, &end) || end > segment->map.bytes)
+                return impossible(future, "a shard list", ret_err);
+        uint64_t shard_bytes = (uint64_t)list->shard_count * sizeof list->shards[0];
+        if (shard_bytes > segment->map.bytes - end || list->shard_count == 0 || pw_mesh_count(list->mesh) != list->shard_count ||
+            list->dims.rank > PW_RANK_MAX || !pw_dtype_bytes((enum pw_dtype)list->dtype))
+                return impossible(future, "a shard list", ret_err);
+        *ret_list = list;
+        return PW_OK;
+}
+
+static enum pw_status info_of_value(struct pw_future *future, uint64_t word, struct pw_info *info, struct pw_error *ret_err)
+{
+        if (!(pw_word_flags(word) & PW_ENTRY_SHARDED)) {
+                struct pw_described described;
+                const void *data;
+                enum pw_status status = pw_future_described(future, &described, &data, ret_err);
+                if (status != PW_OK)
+                        return status;
+                info->bytes = described.bytes;
+                info->dtype = described.dtype;
+                info->dims = described.dims;
+                info->shard_count = 1;
+                return PW_OK;
+        }
+        const struct pw_shard_list *list;
+        enum pw_status status = pw_future_shards(future, &list, ret_err);
+        if (status != PW_OK)
+                return status;
+        info->dtype = (enum pw_dtype)list->dtype;
+        info->dims = list->dims;
+        info->shard_count = list->shard_count;
+        info->sharding = list->sharding;
+        return pw_dims_bytes(info->dtype, &info->dims, &info->bytes, ret_err);
+}
+
+enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info, struct pw_error *ret_err)
+{
+        if (!future)
+                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
+        enum pw_status status = pw_session_check(pw_future_session(future), ret_err);
+        if (status != PW_OK)
+                return status;
+        uint64_t word = pw_future_word(future);
+        struct pw_info info = { .id = pw_future_id(future), .status = pw_future_status(word) };
+        if (info.status == PW_OK) {
+                status = info_of_value(future, word, &info, ret_err);
+                if (status != PW_OK)
+                        return status;
+        }
+        *ret_info = info;
+        return PW_OK;
+}
