@@ -1,0 +1,148 @@
+/* The table of subcommands. */
+#include "cli/command.h"
+
+#include "base/memory.h"
+
+#define AT(field) offsetof(struct pw_command_settings, field)
+
+#define COMMON_OPTIONS                                                                                                        \
+        { "socket", 0, PW_OPTION_TEXT, AT(socket), NULL, "PATH",                                                              \
+          "The daemon's socket. Default: where libpathways looks." },                                                         \
+        { "json", 0, PW_OPTION_FLAG, AT(json), NULL, NULL, "Print an array of JSON objects, one to a line." },                \
+        { "help", 'h', PW_OPTION_FLAG, AT(help), NULL, NULL, "Print the help of the subcommand and exit." }
+
+#define TYPE_OPTIONS(dtype_default, dims_default)                                                                             \
+        { "dtype", 0, PW_OPTION_TEXT, AT(dtype), dtype_default, "NAME", "u8, i8, i32, i64, f16, bf16, f32, f64 or opaque." }, \
+        { "dims", 0, PW_OPTION_TEXT, AT(dims), dims_default, "N,...", "Dims of the value, for example 4,4." }
+
+static const struct pw_option common_options[] = { COMMON_OPTIONS };
+static const struct pw_option list_options[] = {
+        { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N", "At most N rows. 0: as many as the daemon gives." },
+        COMMON_OPTIONS,
+};
+static const struct pw_option put_options[] = {
+        { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed." },
+        { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
+          "Keep the object for so long, 250ms, 3s, 2min, 1h or 2d. Where neither a name nor this is given: 10min." },
+        TYPE_OPTIONS("opaque", NULL),
+        COMMON_OPTIONS,
+};
+static const struct pw_option get_options[] = {
+        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the bytes to FILE instead of to standard output." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "1min", "DURATION", "How long to wait for the value." },
+        { "wait", 0, PW_OPTION_FLAG, AT(wait), NULL, NULL, "Wait for a name to be bound, too." },
+        COMMON_OPTIONS,
+};
+static const struct pw_option free_options[] = {
+        { "force", 0, PW_OPTION_FLAG, AT(force), NULL, NULL, "Drop the references of sessions, too." },
+        COMMON_OPTIONS,
+};
+static const struct pw_option run_options[] = {
+        { "devices", 'd', PW_OPTION_COUNT, AT(devices), "1", "N", "Run it on N devices." },
+        { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Spread them over N islands. 0: over as few as possible." },
+        { "repeat", 'n', PW_OPTION_COUNT, AT(repeat), "1", "K",
+          "Run it K times, each run on the last one's result where shapes allow it." },
+        { "inputs", 0, PW_OPTION_COUNT, AT(inputs), "1", "K", "Give it K inputs, all zeros." },
+        TYPE_OPTIONS("f32", "1"),
+        { "sharding", 0, PW_OPTION_TEXT, AT(sharding), "broadcast", "HOW",
+          "How inputs lie: broadcast, split:DIM or partial:OP (sum, max, min, prod)." },
+        { "result", 0, PW_OPTION_TEXT, AT(result), NULL, "HOW", "How the result lies. Default: as the inputs." },
+        { "params-u64", 0, PW_OPTION_TEXT, AT(params), NULL, "N,...", "Parameters of the function: numbers of 64 bits." },
+        { "ahead", 0, PW_OPTION_COUNT, AT(ahead), "64", "N", "Runs under way at a time." },
+        COMMON_OPTIONS,
+};
+
+static const struct pw_column status_columns[] = {
+        { .key = "version" }, { .key = "host" }, { .key = "epoch" }, { .key = "uptime_us", .heading = "uptime", .format = PW_CELL_DURATION },
+        { .key = "tenant" }, { .key = "sessions" }, { .key = "devices" }, { .key = "devices_ready", .heading = "devices ready" },
+        { .key = "islands" }, { .key = "objects" }, { .key = "runs_in_flight", .heading = "runs in flight" },
+        { .key = "runs_done", .heading = "runs done" }, { .key = "metadata" }, { .key = "socket" },
+};
+static const struct pw_column device_columns[] = {
+        { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
+        { .key = "capacity", .format = PW_CELL_SIZE }, { .key = "used", .format = PW_CELL_SIZE },
+        { .key = "gangs_done", .heading = "gangs" }, { .key = "restarts" },
+};
+static const struct pw_column island_columns[] = {
+        { .key = "island" }, { .key = "devices" }, { .key = "runs_queued", .heading = "queued" },
+        { .key = "runs_admitted", .heading = "admitted" }, { .key = "ordered" }, { .key = "policy" },
+};
+static const struct pw_column object_columns[] = {
+        { .key = "id" }, { .key = "state" }, { .key = "bytes", .format = PW_CELL_SIZE }, { .key = "dtype" }, { .key = "dims" },
+        { .key = "refs" }, { .key = "owner" }, { .key = "names" }, { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
+};
+static const struct pw_column memory_columns[] = {
+        { .key = "memory" }, { .key = "term" }, { .key = "bytes", .format = PW_CELL_SIZE }, { .key = "about" },
+};
+static const struct pw_column owner_columns[] = {
+        { .key = "tenant" }, { .key = "client" }, { .key = "program" },
+        { .key = "host_bytes", .heading = "host", .format = PW_CELL_SIZE },
+        { .key = "device_bytes", .heading = "device", .format = PW_CELL_SIZE }, { .key = "objects" },
+        { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
+};
+static const struct pw_column program_columns[] = {
+        { .key = "program" }, { .key = "name" }, { .key = "nodes" }, { .key = "inputs" }, { .key = "results" },
+        { .key = "peak", .heading = "peak/device", .format = PW_CELL_SIZE },
+        { .key = "measured_peak", .heading = "measured", .format = PW_CELL_SIZE }, { .key = "runs" }, { .key = "slices" },
+};
+static const struct pw_column node_columns[] = {
+        { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },
+        { .key = "waits" }, { .key = "block_offset", .heading = "block offset" },
+};
+static const struct pw_column run_columns[] = {
+        { .key = "run" }, { .key = "program" }, { .key = "client" }, { .key = "state" },
+        { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "nodes" },
+        { .key = "nodes_ordered", .heading = "ordered" }, { .key = "waiting_for", .heading = "waiting for" },
+};
+static const struct pw_column gang_columns[] = {
+        { .key = "device" }, { .key = "seq" }, { .key = "run" }, { .key = "program" }, { .key = "node" }, { .key = "state" },
+        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .end = "end_us" },
+};
+static const struct pw_column why_columns[] = {
+        { .key = "what" }, { .key = "waits_for", .heading = "waits for" },
+        { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION }, { .key = "remedy" },
+};
+static const struct pw_column check_columns[] = { { .key = "problem" }, { .key = "where" } };
+static const struct pw_column id_columns[] = { { .key = "id" } };
+static const struct pw_column value_columns[] = { { .key = "id" }, { .key = "bytes" }, { .key = "dtype" }, { .key = "dims" } };
+static const struct pw_column trial_columns[] = {
+        { .key = "function" }, { .key = "devices" }, { .key = "runs" }, { .key = "chained" },
+        { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "runs_per_s", .heading = "runs/s" },
+};
+
+#define OPTIONS(name, items) { (items), pw_array_count(items), "pathways " name }
+#define FORM(columns) { (columns), pw_array_count(columns), false }
+
+const struct pw_command pw_commands[] = {
+        { "status", "", 0, 0, "The daemon in a few lines. Its version, host, devices, and what it does now.", pw_command_list,
+          OPTIONS("status", common_options), { status_columns, pw_array_count(status_columns), true }, { 0 } },
+        { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_list,
+          OPTIONS("devices", list_options), FORM(device_columns), { 0 } },
+        { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_list,
+          OPTIONS("islands", list_options), FORM(island_columns), { 0 } },
+        { "objects", "", 0, 0, "Objects, with their owners and names.", pw_command_list, OPTIONS("objects", list_options),
+          FORM(object_columns), { 0 } },
+        { "put", "FILE|-", 1, 1, "Put the bytes of FILE, or of standard input. Prints the id.", pw_command_put,
+          OPTIONS("put", put_options), FORM(id_columns), { 0 } },
+        { "get", "ID|NAME", 1, 1, "Wait for an object and write its bytes.", pw_command_get, OPTIONS("get", get_options),
+          FORM(value_columns), { 0 } },
+        { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
+          FORM(id_columns), { 0 } },
+        { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
+          OPTIONS("memory", common_options), FORM(memory_columns), { 0 } },
+        { "owners", "", 0, 0, "Who is charged for how much, and since when.", pw_command_list, OPTIONS("owners", list_options),
+          FORM(owner_columns), { 0 } },
+        { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
+          OPTIONS("programs", list_options), FORM(program_columns), FORM(node_columns) },
+        { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", list_options),
+          FORM(run_columns), { 0 } },
+        { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
+          pw_command_list, OPTIONS("gangs", list_options), FORM(gang_columns), FORM(gang_columns) },
+        { "why", "ID|NAME|run N", 1, 2, "Why an object or a run is not ready. What it waits for, down to the cause, and what helps.",
+          pw_command_why, OPTIONS("why", common_options), FORM(why_columns), { 0 } },
+        { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,
+          OPTIONS("run", run_options), FORM(trial_columns), { 0 } },
+        { "check", "", 0, 0, "Let the daemon look for what does not hold together. Exits with 1 if there is anything.",
+          pw_command_check, OPTIONS("check", common_options), FORM(check_columns), { 0 } },
+};
+const uint32_t pw_command_count = pw_array_count(pw_commands);

@@ -1,0 +1,115 @@
+/* Rows as tables and as JSON. */
+#include "cli/form.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct pw_column columns[] = {
+        { .key = "id" },
+        { .key = "bytes", .format = PW_CELL_SIZE },
+        { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
+        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .end = "end_us" },
+        { .key = "names" },
+};
+
+struct rows {
+        Pathways__Wire__Cell cells[6], *pointers[6];
+        Pathways__Wire__Row row, *rows[1];
+        Pathways__Wire__Listing listing;
+};
+
+static void make_rows(struct rows *rows, const char *names, uint64_t end_us)
+{
+        Pathways__Wire__Row row = PATHWAYS__WIRE__ROW__INIT;
+        Pathways__Wire__Listing listing = PATHWAYS__WIRE__LISTING__INIT;
+
+        rows->cells[0] = pw_cell_text("id", "h0.3/1.2.3");
+        rows->cells[1] = pw_cell_number("bytes", 1536);
+        rows->cells[2] = pw_cell_number("age_us", 3200000);
+        rows->cells[3] = pw_cell_number("start_us", 100);
+        rows->cells[4] = pw_cell_number("end_us", end_us);
+        rows->cells[5] = pw_cell_text("names", names);
+        for (int i = 0; i < 6; i++)
+                rows->pointers[i] = &rows->cells[i];
+        rows->row = row;
+        rows->row.cells = rows->pointers;
+        rows->row.n_cells = 6;
+        rows->rows[0] = &rows->row;
+        rows->listing = listing;
+        rows->listing.rows = rows->rows;
+        rows->listing.n_rows = 1;
+}
+
+static char *printed(const struct rows *rows, const struct pw_form *form)
+{
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+
+        assert_non_null(out);
+        if (form)
+                assert_int_equal(pw_form_print(form, &rows->listing, 80, out, NULL), PW_OK);
+        else
+                assert_int_equal(pw_json_print(&rows->listing, out, NULL), PW_OK);
+        fclose(out);
+        return text;
+}
+
+static void a_table_has_units(void **state)
+{
+        struct pw_form form = { columns, 5, false };
+        struct rows rows;
+
+        (void)state;
+        make_rows(&rows, "weights", 112);
+        char *text = printed(&rows, &form);
+        assert_string_equal(text, "id            bytes    age   took  names\n"
+                                  "h0.3/1.2.3  1.5 KiB  3.2 s  12 us  weights\n");
+        free(text);
+}
+
+static void what_is_not_there_is_a_dash(void **state)
+{
+        struct pw_form form = { columns, 5, true };
+        struct rows rows;
+
+        (void)state;
+        make_rows(&rows, "", 0);
+        rows.row.n_cells = 6;
+        rows.cells[1].value_case = PATHWAYS__WIRE__CELL__VALUE__NOT_SET;
+        char *text = printed(&rows, &form);
+        assert_string_equal(text, "id     h0.3/1.2.3\nbytes  -\nage    3.2 s\ntook   -\nnames  -\n");
+        free(text);
+}
+
+static void json_has_every_cell_exactly(void **state)
+{
+        struct rows rows;
+
+        (void)state;
+        make_rows(&rows, "a\"b\xff", 112);
+        rows.cells[1].number = 9007199254740993;
+        char *text = printed(&rows, NULL);
+        assert_string_equal(text, "[\n{\"id\": \"h0.3/1.2.3\", \"bytes\": 9007199254740993, \"age_us\": 3200000, \"start_us\": 100, "
+                                  "\"end_us\": 112, \"names\": \"a\\\"b?\"}\n]\n");
+        free(text);
+        rows.listing.n_rows = 0;
+        text = printed(&rows, NULL);
+        assert_string_equal(text, "[]\n");
+        free(text);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_table_has_units),
+                cmocka_unit_test(what_is_not_there_is_a_dash),
+                cmocka_unit_test(json_has_every_cell_exactly),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* Text in columns. */
+#include "cli/grid.h"
+
+#include "base/memory.h"
+
+#define GAP 2u
+#define NARROWEST 8u
+
+struct grid_column {
+        uint32_t width;
+        bool right;
+};
+
+struct pw_grid {
+        struct grid_column *columns;
+        uint32_t column_count;
+        char **cells; /* row after row */
+        uint32_t cell_count, cell_capacity;
+};
+
+struct pw_grid *pw_grid_new(uint32_t columns)
+{
+        struct pw_grid *grid = calloc(1, sizeof *grid);
+
+        if (!grid)
+                return NULL;
+        grid->columns = calloc(columns ? columns : 1, sizeof *grid->columns);
+        grid->column_count = columns;
+        if (!grid->columns) {
+                free(grid);
+                return NULL;
+        }
+        return grid;
+}
+
+void pw_grid_free(struct pw_grid *grid)
+{
+        if (!grid)
+                return;
+        for (uint32_t i = 0; i < grid->cell_count; i++)
+                free(grid->cells[i]);
+        free(grid->cells);
+        free(grid->columns);
+        free(grid);
+}
+
+bool pw_grid_add(struct pw_grid *grid, const char *text)
+{
+        struct grid_column *column = &grid->columns[grid->cell_count % grid->column_count];
+        char *copy = strdup(text);
+        uint32_t length = (uint32_t)strlen(text);
+
+        if (!copy || !pw_grow((void **)&grid->cells, &grid->cell_capacity, grid->cell_count + 1, sizeof *grid->cells)) {
+                free(copy);
+                return false;
+        }
+        grid->cells[grid->cell_count++] = copy;
+        if (length > column->width)
+                column->width = length;
+        return true;
+}
+
+void pw_grid_align_right(struct pw_grid *grid, uint32_t column)
+{
+        grid->columns[column].right = true;
+}
+
+static uint32_t total_width(const struct pw_grid *grid)
+{
+        uint32_t total = 0;
+
+        for (uint32_t c = 0; c < grid->column_count; c++)
+                total += grid->columns[c].width + (c ? GAP : 0);
+        return total;
+}
+
+static struct grid_column *widest(struct pw_grid *grid)
+{
+        struct grid_column *found = NULL;
+
+        for (uint32_t c = 0; c < grid->column_count; c++) {
+                struct grid_column *column = &grid->columns[c];
+                if (!column->right && column->width > NARROWEST && (!found || column->width >= found->width))
+                        found = column;
+        }
+        return found;
+}
+
+/* The widest column gives way first, so that short cells stay whole. */
+static void fit(struct pw_grid *grid, uint32_t width)
+{
+        for (uint32_t total = total_width(grid); total > width; total--) {
+                struct grid_column *column = widest(grid);
+                if (!column)
+                        return;
+                column->width--;
+        }
+}
+
+/* How much of `text` stands on a line of `width`: up to behind the last blank, comma or slash, else all that fits. */
+static size_t line_length(const char *text, size_t width)
+{
+        size_t length = strlen(text);
+
+        if (length <= width)
+                return length;
+        for (size_t i = width; i > width / 2; i--)
+                if (strchr(" ,/", text[i - 1]) || text[i] == ' ')
+                        return i;
+        return width;
+}
+
+static size_t without_blanks(const char *text, size_t length)
+{
+        while (length && text[length - 1] == ' ')
+                length--;
+        return length;
+}
+
+static void put_padded(FILE *out, const struct grid_column *column, const char *text, size_t length)
+{
+        int pad = (int)(column->width - length);
+
+        fprintf(out, "%*s%.*s%*s", column->right ? pad : 0, "", (int)length, text, column->right ? 0 : pad, "");
+}
+
+/* One line of a row; `rest` moves on. False: nothing was left. */
+static bool print_line(const struct pw_grid *grid, const char **rest, FILE *out)
+{
+        uint32_t last = 0;
+        bool any = false;
+
+        for (uint32_t c = 0; c < grid->column_count; c++)
+                if (*rest[c]) {
+                        last = c;
+                        any = true;
+                }
+        for (uint32_t c = 0; any && c <= last; c++) {
+                struct grid_column column = grid->columns[c];
+                size_t length = line_length(rest[c], column.width), shown = without_blanks(rest[c], length);
+                if (c == last && !column.right)
+                        column.width = (uint32_t)shown;
+                fprintf(out, "%*s", c ? (int)GAP : 0, "");
+                put_padded(out, &column, rest[c], shown);
+                rest[c] += length;
+                while (*rest[c] == ' ')
+                        rest[c]++;
+        }
+        if (any)
+                fputc('\n', out);
+        return any;
+}
+
+void pw_grid_print(struct pw_grid *grid, uint32_t width, FILE *out)
+{
+        pw_auto_free const char **rest = calloc(grid->column_count, sizeof *rest);
+
+        if (!rest)
+                return;
+        fit(grid, width);
+        for (uint32_t first = 0; first + grid->column_count <= grid->cell_count; first += grid->column_count) {
+                for (uint32_t c = 0; c < grid->column_count; c++)
+                        rest[c] = grid->cells[first + c];
+                while (print_line(grid, rest, out))
+                        ;
+        }
+}

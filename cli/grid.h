@@ -1,0 +1,21 @@
+/* Text in columns, as wide as asked for at most: a cell that is too long goes on in the next line.
+ */
+#ifndef PW_CLI_GRID_H
+#define PW_CLI_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct pw_grid;
+
+struct pw_grid *pw_grid_new(uint32_t columns); /* NULL: out of memory */
+void pw_grid_free(struct pw_grid *grid);
+/* The next cell, row after row; `text` is copied. False when out of memory. */
+bool pw_grid_add(struct pw_grid *grid, const char *text);
+/* Such a column is never made narrower than its widest cell. */
+void pw_grid_align_right(struct pw_grid *grid, uint32_t column);
+/* Lines of at most `width` columns, unless the narrow columns alone need more. */
+void pw_grid_print(struct pw_grid *grid, uint32_t width, FILE *out);
+
+#endif

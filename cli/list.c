@@ -1,0 +1,147 @@
+/* Subcommands that show what the daemon lists. */
+#include "base/memory.h"
+#include "base/size.h"
+#include "cli/output.h"
+
+#include <inttypes.h>
+
+static const char *filter_of(const struct pw_invocation *invocation)
+{
+        return invocation->operand_count ? invocation->operands[0] : NULL;
+}
+
+static enum pw_status list(struct pw_invocation *invocation, const char *filter, struct pw_listing **ret_listing,
+                           struct pw_error *ret_err)
+{
+        return pw_list(invocation->session, invocation->command->name, filter, invocation->settings.limit, ret_listing, ret_err);
+}
+
+enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        const struct pw_command *command = invocation->command;
+        const char *filter = filter_of(invocation);
+        struct pw_listing *listing = NULL;
+        enum pw_status status = list(invocation, filter, &listing, ret_err);
+
+        if (status == PW_OK)
+                status = pw_output_rows(invocation, filter && command->detail.count ? &command->detail : &command->form,
+                                        pw_listing_rows(listing), ret_err);
+        pw_listing_free(listing);
+        return status;
+}
+
+static void print_term(const Pathways__Wire__Row *row, FILE *out)
+{
+        const char *about = pw_row_text(row, "about");
+        char size[16];
+
+        fprintf(out, "  %-12s %10s%s%s\n", pw_row_text(row, "term"), pw_size_format(pw_row_number(row, "bytes"), size),
+                *about ? "  " : "", about);
+}
+
+/* A block per memory; the last line is what does not add up, over all of them: `unaccounted 0`. */
+static void print_memories(const Pathways__Wire__Listing *listing, FILE *out)
+{
+        const char *memory = "";
+        uint64_t unaccounted = 0;
+
+        for (size_t i = 0; i < listing->n_rows; i++) {
+                const Pathways__Wire__Row *row = listing->rows[i];
+                if (strcmp(memory, pw_row_text(row, "memory"))) {
+                        memory = pw_row_text(row, "memory");
+                        fprintf(out, "%s\n", memory);
+                }
+                print_term(row, out);
+                if (!strcmp(pw_row_text(row, "term"), "unaccounted"))
+                        unaccounted += pw_row_number(row, "bytes");
+        }
+        fprintf(out, "unaccounted %" PRIu64 "\n", unaccounted);
+}
+
+enum pw_status pw_command_memory(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        struct pw_listing *listing = NULL;
+        enum pw_status status = list(invocation, filter_of(invocation), &listing, ret_err);
+
+        if (status == PW_OK && invocation->settings.json)
+                status = pw_json_print(pw_listing_rows(listing), invocation->out, ret_err);
+        else if (status == PW_OK)
+                print_memories(pw_listing_rows(listing), invocation->out);
+        pw_listing_free(listing);
+        return status;
+}
+
+static void print_cause(const Pathways__Wire__Row *row, FILE *out)
+{
+        int indent = 2 * (int)pw_min_u64(pw_row_number(row, "depth"), 20);
+        const char *waits_for = pw_row_text(row, "waits_for"), *remedy = pw_row_text(row, "remedy");
+        char since[16];
+
+        fprintf(out, "%*s%s\n", indent, "", pw_row_text(row, "what"));
+        if (*waits_for)
+                fprintf(out, "%*s  waits for %s, for %s\n", indent, "", waits_for,
+                        pw_duration_format(pw_row_number(row, "since_us"), since));
+        if (*remedy)
+                fprintf(out, "%*s  remedy: %s\n", indent, "", remedy);
+}
+
+/* A name is asked for by the id of what it is bound to. */
+static enum pw_status why_filter(struct pw_invocation *invocation, char *filter, size_t bytes, struct pw_error *ret_err)
+{
+        const char *what = invocation->operands[0];
+        struct pw_future *future;
+        struct pw_id id;
+        char text[PW_ID_TEXT_BYTES];
+
+        if (!strcmp(what, "run") && invocation->operand_count == 2) {
+                snprintf(filter, bytes, "run %s", invocation->operands[1]);
+                return PW_OK;
+        }
+        if (invocation->operand_count != 1)
+                return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name or `run N`");
+        if (pw_id_parse(what, &id, NULL) != PW_OK) {
+                enum pw_status status = pw_lookup(invocation->session, what, 0, &future, ret_err);
+                if (status != PW_OK)
+                        return status;
+                id = pw_future_id(future);
+                pw_unref(future);
+        }
+        snprintf(filter, bytes, "%s", pw_id_format(id, text));
+        return PW_OK;
+}
+
+enum pw_status pw_command_why(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        struct pw_listing *listing = NULL;
+        char filter[128];
+        enum pw_status status = why_filter(invocation, filter, sizeof filter, ret_err);
+
+        if (status == PW_OK)
+                status = list(invocation, filter, &listing, ret_err);
+        if (status == PW_OK && invocation->settings.json)
+                status = pw_json_print(pw_listing_rows(listing), invocation->out, ret_err);
+        else if (status == PW_OK)
+                for (size_t i = 0; i < pw_listing_rows(listing)->n_rows; i++)
+                        print_cause(pw_listing_rows(listing)->rows[i], invocation->out);
+        pw_listing_free(listing);
+        return status;
+}
+
+enum pw_status pw_command_check(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        struct pw_listing *listing = NULL;
+        enum pw_status status = list(invocation, NULL, &listing, ret_err);
+        size_t problems = 0;
+
+        if (status == PW_OK) {
+                problems = pw_listing_rows(listing)->n_rows;
+                if (problems || invocation->settings.json)
+                        status = pw_output_rows(invocation, &invocation->command->form, pw_listing_rows(listing), ret_err);
+                else
+                        fputs("all is well\n", invocation->out);
+        }
+        pw_listing_free(listing);
+        if (status == PW_OK && problems)
+                return pw_error_set(ret_err, PW_FAILED, "check: %zu problem%s", problems, problems == 1 ? "" : "s");
+        return status;
+}

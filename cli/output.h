@@ -1,0 +1,22 @@
+/* Where rows go: as JSON or in a form, as wide as the terminal.
+ */
+#ifndef PW_CLI_OUTPUT_H
+#define PW_CLI_OUTPUT_H
+
+#include "cli/command.h"
+
+/* All rows, in `form` unless JSON is asked for. */
+PW_MUST_CHECK enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_form *form,
+                                            const Pathways__Wire__Listing *listing, struct pw_error *ret_err);
+/* One row of cells, in the subcommand's form. */
+PW_MUST_CHECK enum pw_status pw_output_cells(struct pw_invocation *invocation, Pathways__Wire__Cell *cells, size_t count,
+                                             struct pw_error *ret_err);
+
+/* "4,4" or "96": numbers in `items`, at most `max`. Errors: PW_INVALID, which names `what`. */
+PW_MUST_CHECK enum pw_status pw_numbers_parse(const char *what, const char *text, uint64_t *items, uint32_t max,
+                                              uint32_t *ret_count, struct pw_error *ret_err);
+/* Of --dtype and --dims. */
+PW_MUST_CHECK enum pw_status pw_type_parse(const struct pw_command_settings *settings, enum pw_dtype *ret_dtype,
+                                           struct pw_dims *ret_dims, struct pw_error *ret_err);
+
+#endif
