@@ -27,6 +27,7 @@ uint64_t pw_order_append_many(struct pw_island_board *board, const struct pw_ord
 {
         uint64_t first = atomic_load_explicit(&board->head, memory_order_relaxed) + 1;
 
+        atomic_exchange(&board->written, first + count - 1); /* not a store: the records must not be written before it */
         for (uint32_t i = 0; i < count; i++)
                 board->log[(first + i) % PW_ORDER_LOG] = orders[i];
         atomic_store(&board->head, first + count - 1);

@@ -8,7 +8,10 @@
  *
  * Order: seq counts gangs of an island from 1. A gang's record is at seq % PW_ORDER_LOG; it is overwritten only when every
  * member of the gang that was there is done with it. An executor runs the records whose `members` has its bit, strictly in
- * order. `done.seq` of a device says: of all gangs up to seq that have it as a member, none is left.
+ * order. `done.seq` of a device says: of all gangs up to seq that have it as a member, none is left. A gang with a
+ * member that is not done lies less than PW_ORDER_REACH behind head, and no more than that are appended at once. So who lagged
+ * behind loads head after it copied a record; if that is PW_ORDER_REACH or more ahead of the record, the record may be another's
+ * by now and did not name the reader: go on at head - PW_ORDER_REACH + 1.
  */
 #ifndef PW_PLANE_BOARD_H
 #define PW_PLANE_BOARD_H
@@ -18,6 +21,7 @@
 #include <stdatomic.h>
 
 #define PW_ORDER_LOG 4096u
+#define PW_ORDER_REACH (PW_ORDER_LOG / 2)
 #define PW_MARK_BYTES 40u
 #define PW_HISTORY 8192u
 #define PW_REPORTS 256u
@@ -45,7 +49,9 @@ struct pw_slice_record {
 struct pw_run_input {
         uint8_t in_place; /* its shards lie on the program's slice as declared: the load is skipped */
         uint8_t is_inline;/* the value is in `value` */
-        uint8_t zero[6];
+        uint8_t zero[2];
+        uint32_t status;  /* other than PW_OK: there is no value and no shard; the load writes heads in this error. Read at the load,
+                           * with in_place and the shards' seqs: they are final once that gang is ordered */
         uint64_t bytes;   /* of the whole value */
         uint8_t value[24];
         struct pw_sharding sharding; /* as it lies, over a mesh: */
@@ -81,6 +87,8 @@ struct pw_run_record {
 
 struct pw_island_board {
         _Alignas(64) _Atomic uint64_t head;          /* seq of the last gang ordered; records up to it are there */
+        _Atomic uint64_t written;                    /* seq up to which records are being written: stored before they are. One
+                                                        who lags reads a record, then this: PW_ORDER_LOG on, it is another's */
         _Alignas(64) _Atomic uint32_t daemon_asleep; /* executors ring the doorbell only then */
         /* Ring when a device's done.count reaches this. Written by the daemon before it sleeps. */
         _Alignas(64) _Atomic uint64_t ring_at[PW_DEVICES_MAX];

@@ -1,11 +1,11 @@
-/* What an entry says about its value: writing it, and reading it back from memory that its producer may still change. */
+/* What an entry says about its value: writing it, and reading it back from memory that its producer may change. */
 #include "plane/entry.h"
 
 #include "base/memory.h"
 #include "base/size.h"
 
 /* Whether dims need a place of their own: those of one axis or none follow from the bytes. */
-static bool dims_follow(enum pw_dtype dtype, uint32_t rank) { return dtype == PW_OPAQUE || rank <= 1; }
+static bool dims_follow(uint32_t dtype, uint32_t rank) { return dtype == PW_OPAQUE || rank <= 1; }
 
 uint64_t pw_entry_room_bytes(uint64_t bytes, enum pw_dtype dtype, const struct pw_dims *dims)
 {
@@ -39,67 +39,86 @@ void pw_entry_fill(struct pw_entry *entry, const struct pw_described *described,
                 memcpy(room + pw_round_up(described->bytes, 8), described->dims.dim, rank * sizeof(uint64_t));
 }
 
-/* Dims of a typed value, from the entry or from behind the value. The bounds of the value itself are checked. */
-static enum pw_status read_dims(const volatile struct pw_entry *seen, const uint8_t *map, uint64_t segment_bytes,
-                                struct pw_described *described)
+/* Dims behind the value, of a rank above PW_ENTRY_DIMS: where they are, or NULL if they cannot be there. */
+static const volatile uint64_t *dims_place(const struct pw_described *described, const uint8_t *map, uint64_t segment_bytes)
 {
+        uint64_t place = described->room_offset + pw_round_up(described->bytes, 8);
+
+        if (described->room_offset % 8 || place > segment_bytes || segment_bytes - place < described->dims.rank * sizeof(uint64_t))
+                return NULL;
+        return (const volatile uint64_t *)(map + place);
+}
+
+/* Bytes of an element by dtype; 0 for what is none. Here, because describing is on the path of every get. */
+static uint32_t element_bytes(uint32_t dtype)
+{
+        static const uint8_t bytes[] = {
+#define BYTES(name, number, bytes, text) [number] = bytes,
+                PW_DTYPE_MAP(BYTES)
+#undef BYTES
+        };
+
+        return dtype < pw_array_count(bytes) ? bytes[dtype] : 0;
+}
+
+static bool in_segment(uint64_t offset, uint64_t bytes, uint64_t segment_bytes)
+{
+        return offset <= segment_bytes && bytes <= segment_bytes - offset;
+}
+
+/* A typed value of several axes, read afresh: whatever a hostile producer has changed since is checked here. */
+static __attribute__((noinline)) enum pw_status describe_axes(const volatile struct pw_entry *seen, const uint8_t *map,
+                                                              uint64_t segment_bytes, struct pw_described *ret_described)
+{
+        struct pw_described described = { seen->bytes, seen->room_offset, seen->room_segment, (enum pw_dtype)seen->dtype,
+                                          { .rank = seen->rank }, false };
         const volatile uint64_t *from = seen->body.dims;
-        struct pw_dims *dims = &described->dims;
         uint64_t bytes;
 
-        if (dims->rank > PW_ENTRY_DIMS) {
-                uint64_t place = described->room_offset + pw_round_up(described->bytes, 8);
-                if (described->room_offset % 8 || place > segment_bytes || segment_bytes - place < dims->rank * sizeof(uint64_t))
-                        return PW_PROTOCOL;
+        if (described.dims.rank > PW_RANK_MAX || !in_segment(described.room_offset, described.bytes, segment_bytes))
+                return PW_PROTOCOL;
+        if (described.dims.rank > PW_ENTRY_DIMS) {
                 if (!map) {
-                        described->dtype = PW_OPAQUE;
-                        described->dims = (struct pw_dims){ .rank = 1, .dim = { described->bytes } };
+                        described.dtype = PW_OPAQUE;
+                        described.dims = (struct pw_dims){ .rank = 1, .dim = { described.bytes } };
+                        *ret_described = described;
                         return PW_OK;
                 }
-                from = (const volatile uint64_t *)(map + place);
+                from = dims_place(&described, map, segment_bytes);
+                if (!from)
+                        return PW_PROTOCOL;
         }
-        for (uint32_t i = 0; i < dims->rank; i++)
-                dims->dim[i] = from[i];
-        if (pw_dims_bytes(described->dtype, dims, &bytes, NULL) != PW_OK || bytes != described->bytes)
+        for (uint32_t i = 0; i < described.dims.rank; i++)
+                described.dims.dim[i] = from[i];
+        if (pw_dims_bytes(described.dtype, &described.dims, &bytes, NULL) != PW_OK || bytes != described.bytes)
                 return PW_PROTOCOL;
+        *ret_described = described;
         return PW_OK;
 }
 
+/* Each field is read once, since its writer may be hostile. On the path of every get. */
 enum pw_status pw_entry_describe(const struct pw_entry *entry, const uint8_t *map, uint64_t segment_bytes,
                                  struct pw_described *ret_described)
 {
-        const volatile struct pw_entry *seen = entry; /* each field is read once: its writer may be hostile */
-        struct pw_described described;
-        uint64_t element;
+        const volatile struct pw_entry *seen = entry;
+        uint64_t bytes = seen->bytes, room_offset = seen->room_offset;
+        uint32_t rank = seen->rank, dtype = seen->dtype, element = element_bytes(dtype);
+        bool is_inline = seen->is_inline;
 
-        described.bytes = seen->bytes;
-        described.room_offset = seen->room_offset;
-        described.room_segment = seen->room_segment;
-        described.dtype = (enum pw_dtype)seen->dtype;
-        described.dims.rank = seen->rank;
-        described.is_inline = seen->is_inline;
-        element = pw_dtype_bytes(described.dtype);
-        if (!element || described.dims.rank > PW_RANK_MAX)
+        if (!dims_follow(dtype, rank))
+                return is_inline ? PW_PROTOCOL : describe_axes(seen, map, segment_bytes, ret_described);
+        if (!element || bytes & (element - 1)) /* elements have 1, 2, 4 or 8 bytes */
                 return PW_PROTOCOL;
-        if (described.is_inline) {
-                if (described.bytes > PW_INLINE_BYTES || described.dims.rank > 1)
-                        return PW_PROTOCOL;
-                described.room_offset = 0;
-        } else if (described.room_offset > segment_bytes || described.bytes > segment_bytes - described.room_offset) {
+        if (rank == 0 && dtype != PW_OPAQUE && bytes != element)
                 return PW_PROTOCOL;
-        }
-        if (described.dims.rank > 1 && described.dtype != PW_OPAQUE) {
-                if (read_dims(seen, map, segment_bytes, &described) != PW_OK)
-                        return PW_PROTOCOL;
-        } else if (described.dims.rank == 0 && described.dtype != PW_OPAQUE) {
-                if (described.bytes != element)
-                        return PW_PROTOCOL;
-        } else {
-                if (described.bytes & (element - 1)) /* elements have 1, 2, 4 or 8 bytes */
-                        return PW_PROTOCOL;
-                described.dims.rank = 1;
-                described.dims.dim[0] = described.bytes >> __builtin_ctzll(element);
-        }
-        *ret_described = described;
+        if (is_inline ? bytes > PW_INLINE_BYTES : !in_segment(room_offset, bytes, segment_bytes))
+                return PW_PROTOCOL;
+        ret_described->bytes = bytes;
+        ret_described->room_offset = is_inline ? 0 : room_offset;
+        ret_described->room_segment = seen->room_segment;
+        ret_described->dtype = (enum pw_dtype)dtype;
+        ret_described->is_inline = is_inline;
+        ret_described->dims.rank = dtype == PW_OPAQUE ? 1 : rank;
+        ret_described->dims.dim[0] = bytes >> __builtin_ctz(element);
         return PW_OK;
 }

@@ -172,6 +172,7 @@ static void test_fields_that_cannot_be(void **state)
                 { .bytes = 8, .is_inline = 1, .dtype = PW_F32, .rank = 2, .body.dims = { 1, 2 } },
                 { .bytes = 8, .room_offset = 64, .dtype = 77 },
                 { .bytes = 8, .room_offset = 64, .dtype = PW_F32, .rank = 9 },
+                { .bytes = 8, .room_offset = 64, .dtype = PW_U8, .rank = 255 },
                 { .bytes = 8, .room_offset = 64, .dtype = PW_F32, .rank = 2, .body.dims = { 1, 3 } },
                 { .bytes = 0, .room_offset = 64, .dtype = PW_F32, .rank = 2, .body.dims = { UINT64_C(1) << 62, 4 } },
                 { .bytes = 6, .room_offset = 64, .dtype = PW_F32, .rank = 1 },
@@ -180,7 +181,7 @@ static void test_fields_that_cannot_be(void **state)
                 { .bytes = 8, .room_offset = 4080, .dtype = PW_U8, .rank = 4 },
                 { .bytes = 8, .room_offset = 65, .dtype = PW_U8, .rank = 4 },
         };
-        uint64_t map[512] = { 0 };
+        uint64_t map[512] = { [9] = 256, [10] = 256, [11] = 256, [12] = 256 * 8 }; /* 1, 1, 1, 8 from offset 73 */
         struct pw_described out;
 
         (void)state;

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Looks before the question how many processors there are, and after it. A pause is about 15 ns. */
-#define FIRST_LOOKS 64u
+/* Looks before the question how many processors there are, and after it. A pause takes about 30 ns. */
+#define FIRST_LOOKS 16u
 #define MORE_LOOKS 2000u
 #define SECOND_LOOK_NS (INT64_C(1000) * PW_SECOND_LOOK_US)
 

@@ -196,6 +196,29 @@ static void test_second_look(void **state)
         maps_done(&maps);
 }
 
+/* The life word wakes: of many sleeps at least one ends long before its second look. */
+static void test_end_wakes(void **state)
+{
+        int64_t shortest = INT64_MAX;
+
+        (void)state;
+        for (int i = 0; i < 20; i++) {
+                struct maps maps = shared_new(PW_ENTRY_PENDING);
+                struct shared *ours = maps.ours;
+                struct waiter waiter = { .shared = maps.theirs, .count = 1, .deadline_ns = INT64_MAX };
+                int64_t began = pw_now_ns();
+                start(&waiter);
+                until_counted(&waiter);
+                atomic_store(&ours->life, 2);
+                pw_futex_wake(&ours->life, INT_MAX);
+                pthread_join(waiter.thread, NULL);
+                if (pw_now_ns() - began < shortest)
+                        shortest = pw_now_ns() - began;
+                maps_done(&maps);
+        }
+        assert_true(shortest < PW_SECOND_LOOK_US * INT64_C(500));
+}
+
 static void test_session_ends(void **state)
 {
         struct maps maps = shared_new(PW_ENTRY_PENDING);
@@ -278,11 +301,12 @@ static void test_forget_the_dead(void **state)
 
         (void)state;
         atomic_store(&shared->page.waiters[3], 2);
+        atomic_store(&shared->page.waiters[PW_HINT_BUCKETS - 1], 1);
         atomic_store(&shared->notes[0], pw_note_make(PW_NOTE_COUNTED, 3, SEGMENT, 0));
         atomic_store(&shared->notes[1], pw_note_make(PW_NOTE_GOING, 3, SEGMENT, 1));
         atomic_store(&shared->notes[2], pw_note_make(PW_NOTE_LEAVING, 3, SEGMENT, 2));
         atomic_store(&shared->notes[3], pw_note_make(PW_NOTE_COUNTED, 4, SEGMENT, 3)); /* hostile: nothing is counted there */
-        atomic_store(&shared->notes[4], UINT64_MAX);                                   /* hostile: no such bucket */
+        atomic_store(&shared->notes[4], pw_note_make(PW_NOTE_COUNTED, 0x3fff, SEGMENT, 4)); /* hostile: no such bucket */
         pw_hint_forget(&shared->page, shared->notes, PW_NOTES_MAX);
         assert_int_equal(atomic_load(&shared->page.waiters[3]), 1);
         atomic_store(&shared->page.waiters[3], 0);
@@ -310,6 +334,7 @@ int main(void)
                 cmocka_unit_test(test_at_once),
                 cmocka_unit_test(test_at_once_on_one_processor),
                 cmocka_unit_test(test_second_look),
+                cmocka_unit_test(test_end_wakes),
                 cmocka_unit_test(test_session_ends),
                 cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_reopened),

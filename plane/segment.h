@@ -27,7 +27,8 @@ struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t s
 PW_MUST_CHECK enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err);
 /* A descriptor of the same memfd that cannot write, map writable, nor be made to. Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_memfd_readonly(int fd, int *ret_fd, struct pw_error *ret_err);
-/* Bytes of memory that the memfd really takes (its allocated blocks). */
+/* Bytes of memory that the memfd really takes (its allocated blocks). Who reads a page that is not there allocates it, also
+ * through a read-only map. */
 PW_MUST_CHECK enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *ret_err);
 
 struct pw_map {
