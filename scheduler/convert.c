@@ -1,0 +1,243 @@
+/* Conversions: the transfers that bring a value into another layout. One node inside an island; a pair, SEND and RECV, where
+ * shards cross islands; and two steps where a reduction is cheaper so. */
+#include "scheduler/lowering.h"
+
+#include "plane/board.h"
+
+/* One conversion: a value, where it goes, and what was found out about the way. */
+struct way {
+        struct pw_lowering *low;
+        uint32_t value, slice;          /* destination slice */
+        struct pw_sharding sharding;    /* destination */
+        uint8_t island_partial;
+        struct pw_reach reach;
+};
+
+static struct pw_transfer_ends ends_of(const struct way *way)
+{
+        const struct pw_low_value *value = &way->low->values[way->value];
+
+        return (struct pw_transfer_ends){ &value->sharding, &way->low->graph->slices[value->slice], &way->sharding,
+                                          &way->low->graph->slices[way->slice], &value->dims, value->slice == way->slice,
+                                          way->island_partial & PW_REDUCE_IN_ISLAND };
+}
+
+static bool reduces(const struct way *way)
+{
+        struct pw_transfer_ends ends = ends_of(way);
+        bool any = way->island_partial & PW_REDUCE_IN_ISLAND;
+
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                any = any || pw_transfer_reduces(&ends, i);
+        return any;
+}
+
+/* The op of the reduction, or PW_SUM where there is none. A value has one op on all of its partial axes. */
+static uint8_t op_of(const struct way *way)
+{
+        const struct pw_low_value *value = &way->low->values[way->value];
+
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                if (way->low->graph->slices[value->slice].mesh[i] > 1 && value->sharding.axis[i].lay == PW_LAY_PARTIAL)
+                        return value->sharding.axis[i].op;
+        return PW_SUM;
+}
+
+/* What all nodes of the way have in common. */
+static struct pw_low_node node_of(const struct way *way, enum pw_transfer_phase phase)
+{
+        const struct pw_low_value *value = &way->low->values[way->value];
+        const struct pw_slice_map *from = &way->low->graph->slices[value->slice], *to = &way->low->graph->slices[way->slice];
+        struct pw_low_node node = { .reach = way->reach };
+
+        node.image.kind = PW_NODE_TRANSFER;
+        node.image.transfer = (uint8_t)(way->island_partial & PW_REDUCE_IN_ISLAND ? PW_TRANSFER_ALL_REDUCE :
+                                        pw_transfer_between(&value->sharding, from->mesh, &way->sharding, to->mesh, from == to));
+        node.image.phase = (uint8_t)phase;
+        node.image.eager = phase == PW_PHASE_WHOLE && value->shard_bytes <= PW_MARK_BYTES;
+        node.image.island_partial = phase == PW_PHASE_SEND ? 0 : way->island_partial;
+        node.image.op = op_of(way);
+        node.image.slice = (uint16_t)way->slice;
+        node.image.source_slice = (uint16_t)value->slice;
+        node.image.send_node = PW_NODE_NONE;
+        return node;
+}
+
+/* The value at the end of the way, written by the node that is added next. */
+static enum pw_status add_output(const struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        const struct pw_low_value *value = &way->low->values[way->value];
+        struct pw_low_value output = { .dtype = value->dtype, .slice = way->slice, .sharding = way->sharding, .dims = value->dims,
+                                       .writer = PW_NODE_NONE, .input = PW_NODE_NONE };
+
+        return pw_low_add_value(way->low, &output, ret_value, ret_err);
+}
+
+static enum pw_status add_whole(const struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct pw_low_node node = node_of(way, PW_PHASE_WHOLE);
+        uint32_t output;
+        enum pw_status status = add_output(way, &output, ret_err);
+
+        if (status == PW_OK)
+                status = pw_low_add_node(way->low, &node, &(struct pw_low_links){ &way->value, 1, &output, 1 }, ret_err);
+        if (status == PW_OK)
+                *ret_value = output;
+        return status;
+}
+
+static enum pw_status add_pair(const struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct pw_low_node send = node_of(way, PW_PHASE_SEND), receive = node_of(way, PW_PHASE_RECV);
+        uint32_t output;
+        enum pw_status status = add_output(way, &output, ret_err);
+
+        if (status == PW_OK)
+                status = pw_low_add_node(way->low, &send, &(struct pw_low_links){ &way->value, 1, NULL, 0 }, ret_err);
+        receive.image.send_node = way->low->node_count - 1;
+        if (status == PW_OK)
+                status = pw_low_add_node(way->low, &receive, &(struct pw_low_links){ &way->value, 1, &output, 1 }, ret_err);
+        if (status == PW_OK)
+                *ret_value = output;
+        return status;
+}
+
+/* Across islands: where it saves bytes, reduce inside each island first, into a value that is partial over islands only. */
+static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct pw_transfer_ends ends = ends_of(way);
+        struct way inside = *way;
+        bool steps;
+        enum pw_status status = pw_transfer_in_steps(&ends, &steps, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        if (!steps)
+                return add_pair(way, ret_value, ret_err);
+        inside.slice = way->low->values[way->value].slice;
+        inside.sharding = way->low->values[way->value].sharding;
+        inside.island_partial = PW_REDUCE_IN_ISLAND;
+        ends = ends_of(&inside);
+        status = pw_transfer_reach(&ends, &inside.reach, ret_err);
+        if (status == PW_OK)
+                status = add_whole(&inside, &way->value, ret_err);
+        way->island_partial = PW_REDUCED_IN_ISLANDS;
+        way->reach = (struct pw_reach){ .other_device = true, .other_island = true };
+        return status == PW_OK ? add_pair(way, ret_value, ret_err) : status;
+}
+
+/* Is it an all-reduce over axis *ret_axis alone, of a shard that is worth two steps? Then *ret_dim is the dim to scatter over. */
+static bool worth_two_steps(const struct way *way, uint32_t *ret_axis, uint8_t *ret_dim)
+{
+        const struct pw_low_value *value = &way->low->values[way->value];
+        const uint32_t *mesh = way->low->graph->slices[value->slice].mesh;
+        struct pw_sharding completed = value->sharding;
+        uint32_t axis = 0, other;
+
+        if (value->slice != way->slice || value->shard_bytes < PW_TWO_STEP_BYTES)
+                return false;
+        if (mesh[0] < 2 || value->sharding.axis[0].lay != PW_LAY_PARTIAL)
+                axis = 1;
+        other = 1 - axis;
+        completed.axis[axis] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
+        if (mesh[axis] < 2 || value->sharding.axis[axis].lay != PW_LAY_PARTIAL || pw_sharding_has_partial(&completed, mesh) ||
+            !pw_sharding_equal(&completed, &way->sharding, mesh))
+                return false;
+        for (uint8_t dim = 0; dim < value->dims.rank; dim++) {
+                if (mesh[other] > 1 && value->sharding.axis[other].lay == PW_LAY_SPLIT && value->sharding.axis[other].dim == dim)
+                        continue;
+                if (value->dims.dim[dim] < mesh[axis])
+                        continue;
+                *ret_axis = axis;
+                *ret_dim = dim;
+                return true;
+        }
+        return false;
+}
+
+/* A large all-reduce: each device reduces its part, then all gather the parts. */
+static enum pw_status add_two_steps(struct way *way, uint32_t axis, uint8_t dim, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct way scatter = *way;
+        struct pw_transfer_ends ends;
+        enum pw_status status;
+
+        scatter.sharding.axis[axis] = (struct pw_axis_sharding)PW_AXIS_SPLIT(dim);
+        ends = ends_of(&scatter);
+        status = pw_transfer_reach(&ends, &scatter.reach, ret_err);
+        if (status == PW_OK)
+                status = add_whole(&scatter, &way->value, ret_err);
+        if (status != PW_OK)
+                return status;
+        ends = ends_of(way);
+        status = pw_transfer_reach(&ends, &way->reach, ret_err);
+        return status == PW_OK ? add_whole(way, ret_value, ret_err) : status;
+}
+
+static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct pw_transfer_ends ends = ends_of(way);
+        enum pw_status status = pw_transfer_check(&ends, ret_err);
+        uint32_t axis = 0;
+        uint8_t dim = 0;
+
+        if (status == PW_OK && reduces(way) && way->low->values[way->value].dtype == PW_OPAQUE)
+                status = pw_error_set(ret_err, PW_SHAPE, "opaque values cannot be reduced: give them a dtype");
+        if (status == PW_OK)
+                status = pw_low_use(way->low, way->value, ret_err);
+        if (status == PW_OK)
+                status = pw_transfer_reach(&ends, &way->reach, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (way->reach.other_island)
+                return add_crossing(way, ret_value, ret_err);
+        if (worth_two_steps(way, &axis, &dim))
+                return add_two_steps(way, axis, dim, ret_value, ret_err);
+        return add_whole(way, ret_value, ret_err);
+}
+
+/* The value that was made from `value` in this layout already, or PW_NODE_NONE. */
+static uint32_t find_made(const struct pw_lowering *low, uint32_t value, const struct pw_sharding *to, uint32_t to_slice)
+{
+        for (uint32_t made = low->values[value].conversions; made != PW_NODE_NONE; made = low->values[made].next_conversion)
+                if (low->values[made].slice == to_slice &&
+                    pw_sharding_equal(&low->values[made].sharding, to, low->graph->slices[to_slice].mesh))
+                        return made;
+        return PW_NODE_NONE;
+}
+
+enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const struct pw_sharding *to, uint32_t to_slice,
+                              uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct way way = { .low = low, .value = value, .slice = to_slice, .sharding = *to };
+        uint32_t made;
+        enum pw_status status;
+
+        if (low->values[value].slice == to_slice && pw_sharding_equal(&low->values[value].sharding, to, low->graph->slices[to_slice].mesh)) {
+                *ret_value = value;
+                return PW_OK;
+        }
+        made = find_made(low, value, to, to_slice);
+        if (made != PW_NODE_NONE) {
+                *ret_value = made;
+                return PW_OK;
+        }
+        status = make(&way, &made, ret_err);
+        if (status != PW_OK)
+                return status;
+        low->values[made].next_conversion = low->values[value].conversions;
+        low->values[value].conversions = made;
+        *ret_value = made;
+        return PW_OK;
+}
+
+enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        struct way way = { .low = low, .value = value, .slice = low->values[value].slice, .sharding = low->values[value].sharding };
+        struct pw_transfer_ends ends = ends_of(&way);
+        enum pw_status status = pw_low_use(low, value, ret_err);
+
+        if (status == PW_OK)
+                status = pw_transfer_reach(&ends, &way.reach, ret_err);
+        return status == PW_OK ? add_whole(&way, ret_value, ret_err) : status;
+}
