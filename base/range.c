@@ -1,0 +1,256 @@
+/* Ranges by two-level segregated fit: constant time, whatever the history. Source: Masmano, Ripoll, Crespo, Real, "TLSF: a new
+ * dynamic memory allocator for real-time systems", 2004. The records lie outside of the space: every range, used or free, has a
+ * node; neighbours are linked in order of offset, free nodes hang in bins by size, used ones are found by offset. */
+#include "base/range.h"
+
+#include "base/memory.h"
+#include "base/table.h"
+
+#define SUB_BITS 4u /* 16 bins per doubling */
+#define SUB_COUNT (1u << SUB_BITS)
+#define BINS 61u
+
+struct node {
+        uint64_t offset, size; /* in units of align */
+        struct node *before, *behind; /* neighbours in space */
+        struct node *next, *prev;     /* in its bin, or `next` in the spares */
+        bool free;
+};
+
+struct pw_range {
+        uint64_t units, used;
+        uint32_t shift;
+        struct node *last;          /* the neighbour at the end of the space */
+        struct node *spares;        /* nodes to use again */
+        struct pw_table taken;      /* offset + 1 -> node */
+        uint64_t first_map;         /* doublings with a free range */
+        uint32_t sub_maps[BINS];    /* bins of each doubling with one */
+        struct node *bins[BINS][SUB_COUNT];
+};
+
+static void bin_of(uint64_t size, uint32_t *first, uint32_t *sub)
+{
+        uint32_t log2 = 63 - (uint32_t)__builtin_clzll(size);
+
+        *first = log2 < SUB_BITS ? 0 : log2 - SUB_BITS + 1;
+        *sub = (uint32_t)(log2 < SUB_BITS ? size : size >> (log2 - SUB_BITS)) & (SUB_COUNT - 1);
+}
+
+static void put_in_bin(struct pw_range *range, struct node *node)
+{
+        uint32_t first, sub;
+
+        bin_of(node->size, &first, &sub);
+        node->free = true;
+        node->prev = NULL;
+        node->next = range->bins[first][sub];
+        if (node->next)
+                node->next->prev = node;
+        range->bins[first][sub] = node;
+        range->sub_maps[first] |= 1u << sub;
+        range->first_map |= UINT64_C(1) << first;
+}
+
+static void take_from_bin(struct pw_range *range, struct node *node)
+{
+        uint32_t first, sub;
+
+        bin_of(node->size, &first, &sub);
+        if (node->next)
+                node->next->prev = node->prev;
+        if (node->prev)
+                node->prev->next = node->next;
+        else
+                range->bins[first][sub] = node->next;
+        if (!range->bins[first][sub])
+                range->sub_maps[first] &= ~(1u << sub);
+        if (!range->sub_maps[first])
+                range->first_map &= ~(UINT64_C(1) << first);
+        node->free = false;
+}
+
+static struct node *new_node(struct pw_range *range)
+{
+        struct node *node = range->spares;
+
+        if (!node)
+                return calloc(1, sizeof *node);
+        range->spares = node->next;
+        memset(node, 0, sizeof *node);
+        return node;
+}
+
+static void spare_node(struct pw_range *range, struct node *node)
+{
+        node->next = range->spares;
+        range->spares = node;
+}
+
+struct pw_range *pw_range_new(uint64_t size, uint64_t align)
+{
+        struct pw_range *range = calloc(1, sizeof *range);
+        struct node *node = range ? new_node(range) : NULL;
+
+        if (!node) {
+                free(range);
+                return NULL;
+        }
+        range->shift = (uint32_t)__builtin_ctzll(align);
+        range->units = size >> range->shift;
+        node->size = range->units;
+        range->last = node;
+        if (node->size)
+                put_in_bin(range, node);
+        return range;
+}
+
+void pw_range_free(struct pw_range *range)
+{
+        struct node *node;
+
+        if (!range)
+                return;
+        while ((node = range->last)) {
+                range->last = node->before;
+                free(node);
+        }
+        while ((node = range->spares)) {
+                range->spares = node->next;
+                free(node);
+        }
+        pw_table_done(&range->taken);
+        free(range);
+}
+
+/* The smallest bin whose every range holds `size`; the bin of `size` itself is searched for one that does. */
+static struct node *find(const struct pw_range *range, uint64_t size)
+{
+        uint32_t first, sub, map;
+        uint64_t above;
+
+        bin_of(size, &first, &sub);
+        for (struct node *node = range->bins[first][sub]; node; node = node->next)
+                if (node->size >= size)
+                        return node;
+        map = sub + 1 < SUB_COUNT ? range->sub_maps[first] & (~0u << (sub + 1)) : 0;
+        if (map)
+                return range->bins[first][__builtin_ctz(map)];
+        above = range->first_map & (~UINT64_C(0) << first << 1);
+        if (!above)
+                return NULL;
+        first = (uint32_t)__builtin_ctzll(above);
+        return range->bins[first][__builtin_ctz(range->sub_maps[first])];
+}
+
+/* Cut what is behind `size` off into a free range of its own. */
+static bool split(struct pw_range *range, struct node *node, uint64_t size)
+{
+        struct node *rest;
+
+        if (node->size == size)
+                return true;
+        rest = new_node(range);
+        if (!rest)
+                return false;
+        rest->offset = node->offset + size;
+        rest->size = node->size - size;
+        rest->before = node;
+        rest->behind = node->behind;
+        if (rest->behind)
+                rest->behind->before = rest;
+        else
+                range->last = rest;
+        node->behind = rest;
+        node->size = size;
+        put_in_bin(range, rest);
+        return true;
+}
+
+static uint64_t units_of(const struct pw_range *range, uint64_t size)
+{
+        uint64_t mask = (UINT64_C(1) << range->shift) - 1;
+
+        return (size >> range->shift) + ((size & mask) != 0);
+}
+
+bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
+{
+        uint64_t units = units_of(range, size);
+        struct node *node = units ? find(range, units) : NULL;
+
+        if (!units) { /* an empty range lies anywhere */
+                *ret_offset = 0;
+                return true;
+        }
+        if (!node || !pw_table_put(&range->taken, node->offset + 1, node))
+                return false;
+        take_from_bin(range, node);
+        if (!split(range, node, units)) {
+                pw_table_remove(&range->taken, node->offset + 1);
+                put_in_bin(range, node);
+                return false;
+        }
+        range->used += units;
+        *ret_offset = node->offset << range->shift;
+        return true;
+}
+
+/* `node` takes in the one behind it. */
+static void join_behind(struct pw_range *range, struct node *node)
+{
+        struct node *behind = node->behind;
+
+        node->size += behind->size;
+        node->behind = behind->behind;
+        if (node->behind)
+                node->behind->before = node;
+        else
+                range->last = node;
+        spare_node(range, behind);
+}
+
+void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size)
+{
+        uint64_t units = units_of(range, size);
+        struct node *node = units ? pw_table_remove(&range->taken, (offset >> range->shift) + 1) : NULL;
+
+        if (!node)
+                return;
+        range->used -= node->size;
+        if (node->behind && node->behind->free) {
+                take_from_bin(range, node->behind);
+                join_behind(range, node);
+        }
+        if (node->before && node->before->free) {
+                node = node->before;
+                take_from_bin(range, node);
+                join_behind(range, node);
+        }
+        put_in_bin(range, node);
+}
+
+uint64_t pw_range_used(const struct pw_range *range)
+{
+        return range->used << range->shift;
+}
+
+uint64_t pw_range_largest(const struct pw_range *range)
+{
+        uint64_t largest = 0;
+        uint32_t first, sub;
+
+        if (!range->first_map)
+                return 0;
+        first = 63 - (uint32_t)__builtin_clzll(range->first_map);
+        sub = 31 - (uint32_t)__builtin_clz(range->sub_maps[first]);
+        for (const struct node *node = range->bins[first][sub]; node; node = node->next)
+                largest = pw_max_u64(largest, node->size);
+        return largest << range->shift;
+}
+
+uint64_t pw_range_top(const struct pw_range *range)
+{
+        const struct node *last = range->last;
+
+        return (last->free ? last->offset : last->offset + last->size) << range->shift;
+}

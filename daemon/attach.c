@@ -1,0 +1,155 @@
+/* The handshake: versions agreed, memory made, descriptors handed over. */
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/child.h"
+#include "daemon/lane.h"
+#include "daemon/segment.h"
+#include "daemon/session.h"
+
+#include <stdio.h>
+
+#define CLIENT_SLOTS (1u << 22)
+
+static enum pw_status agree(const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
+{
+        if (hello->version < 1)
+                return pw_error_set(ret_err, PW_PROTOCOL, "the client speaks no version that this pathwaysd speaks (%u)", PW_WIRE_VERSION);
+        if (hello->layout != PW_LAYOUT_VERSION)
+                return pw_error_set(ret_err, PW_PROTOCOL, "shared memory has layout %u here, %u at the client: install one version of both",
+                                    PW_LAYOUT_VERSION, hello->layout);
+        return PW_OK;
+}
+
+static enum pw_status make_control(struct pw_dsession *session, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_memfd_create("pathways-control", PW_CONTROL_BYTES, &session->control_fd, ret_err);
+
+        if (status == PW_OK)
+                status = pw_map_fd(session->control_fd, PW_CONTROL_BYTES, true, &session->control_map, ret_err);
+        if (status == PW_OK)
+                session->control = (struct pw_control *)session->control_map.base;
+        return status;
+}
+
+static enum pw_status make_client(struct pw_dsession *session, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        uint64_t rooms = pw_round_up(daemon->settings.host_memory, 4096);
+        enum pw_status status = make_control(session, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        status = pw_store_session_open(daemon->store,
+                                       &(struct pw_store_session_params){ .session = session->number,
+                                                                          .tenant = session->tenant->name,
+                                                                          .client = session->client,
+                                                                          .control = session->control,
+                                                                          .control_bytes = PW_CONTROL_BYTES,
+                                                                          .now_us = pw_now_us() },
+                                       ret_err);
+        if (status != PW_OK)
+                return status;
+        session->in_store = true;
+        return pw_segment_new(daemon,
+                              &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_CLIENT, CLIENT_SLOTS, rooms),
+                                                    .tenant = session->tenant,
+                                                    .session = session->number },
+                              &session->own, ret_err);
+}
+
+static void describe_segment(Pathways__Wire__SegmentInfo *info, const struct pw_segment *segment)
+{
+        pathways__wire__segment_info__init(info);
+        info->segment = segment->number;
+        info->kind = segment->layout.kind;
+        info->slot_count = segment->layout.slot_count;
+        info->room_offset = segment->layout.room_offset;
+        info->bytes = segment->layout.bytes;
+}
+
+static void fill_welcome(struct pw_dsession *session, Pathways__Wire__Welcome *welcome)
+{
+        struct pw_daemon *daemon = session->daemon;
+
+        welcome->version = PW_WIRE_VERSION;
+        welcome->host = daemon->host;
+        welcome->epoch = daemon->epoch;
+        welcome->session = session->number;
+        welcome->tenant = session->tenant->name;
+        welcome->host_capacity = daemon->settings.host_memory;
+        welcome->control_bytes = PW_CONTROL_BYTES;
+        welcome->device_count = daemon->device_count;
+        welcome->island_count = daemon->settings.islands;
+}
+
+static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, struct pw_error *ret_err)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
+        Pathways__Wire__SegmentInfo own, futures;
+        enum pw_status status = make_client(session, ret_err);
+        int fds[4];
+
+        if (status != PW_OK)
+                return status;
+        fill_welcome(session, &welcome);
+        describe_segment(&own, session->own);
+        describe_segment(&futures, session->tenant->futures);
+        welcome.own = &own;
+        welcome.futures = &futures;
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
+        reply.welcome = &welcome;
+        fds[0] = session->control_fd;
+        fds[1] = session->own->fd;
+        fds[2] = session->tenant->futures->ro_fd;
+        fds[3] = session->tenant->hints_fd;
+        session->role = PW_ROLE_CLIENT;
+        pw_lanes_begin(session);
+        pw_session_reply(session, id, &reply, fds, pw_array_count(fds));
+        return PW_OK;
+}
+
+static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
+        bool executor = !strcmp(hello->role, "executor");
+        char options[160];
+        int fds[2 + PW_ISLANDS_MAX + PW_DEVICES_MAX];
+        uint32_t fd_count = 0;
+        enum pw_status status = pw_child_attached(session, executor, hello->device, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        fill_welcome(session, &welcome);
+        if (executor) {
+                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu", daemon->kind,
+                         (unsigned long long)daemon->settings.device_memory, (unsigned long long)daemon->settings.launch_delay_us,
+                         (unsigned long long)daemon->settings.copy_bandwidth);
+                welcome.device_options = options;
+                welcome.island = pw_child_island(daemon, hello->device);
+                fd_count = pw_child_descriptors(daemon, hello->device, fds);
+        }
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
+        reply.welcome = &welcome;
+        session->role = executor ? PW_ROLE_EXECUTOR : PW_ROLE_DESCRIBER;
+        session->device = hello->device;
+        pw_session_reply(session, id, &reply, fds, fd_count);
+        pw_daemon_ready_check(daemon);
+        return PW_OK;
+}
+
+enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
+{
+        enum pw_status status = agree(hello, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        if (session->role != PW_ROLE_NONE)
+                return pw_error_set(ret_err, PW_PROTOCOL, "Hello twice");
+        session->attached_us = pw_now_us();
+        if (!strcmp(hello->role, "client"))
+                return attach_client(session, id, ret_err);
+        return attach_child(session, id, hello, ret_err);
+}

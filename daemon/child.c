@@ -1,0 +1,311 @@
+/* Children: their life. What they share with the daemon is made in child_board.c, how they are spawned in spawn.c. */
+#include "daemon/child.h"
+
+#include "base/memory.h"
+#include "daemon/child_board.h"
+#include "daemon/describe.h"
+#include "daemon/spawn.h"
+
+#include <event2/event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define BACKOFF_FIRST_US 100000u
+#define BACKOFF_MAX_US 5000000u
+#define STOP_MS 2000
+
+static bool is_describer(const struct pw_child *child)
+{
+        return child->number == child->daemon->device_count;
+}
+
+static void name_child(const struct pw_child *child, char text[40])
+{
+        if (is_describer(child))
+                snprintf(text, 40, "describer");
+        else
+                snprintf(text, 40, "device h%u:%u", child->daemon->host, child->number);
+}
+
+static void on_exited(evutil_socket_t fd, short what, void *context);
+static void on_delay(evutil_socket_t fd, short what, void *context);
+
+static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = child->daemon;
+        struct pw_dsession *session;
+        struct pw_spawned spawned;
+        enum pw_status status = pw_spawn(daemon, is_describer(child) ? -1 : (int)child->number, &spawned, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        child->pid = spawned.pid;
+        child->pidfd = spawned.pidfd;
+        child->state = PW_CHILD_STARTING;
+        child->started_us = pw_now_us();
+        child->done_at_start = child->board ? atomic_load(&child->board->done.count) : 0;
+        child->kill_reason[0] = 0;
+        child->exited = event_new(daemon->base, child->pidfd, EV_READ, on_exited, child);
+        status = pw_session_new(daemon, spawned.socket, spawned.pid, geteuid(), &session, ret_err);
+        if (status == PW_OK && (!child->exited || event_add(child->exited, NULL) < 0))
+                status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a child");
+        if (status != PW_OK)
+                kill(child->pid, SIGKILL);
+        return status;
+}
+
+/* Start it again, now or later. */
+static void start_again(struct pw_child *child)
+{
+        struct pw_daemon *daemon = child->daemon;
+        uint64_t wait_us = child->crashes < 2 ? 0 : BACKOFF_FIRST_US;
+        struct timeval delay;
+        struct pw_error err;
+
+        if (daemon->phase >= PW_STOPPING)
+                return;
+        for (uint32_t i = 2; i < child->crashes && wait_us < BACKOFF_MAX_US; i++)
+                wait_us *= 2;
+        wait_us = pw_min_u64(wait_us, BACKOFF_MAX_US);
+        child->restarts++;
+        child->next_start_us = pw_now_us() + wait_us;
+        if (!wait_us && start(child, &err) == PW_OK)
+                return;
+        if (!wait_us) {
+                pw_log(&daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+                wait_us = BACKOFF_MAX_US;
+        }
+        delay = (struct timeval){ (time_t)(wait_us / 1000000), (suseconds_t)(wait_us % 1000000) };
+        event_add(child->delay, &delay);
+}
+
+static void on_delay(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_child *child = context;
+        struct pw_error err;
+
+        (void)fd;
+        (void)what;
+        if (child->daemon->phase >= PW_STOPPING || start(child, &err) == PW_OK)
+                return;
+        pw_log(&child->daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+        child->crashes++;
+        start_again(child);
+}
+
+/* "SIGSEGV", "exit status 3", or why the daemon killed it. */
+static void say_how(const struct pw_child *child, const siginfo_t *info, char *text, size_t bytes)
+{
+        if (child->kill_reason[0])
+                snprintf(text, bytes, "%s", child->kill_reason);
+        else if (info->si_code == CLD_EXITED)
+                snprintf(text, bytes, "exit status %d", info->si_status);
+        else
+                snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
+}
+
+/* Tell the scheduler that the device is gone, and in which gang. */
+static void device_down(struct pw_child *child, const char *how)
+{
+        struct pw_daemon *daemon = child->daemon;
+        uint64_t running = atomic_load(&child->board->running), run;
+        enum pw_status status = child->kill_reason[0] ? child->kill_status : PW_CRASHED;
+        const struct pw_image_node *node;
+        const char *name;
+        char text[300];
+
+        pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
+        if (running <= atomic_load(&child->board->done.seq))
+                running = 0;
+        if (running && pw_child_gang(daemon, child->number, running, &node, &name, &run))
+                snprintf(text, sizeof text, "%s crashed (%s) on device h%u:%u, run %llu", name, how, daemon->host, child->number,
+                         (unsigned long long)run);
+        else
+                snprintf(text, sizeof text, "the executor of device h%u:%u ended (%s)", daemon->host, child->number, how);
+        atomic_store(&child->board->running, 0);
+        atomic_store(&child->board->running_since_ns, 0);
+        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, text, pw_now_us());
+}
+
+static void on_exited(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_child *child = context;
+        struct pw_daemon *daemon = child->daemon;
+        siginfo_t info = { 0 };
+        char who[40], how[160];
+        bool was_useful;
+
+        (void)what;
+        if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || !info.si_pid) {
+                event_add(child->exited, NULL);
+                return;
+        }
+        name_child(child, who);
+        say_how(child, &info, how, sizeof how);
+        if (child->session)
+                pw_session_end(child->session, NULL);
+        event_free(child->exited);
+        child->exited = NULL;
+        pw_close_fd(&child->pidfd);
+        child->pidfd = -1;
+        child->state = PW_CHILD_DEAD;
+        was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
+        child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
+        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING, "executor ended who=\"%s\" pid=%d how=\"%s\" crashes=%u",
+               who, (int)child->pid, how, child->crashes);
+        if (daemon->phase >= PW_STOPPING)
+                return;
+        if (is_describer(child))
+                pw_describe_down(daemon, how);
+        else
+                device_down(child, how);
+        daemon->more = true;
+        start_again(child);
+}
+
+enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+
+        daemon->children = calloc(daemon->device_count + 1, sizeof *daemon->children);
+        if (!daemon->children)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
+        for (uint32_t i = 0; i <= daemon->device_count; i++)
+                daemon->children[i] = (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
+        status = pw_child_boards(daemon, ret_err);
+        for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++) {
+                daemon->children[i].delay = event_new(daemon->base, -1, 0, on_delay, &daemon->children[i]);
+                status = daemon->children[i].delay ? start(&daemon->children[i], ret_err)
+                                                   : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
+        }
+        return status;
+}
+
+/* Its socket is closed, so it ends by itself; if not in time, by force. */
+static void stop_child(struct pw_child *child)
+{
+        struct pollfd poll_fd = { .fd = child->pidfd, .events = POLLIN };
+        siginfo_t info;
+
+        if (child->pidfd < 0)
+                return;
+        if (poll(&poll_fd, 1, STOP_MS) <= 0)
+                kill(child->pid, SIGKILL);
+        waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
+        pw_close_fd(&child->pidfd);
+}
+
+void pw_children_done(struct pw_daemon *daemon)
+{
+        for (uint32_t i = 0; daemon->children && i <= daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children[i];
+
+                stop_child(child);
+                if (child->exited)
+                        event_free(child->exited);
+                if (child->delay)
+                        event_free(child->delay);
+        }
+        pw_child_boards_done(daemon);
+        free(daemon->children);
+        daemon->children = NULL;
+}
+
+bool pw_children_ready(const struct pw_daemon *daemon)
+{
+        for (uint32_t i = 0; i <= daemon->device_count; i++)
+                if (daemon->children[i].state != PW_CHILD_READY)
+                        return false;
+        return true;
+}
+
+enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        uint32_t number = executor ? device : daemon->device_count;
+        struct pw_child *child;
+
+        if (number > daemon->device_count || (executor && number == daemon->device_count))
+                return pw_error_set(ret_err, PW_INVALID, "device %u: this host has %u", device, daemon->device_count);
+        child = &daemon->children[number];
+        if (child->pid != session->pid || child->state == PW_CHILD_DEAD)
+                return pw_error_set(ret_err, PW_DENIED, "only the process that pathwaysd started is an executor");
+        if (child->session)
+                return pw_error_set(ret_err, PW_INVALID, "the executor has attached already");
+        child->session = session;
+        child->state = PW_CHILD_READY;
+        if (executor)
+                pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
+        else
+                pw_describe_up(daemon, session);
+        return PW_OK;
+}
+
+/* Without its socket it is of no use: it ends itself, or is made to; its exit does the rest. */
+void pw_child_detached(struct pw_dsession *session)
+{
+        struct pw_daemon *daemon = session->daemon;
+        struct pw_child *child = &daemon->children[session->role == PW_ROLE_EXECUTOR ? session->device : daemon->device_count];
+
+        if (child->session != session)
+                return;
+        child->session = NULL;
+        if (child->pidfd >= 0 && daemon->phase < PW_STOPPING)
+                kill(child->pid, SIGKILL);
+}
+
+void pw_child_kill(struct pw_daemon *daemon, uint32_t number, const char *why)
+{
+        struct pw_child *child = &daemon->children[number];
+
+        if (child->pidfd < 0 || child->kill_reason[0])
+                return;
+        snprintf(child->kill_reason, sizeof child->kill_reason, "%s", why);
+        child->kill_status = PW_TIME_LIMIT;
+        kill(child->pid, SIGKILL);
+}
+
+uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device)
+{
+        return daemon->children[device].island;
+}
+
+/* When the function that a device is in must be over; UINT64_MAX: it is in none with a limit. */
+static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child)
+{
+        uint64_t since_ns = atomic_load(&child->board->running_since_ns), run;
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (child->state != PW_CHILD_READY || !since_ns || child->kill_reason[0])
+                return UINT64_MAX;
+        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) || !node->time_limit_us)
+                return UINT64_MAX;
+        return since_ns / 1000 + node->time_limit_us;
+}
+
+/* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
+uint64_t pw_children_next_us(const struct pw_daemon *daemon)
+{
+        uint64_t next_us = UINT64_MAX, shortest_us = daemon->shortest_limit_us;
+
+        if (!shortest_us || !daemon->runs_in_flight)
+                return UINT64_MAX;
+        for (uint32_t i = 0; i < daemon->device_count; i++)
+                next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children[i]));
+        return pw_min_u64(next_us, pw_now_us() + shortest_us);
+}
+
+void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        for (uint32_t i = 0; i < daemon->device_count; i++) {
+                char why[100];
+
+                if (limit_us(daemon, &daemon->children[i]) > now_us)
+                        continue;
+                snprintf(why, sizeof why, "ran over its time limit");
+                pw_child_kill(daemon, i, why);
+        }
+}

@@ -1,0 +1,328 @@
+/* pathwaysd from start to end: what is made in which order, the loop, draining and stopping. */
+#include "daemon/daemon.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/child.h"
+#include "daemon/describe.h"
+#include "daemon/limits.h"
+#include "daemon/meta/meta.h"
+#include "daemon/module.h"
+#include "daemon/room.h"
+#include "daemon/rundir.h"
+#include "daemon/segment.h"
+#include "daemon/session.h"
+#include "daemon/turn.h"
+#include "daemon/worker.h"
+#include "plane/hint.h"
+
+#include <event2/event.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+/* While work is in flight the loop yields this often before it sleeps: a wake-up costs more than what is awaited. */
+#define YIELDS 40
+/* Turns between looks at sockets while there is work. */
+#define TURNS_PER_POLL 16
+
+uint64_t pw_now_us(void)
+{
+        return (uint64_t)pw_now_ns() / 1000;
+}
+
+/* --- start ---------------------------------------------------------------------------------------------------------- */
+
+static void on_signal(evutil_socket_t number, short what, void *context)
+{
+        struct pw_daemon *daemon = context;
+
+        (void)what;
+        pw_log(&daemon->log, PW_LOG_INFO, "stopping signal=%d runs_in_flight=%llu", (int)number, (unsigned long long)daemon->runs_in_flight);
+        if (daemon->phase < PW_DRAINING)
+                daemon->phase = PW_DRAINING;
+        else
+                daemon->phase = PW_STOPPING;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *context)
+{
+        (void)fd;
+        (void)what;
+        ((struct pw_daemon *)context)->more = true;
+}
+
+static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        struct event_config *config = event_config_new();
+
+        if (config)
+                event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+        daemon->base = config ? event_base_new_with_config(config) : NULL;
+        if (config)
+                event_config_free(config);
+        daemon->timer = daemon->base ? evtimer_new(daemon->base, on_timer, daemon) : NULL;
+        daemon->signals[0] = daemon->base ? evsignal_new(daemon->base, SIGTERM, on_signal, daemon) : NULL;
+        daemon->signals[1] = daemon->base ? evsignal_new(daemon->base, SIGINT, on_signal, daemon) : NULL;
+        if (!daemon->timer || !daemon->signals[0] || !daemon->signals[1] || event_add(daemon->signals[0], NULL) < 0 ||
+            event_add(daemon->signals[1], NULL) < 0)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the loop");
+        signal(SIGPIPE, SIG_IGN);
+        return PW_OK;
+}
+
+/* Devices of these kinds have their memory inside of host memory. */
+static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserved, struct pw_error *ret_err)
+{
+        struct pw_settings *settings = &daemon->settings;
+        uint64_t available, reserved = settings->device_memory * daemon->device_count;
+        char has[16], needs[16];
+        enum pw_status status = pw_limits_available(&available, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        if (!settings->host_memory)
+                settings->host_memory = available / 4;
+        settings->host_memory &= ~UINT64_C(4095);
+        if (settings->host_memory > available)
+                return pw_error_set(ret_err, PW_NO_SPACE, "--host-memory: %s asked for, %s are available", pw_size_format(settings->host_memory, has),
+                                    pw_size_format(available, needs));
+        if (reserved / daemon->device_count != settings->device_memory || reserved + PW_MIB > settings->host_memory)
+                return pw_error_set(ret_err, PW_NO_SPACE,
+                                    "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower --device-memory",
+                                    pw_size_format(settings->host_memory, has), daemon->device_count, pw_size_format(settings->device_memory, needs));
+        *ret_reserved = reserved;
+        return PW_OK;
+}
+
+static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        uint64_t reserved;
+        enum pw_status status = size_memory(daemon, &reserved, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory, reserved });
+        daemon->boards = pw_host_new();
+        if (!daemon->store || !daemon->boards)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
+        daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = daemon->settings.ahead,
+                                                                            .policy = daemon->settings.policy,
+                                                                            .admit_us = daemon->settings.admit_us },
+                                             ret_err);
+        return daemon->scheduler ? PW_OK : PW_INVALID;
+}
+
+static enum pw_status join_cluster(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        struct pw_meta_params params = { .state_dir = daemon->state_dir, .now_s = (uint32_t)time(NULL) };
+        struct pw_meta_host host;
+        enum pw_status status = pw_meta_kind("embedded")->open(&params, &daemon->meta, &host, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        daemon->host = host.host;
+        daemon->epoch = host.epoch;
+        return PW_OK;
+}
+
+static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        static const struct { const char *name; enum pw_log_level level; } levels[] = {
+                { "error", PW_LOG_ERROR }, { "warning", PW_LOG_WARNING }, { "info", PW_LOG_INFO }, { "debug", PW_LOG_DEBUG },
+        };
+
+        for (uint32_t i = 0; i < pw_array_count(levels); i++) {
+                if (!strcmp(levels[i].name, daemon->settings.log_level)) {
+                        daemon->log = (struct pw_log){ STDERR_FILENO, levels[i].level, "pathwaysd" };
+                        return PW_OK;
+                }
+        }
+        return pw_error_set(ret_err, PW_INVALID, "--log-level %s: error, warning, info or debug", daemon->settings.log_level);
+}
+
+static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        enum pw_status status = set_log(daemon, ret_err);
+
+        if (status == PW_OK)
+                status = pw_futex_check(ret_err);
+        if (status == PW_OK)
+                status = pw_settings_devices(&daemon->settings, daemon->kind, &daemon->device_count, ret_err);
+        if (status == PW_OK)
+                status = pw_rundir_take(daemon, ret_err);
+        if (status == PW_OK)
+                status = make_loop(daemon, ret_err);
+        if (status == PW_OK)
+                status = join_cluster(daemon, ret_err);
+        if (status == PW_OK)
+                status = make_core(daemon, ret_err);
+        if (status == PW_OK)
+                status = pw_worker_new(daemon, &daemon->worker, ret_err);
+        if (status == PW_OK)
+                status = pw_modules_new(daemon, &daemon->modules, ret_err);
+        if (status == PW_OK)
+                status = pw_describe_new(daemon, &daemon->describe, ret_err);
+        if (status == PW_OK)
+                status = pw_children_start(daemon, ret_err);
+        if (status == PW_OK)
+                status = pw_sessions_listen(daemon, ret_err);
+        return status;
+}
+
+enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon **ret_daemon, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = calloc(1, sizeof *daemon);
+        enum pw_status status;
+
+        if (!daemon)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
+        daemon->settings = *settings_take;
+        daemon->started_us = pw_now_us();
+        daemon->listen_fd = daemon->lock_fd = daemon->bells_fd = -1;
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
+        pw_list_init(&daemon->ended);
+        pw_list_init(&daemon->hot);
+        pw_list_init(&daemon->submitted);
+        pw_list_init(&daemon->batch);
+        pw_list_init(&daemon->lookups);
+        pw_list_init(&daemon->jobs);
+        status = start(daemon, ret_err);
+        if (status != PW_OK) {
+                daemon->settings = (struct pw_settings){ 0 }; /* still the caller's */
+                pw_daemon_free(daemon);
+                return status;
+        }
+        pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s:%u islands=%u", daemon->host, daemon->epoch,
+               daemon->socket_path, daemon->kind, daemon->device_count, daemon->settings.islands);
+        *ret_daemon = daemon;
+        return PW_OK;
+}
+
+void pw_daemon_ready_check(struct pw_daemon *daemon)
+{
+        if (daemon->phase != PW_STARTING || !pw_children_ready(daemon))
+                return;
+        daemon->phase = PW_SERVING;
+        pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu", (unsigned long long)(pw_now_us() - daemon->started_us));
+        if (daemon->settings.ready_fd && write((int)daemon->settings.ready_fd, "\n", 1) == 1)
+                close((int)daemon->settings.ready_fd);
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------------------- */
+
+static void sleep_until_something(struct pw_daemon *daemon)
+{
+        uint64_t next_us = pw_turn_next_us(daemon), now_us = pw_now_us();
+
+        if (next_us != UINT64_MAX) {
+                uint64_t wait_us = next_us > now_us ? next_us - now_us : 0;
+                struct timeval wait = { (time_t)(wait_us / 1000000), (suseconds_t)(wait_us % 1000000) };
+
+                event_add(daemon->timer, &wait);
+        }
+        event_base_loop(daemon->base, EVLOOP_ONCE);
+        event_del(daemon->timer);
+}
+
+/* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. */
+static void rest(struct pw_daemon *daemon, uint32_t *yields)
+{
+        if ((daemon->runs_in_flight || !pw_list_empty(&daemon->hot)) && (*yields)++ < YIELDS) {
+                sched_yield();
+                return;
+        }
+        *yields = 0;
+        if (pw_turn_may_sleep(daemon))
+                sleep_until_something(daemon);
+        pw_host_awake(daemon->boards);
+}
+
+static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_daemon *daemon, uint64_t limit_us), uint64_t limit_us)
+{
+        uint32_t yields = 0, turns = 0;
+
+        while (!over(daemon, limit_us)) {
+                uint64_t started_us = pw_now_us();
+
+                if (turns++ % TURNS_PER_POLL == 0)
+                        event_base_loop(daemon->base, EVLOOP_NONBLOCK);
+                if (pw_turn(daemon)) {
+                        yields = 0;
+                        pw_turn_slow(daemon, started_us);
+                        continue;
+                }
+                turns = 0;
+                rest(daemon, &yields);
+        }
+}
+
+static bool told_to_stop(const struct pw_daemon *daemon, uint64_t limit_us)
+{
+        (void)limit_us;
+        return daemon->phase >= PW_DRAINING;
+}
+
+static bool drained(const struct pw_daemon *daemon, uint64_t limit_us)
+{
+        return daemon->phase >= PW_STOPPING || !daemon->runs_in_flight || pw_now_us() >= limit_us;
+}
+
+void pw_daemon_run(struct pw_daemon *daemon)
+{
+        turn_until(daemon, told_to_stop, 0);
+        event_del(daemon->listener);
+        turn_until(daemon, drained, pw_now_us() + daemon->settings.shutdown_us);
+        daemon->phase = PW_STOPPING;
+        if (daemon->runs_in_flight)
+                pw_log(&daemon->log, PW_LOG_WARNING, "runs cut off by the shutdown runs=%llu", (unsigned long long)daemon->runs_in_flight);
+        pw_log(&daemon->log, PW_LOG_INFO, "stopped runs_done=%llu", (unsigned long long)daemon->runs_done);
+}
+
+/* --- end ---------------------------------------------------------------------------------------------------------------- */
+
+static void free_segments(struct pw_daemon *daemon)
+{
+        struct pw_segment *segment;
+        uint32_t i = 0;
+
+        while ((segment = pw_table_next(&daemon->segments, &i))) {
+                pw_segment_remove(daemon, segment);
+                i = 0;
+        }
+        pw_table_done(&daemon->segments);
+}
+
+void pw_daemon_free(struct pw_daemon *daemon)
+{
+        if (!daemon)
+                return;
+        daemon->phase = PW_STOPPING;
+        if (daemon->store) {
+                pw_sessions_done(daemon);
+                pw_children_done(daemon);
+        }
+        pw_worker_free(daemon->worker);
+        pw_describe_free(daemon->describe);
+        pw_modules_free(daemon->modules);
+        pw_rooms_done(daemon);
+        pw_scheduler_free(daemon->scheduler);
+        pw_host_free(daemon->boards);
+        if (daemon->store)
+                free_segments(daemon);
+        pw_store_free(daemon->store);
+        pw_tenants_done(daemon);
+        pw_processes_done(daemon);
+        pw_meta_close(daemon->meta);
+        for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
+                if (daemon->signals[i])
+                        event_free(daemon->signals[i]);
+        if (daemon->timer)
+                event_free(daemon->timer);
+        if (daemon->base)
+                event_base_free(daemon->base);
+        pw_rundir_leave(daemon);
+        pw_settings_done(&daemon->settings);
+        free(daemon);
+}

@@ -1,0 +1,97 @@
+/* pathwaysd: the one place with a loop. It turns I/O into events for store and scheduler, and their actions into I/O.
+ *
+ * One thread owns everything here: no locks. Nothing in the loop blocks; what is slow (allocating pages) goes to the worker
+ * thread. A callback never frees the object that called it: sessions end at the end of a turn.
+ *
+ * A turn (turn.c):  read rings -> swap what lost its last reference to CLOSING -> read every ring once more ("look") ->
+ *                   free, submit runs -> what executors published -> order -> actions -> sleep if nothing came.
+ */
+#ifndef PW_DAEMON_DAEMON_H
+#define PW_DAEMON_DAEMON_H
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/table.h"
+#include "daemon/settings.h"
+#include "plane/board.h"
+#include "scheduler/host.h"
+#include "scheduler/scheduler.h"
+#include "store/store.h"
+
+struct event;
+struct event_base;
+struct pw_worker;
+struct pw_describe;
+struct pw_modules;
+struct pw_child;
+struct pw_meta;
+
+enum pw_daemon_phase { PW_STARTING = 0, PW_SERVING, PW_DRAINING, PW_STOPPING };
+
+struct pw_daemon {
+        struct pw_settings settings;
+        struct pw_log log;
+        enum pw_daemon_phase phase;
+        uint32_t host, epoch;
+        uint64_t started_us;
+        char kind[32];          /* of the devices */
+        uint32_t device_count;
+
+        struct event_base *base;
+        struct event *timer;    /* the nearest deadline of all; armed only when there is one */
+        struct event *signals[3];
+        struct event *listener;
+        int listen_fd, lock_fd;
+        char *run_dir, *state_dir, *socket_path;
+
+        struct pw_store *store;
+        struct pw_scheduler *scheduler;
+        struct pw_host *boards;
+        struct pw_meta *meta;
+        struct pw_worker *worker;
+        struct pw_modules *modules;
+        struct pw_describe *describe;
+
+        struct pw_table sessions;     /* number -> struct pw_dsession */
+        uint32_t next_session;        /* numbers are never used again */
+        struct pw_list ended;         /* sessions that ended in this turn */
+        struct pw_list hot;           /* lanes that are read every turn */
+        struct pw_table processes;    /* pid -> struct pw_process */
+        struct pw_table tenants;      /* uid -> struct pw_tenant */
+        struct pw_table segments;     /* number -> struct pw_segment */
+        uint32_t next_segment;        /* numbers are never used again */
+        struct pw_table room_tokens;  /* token -> struct pw_room_wait */
+        uint64_t next_token;
+        struct pw_table watched;      /* object -> runs that wait for it */
+        struct pw_list submitted;     /* runs read, waiting for the next look */
+        struct pw_list batch;         /* runs whose look is under way */
+        struct pw_list lookups;       /* name lookups that wait */
+        struct pw_list jobs;          /* compilations under way */
+
+        struct pw_child *children;    /* device_count, then the describer */
+        int bells_fd;
+        struct pw_bells *bells;
+        struct { int fd, ro_fd; struct pw_island_board *board; } islands[PW_ISLANDS_MAX];
+
+        uint64_t runs_done, runs_in_flight;
+        uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
+        bool hungry;                  /* somebody queues for room */
+        bool more;                    /* something was left to do in this turn */
+        uint64_t overhead_bytes;      /* told to the store so far */
+        uint64_t turn_started_us;
+};
+
+uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */
+
+/* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().
+ * Errors: PW_EXISTS (a living daemon has the run dir), PW_UNSUPPORTED (kernel), PW_SYSTEM, PW_INVALID, PW_NO_SPACE. */
+PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon **ret_daemon, struct pw_error *ret_err);
+/* Serve until SIGTERM or SIGINT, then drain and stop. */
+void pw_daemon_run(struct pw_daemon *daemon);
+void pw_daemon_free(struct pw_daemon *daemon);
+/* Free what lost its last reference: swap, read every ring once more, free. */
+void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us);
+/* Called when a child attached: all there means ready. */
+void pw_daemon_ready_check(struct pw_daemon *daemon);
+
+#endif

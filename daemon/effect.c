@@ -1,0 +1,174 @@
+/* Actions, done: those of the scheduler on boards and results, those of the store on sessions and memory. */
+#include "daemon/effect.h"
+
+#include "base/layout.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/lane.h"
+#include "daemon/room.h"
+#include "daemon/segment.h"
+#include "daemon/submit.h"
+#include "daemon/worker.h"
+
+/* The shard list of a result, from where its rooms are. `space` has room for it. */
+static void list_shards(const struct pw_result *result, struct pw_shard_list *list)
+{
+        struct pw_box box;
+
+        *list = (struct pw_shard_list){ .shard_count = result->room_count,
+                                        .dtype = result->value.dtype,
+                                        .mesh = { result->mesh[0], result->mesh[1] },
+                                        .sharding = result->value.sharding,
+                                        .dims = result->value.dims };
+        for (uint32_t i = 0; i < result->room_count; i++) {
+                const struct pw_room *room = &result->rooms[i];
+
+                pw_shard_box(&result->value.dims, &result->value.sharding, result->mesh, i, &box);
+                list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
+                                                           .bytes = pw_box_elements(&box) * pw_dtype_bytes(result->value.dtype),
+                                                           .segment = room->segment,
+                                                           .device = room->device };
+        }
+}
+
+static uint64_t whole_bytes(const struct pw_result *result)
+{
+        uint64_t bytes = 0;
+
+        /* Cannot overflow: the program was lowered with it. */
+        return pw_dims_bytes(result->value.dtype, &result->value.dims, &bytes, NULL) == PW_OK ? bytes : 0;
+}
+
+static void decide(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+{
+        union { struct pw_shard_list list; char space[sizeof(struct pw_shard_list) + PW_DEVICES_MAX * sizeof(struct pw_shard_place)]; } shards;
+        struct pw_decision decision = { .status = action->status, .text = action->text };
+
+        if (!action->result->object)
+                return;
+        if (action->status == PW_OK) {
+                list_shards(action->result, &shards.list);
+                decision.list = &shards.list;
+                decision.bytes = whole_bytes(action->result);
+        }
+        pw_store_decide(daemon->store, action->result->object, &decision, now_us);
+}
+
+static void do_scheduled(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+{
+        struct pw_error err;
+
+        switch (action->kind) {
+        case PW_ACT_NOTICE:
+        case PW_ACT_SUBMIT:
+                pw_scheduler_deliver(daemon->scheduler, action, now_us);
+                return;
+        case PW_ACT_RESULT:
+                decide(daemon, action, now_us);
+                return;
+        case PW_ACT_RESULT_LOST:
+                if (action->result->object)
+                        pw_store_lose(daemon->store, action->result->object, now_us);
+                return;
+        case PW_ACT_RELEASE:
+                pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);
+                return;
+        case PW_ACT_RUN_ENDED:
+                pw_submit_forget(daemon, action->run);
+                daemon->runs_in_flight--;
+                daemon->runs_done++;
+                break;
+        default:
+                break;
+        }
+        if (pw_host_apply(daemon->boards, action, &err) != PW_OK)
+                pw_log(&daemon->log, PW_LOG_ERROR, "board action failed kind=%d reason=\"%s\"", (int)action->kind, err.text);
+}
+
+static void segment_idle(struct pw_daemon *daemon, uint32_t number)
+{
+        struct pw_segment *segment = pw_segment_get(daemon, number);
+
+        if (segment)
+                pw_segment_remove(daemon, segment);
+}
+
+static void wake(struct pw_daemon *daemon, const struct pw_store_action *action)
+{
+        struct pw_segment *segment = pw_segment_get(daemon, action->segment);
+
+        if (segment)
+                pw_hint_wake(segment->tenant->hints, pw_map_entry(&segment->map, action->slot), action->segment, action->slot);
+}
+
+static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *action, uint64_t now_us)
+{
+        struct pw_segment *segment;
+        struct pw_dsession *session;
+
+        switch (action->kind) {
+        case PW_STORE_WAKE:
+                wake(daemon, action);
+                break;
+        case PW_STORE_GRANT:
+        case PW_STORE_LOOK_AGAIN:
+        case PW_STORE_REFUSE:
+                pw_rooms_answer(daemon, action);
+                break;
+        case PW_STORE_POPULATE:
+        case PW_STORE_PUNCH:
+                segment = pw_segment_get(daemon, action->segment);
+                pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = action->kind == PW_STORE_PUNCH,
+                                                                 .fd = segment->fd,
+                                                                 .offset = action->offset,
+                                                                 .bytes = action->bytes,
+                                                                 .token = action->token });
+                break;
+        case PW_STORE_FREE_RESULT:
+                pw_scheduler_result_free(daemon->scheduler, action->payload, now_us);
+                break;
+        case PW_STORE_CANCEL_RUN:
+                pw_scheduler_cancel(daemon->scheduler, action->number, now_us);
+                break;
+        case PW_STORE_READY:
+                pw_submit_object_ready(daemon, action->object, now_us);
+                break;
+        case PW_STORE_DRAIN:
+                daemon->hungry = true;
+                daemon->more = true;
+                pw_lanes_look(daemon);
+                break;
+        case PW_STORE_SEGMENT_IDLE:
+                segment_idle(daemon, action->segment);
+                break;
+        case PW_STORE_END_SESSION:
+                session = pw_session_get(daemon, (uint32_t)action->number);
+                if (session)
+                        pw_session_end(session, action->text);
+                break;
+        }
+}
+
+/* Doing one action may add others behind it, and move the queue: items are read by index, copied first. */
+bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_actions *scheduled = pw_scheduler_actions(daemon->scheduler);
+        struct pw_store_actions *stored = pw_store_actions(daemon->store);
+        uint32_t i = 0, j = 0;
+
+        while (i < scheduled->count || j < stored->count) {
+                for (; i < scheduled->count; i++) {
+                        struct pw_action action = scheduled->items[i];
+
+                        do_scheduled(daemon, &action, now_us);
+                }
+                for (; j < stored->count; j++) {
+                        struct pw_store_action action = stored->items[j];
+
+                        do_stored(daemon, &action, now_us);
+                }
+        }
+        pw_actions_clear(scheduled);
+        pw_store_actions_clear(stored);
+        return i || j;
+}

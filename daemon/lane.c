@@ -1,0 +1,154 @@
+/* Lanes, read by the daemon. */
+#include "daemon/lane.h"
+
+#include "daemon/submit.h"
+
+#define QUIET_TURNS 64
+
+void pw_lanes_begin(struct pw_dsession *session)
+{
+        for (uint32_t i = 0; i < PW_LANES_MAX; i++) {
+                session->lanes[i].session = session;
+                session->lanes[i].reader.ring = &session->control->lanes[i].ring;
+        }
+}
+
+/* Lanes that the client ever used; it can lie, so no more than there are. */
+static uint32_t lane_count(const struct pw_dsession *session)
+{
+        uint32_t count = session->control ? atomic_load(&session->control->lane_count) : 0;
+
+        return count < PW_LANES_MAX ? count : PW_LANES_MAX;
+}
+
+/* Take back what its dead threads counted as waiting. */
+void pw_lanes_end(struct pw_dsession *session)
+{
+        uint32_t count = lane_count(session);
+
+        for (uint32_t i = 0; i < PW_LANES_MAX; i++)
+                pw_list_remove(&session->lanes[i].hot);
+        for (uint32_t i = 0; i < count; i++)
+                pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX);
+}
+
+/* One record at the head of the ring, `left` cells being there. Returns its cells; 0: the session broke the protocol. */
+static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_us)
+{
+        struct pw_dsession *session = lane->session;
+        struct pw_cell cell = pw_ring_peek(&lane->reader, 0);
+        enum pw_status status;
+
+        switch (pw_cell_top(cell)) {
+        case PW_RING_DROP:
+                status = pw_store_drop(session->daemon->store, session->number, cell, now_us);
+                return status == PW_OK ? 1 : 0;
+        case PW_RING_REF:
+                status = pw_store_ref(session->daemon->store, session->number, cell, now_us);
+                return status == PW_OK ? 1 : 0;
+        case PW_RING_RUN:
+                return pw_submit_record(lane, cell, left, now_us);
+        default:
+                return 0;
+        }
+}
+
+/* Read what is there now. Returns the records read. */
+static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
+{
+        struct pw_dsession *session = lane->session;
+        uint32_t cells, records = 0;
+
+        if (session->ended)
+                return 0;
+        if (!pw_ring_available(&lane->reader, &cells)) {
+                pw_session_end(session, "impossible tail in its ring");
+                return 0;
+        }
+        while (cells) {
+                uint32_t taken = take_record(lane, cells, now_us);
+
+                if (!taken) {
+                        pw_session_end(session, "a record in its ring that cannot be");
+                        return records;
+                }
+                pw_ring_consume(&lane->reader, taken);
+                cells -= taken;
+                records++;
+        }
+        return records;
+}
+
+static void make_hot(struct pw_dlane *lane)
+{
+        lane->quiet = 0;
+        if (!pw_list_empty(&lane->hot))
+                return;
+        pw_ring_wake(&lane->reader);
+        pw_list_append(&lane->session->daemon->hot, &lane->hot);
+}
+
+void pw_lanes_rung(struct pw_dsession *session)
+{
+        uint32_t count = lane_count(session), cells;
+
+        if (session->role != PW_ROLE_CLIENT)
+                return;
+        for (uint32_t i = 0; i < count; i++)
+                if (!pw_ring_available(&session->lanes[i].reader, &cells) || cells)
+                        make_hot(&session->lanes[i]);
+        pw_store_rung(session->daemon->store, session->number, pw_now_us());
+        session->daemon->more = true;
+}
+
+uint32_t pw_lanes_drain(struct pw_dsession *session)
+{
+        uint32_t count = lane_count(session), records = 0;
+        uint64_t now_us = pw_now_us();
+
+        if (session->role != PW_ROLE_CLIENT)
+                return 0;
+        for (uint32_t i = 0; i < count; i++)
+                records += read_lane(&session->lanes[i], now_us);
+        if (records)
+                session->daemon->more = true;
+        return records;
+}
+
+bool pw_lanes_turn(struct pw_daemon *daemon)
+{
+        uint64_t now_us = pw_now_us();
+        struct pw_dlane *lane;
+        bool any = false;
+
+        pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
+                if (read_lane(lane, now_us)) {
+                        lane->quiet = 0;
+                        any = true;
+                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS && pw_ring_sleep(&lane->reader, daemon->hungry)) {
+                        pw_list_remove(&lane->hot);
+                }
+        }
+        return any;
+}
+
+void pw_lanes_look(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+                if (!session->ended)
+                        pw_lanes_drain(session);
+}
+
+bool pw_lanes_sleep(struct pw_daemon *daemon)
+{
+        struct pw_dlane *lane;
+
+        pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
+                if (!pw_ring_sleep(&lane->reader, daemon->hungry))
+                        return false;
+                pw_list_remove(&lane->hot);
+        }
+        return true;
+}

@@ -1,0 +1,217 @@
+/* Listings of the store: objects, memory, owners, check. */
+#include "base/layout.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/list.h"
+#include "daemon/overhead.h"
+#include "daemon/segment.h"
+#include "store/object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *state_text(uint64_t word)
+{
+        static const char *const texts[] = { "free", "taken", "pending", "ready", "error", "lost", "closing" };
+
+        return pw_word_state(word) < pw_array_count(texts) ? texts[pw_word_state(word)] : "?";
+}
+
+struct names { char text[128]; size_t used; uint64_t since_us; };
+
+static void add_name(void *context, const struct pw_ref_row *row)
+{
+        struct names *names = context;
+
+        if (row->owner_kind == PW_OWNER_NAME && row->name && names->used < sizeof names->text)
+                names->used += (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s%s", names->used ? "," : "", row->name);
+        if (row->since_us && (!names->since_us || row->since_us < names->since_us))
+                names->since_us = row->since_us;
+}
+
+/* The list of a sharded object, if it is ready. */
+static const struct pw_shard_list *shard_list(struct pw_daemon *daemon, const struct pw_object_row *row)
+{
+        struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
+
+        if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_word_state(row->word) != PW_ENTRY_READY ||
+            !(pw_word_flags(row->word) & PW_ENTRY_SHARDED))
+                return NULL;
+        return (const struct pw_shard_list *)(segment->map.base + row->entry->room_offset);
+}
+
+static void describe_value(struct pw_lister *lister, const struct pw_object_row *row)
+{
+        const struct pw_shard_list *list = shard_list(lister->daemon, row);
+        struct pw_rows *rows = lister->rows;
+        struct pw_described described;
+        char dims[128], sharding[80];
+
+        if (list) {
+                pw_rows_text(rows, "dtype", "%s", pw_dtype_text(list->dtype));
+                pw_rows_text(rows, "dims", "%s", pw_dims_format(&list->dims, dims, sizeof dims));
+                pw_rows_number(rows, "shards", list->shard_count);
+                pw_rows_text(rows, "where", "%s on h%u:%u%s", pw_sharding_format(&list->sharding, list->mesh, sharding, sizeof sharding),
+                             lister->daemon->host, list->shards[0].device, list->shard_count > 1 ? " and others" : "");
+                return;
+        }
+        if (pw_word_state(row->word) == PW_ENTRY_READY && pw_entry_describe(row->entry, NULL, UINT64_MAX, &described) == PW_OK) {
+                pw_rows_text(rows, "dtype", "%s", pw_dtype_text(described.dtype));
+                pw_rows_text(rows, "dims", "%s", pw_dims_format(&described.dims, dims, sizeof dims));
+        }
+        pw_rows_text(rows, "where", "h%u", lister->daemon->host);
+}
+
+static bool object_row(void *context, const struct pw_object_row *row)
+{
+        struct pw_lister *lister = context;
+        struct pw_rows *rows = lister->rows;
+        struct names names = { .used = 0 };
+        char id[PW_ID_TEXT_BYTES];
+        struct pw_program_row *program = row->object && row->object->program ? pw_scheduler_program(lister->daemon->scheduler, row->object->program)
+                                                                             : NULL;
+
+        pw_id_format(row->id, id);
+        if (!pw_list_visible(lister, row->tenant) || (lister->filter[0] && strcmp(lister->filter, id)))
+                return true;
+        if (!pw_rows_begin(rows))
+                return false;
+        if (row->object)
+                pw_object_each_ref(lister->daemon->store, row->object, add_name, &names);
+        pw_rows_text(rows, "id", "%s", id);
+        pw_rows_text(rows, "state", "%s", state_text(row->word));
+        pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);
+        pw_rows_number(rows, "refs", row->refs);
+        pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
+        pw_rows_text(rows, "owner", "%s", row->client ? row->client : "-");
+        pw_rows_text(rows, "program", "%s", program ? program->name : "-");
+        pw_rows_text(rows, "names", "%s", names.text);
+        if (names.since_us)
+                pw_rows_number(rows, "age_us", lister->now_us - names.since_us);
+        describe_value(lister, row);
+        return true;
+}
+
+enum pw_status pw_list_objects(struct pw_lister *lister)
+{
+        pw_store_each_object(lister->daemon->store, object_row, lister);
+        return PW_OK;
+}
+
+static void term(struct pw_lister *lister, const char *memory, const char *name, int64_t bytes, const char *about)
+{
+        struct pw_rows *rows = lister->rows;
+
+        if (!pw_rows_begin(rows))
+                return;
+        pw_rows_text(rows, "memory", "%s", memory);
+        pw_rows_text(rows, "term", "%s", name);
+        if (bytes < 0)
+                pw_rows_text(rows, "bytes", "%" PRId64, bytes);
+        else
+                pw_rows_number(rows, "bytes", (uint64_t)bytes);
+        pw_rows_text(rows, "about", "%s", about);
+}
+
+static void device_terms(void *context, const struct pw_device_row *row)
+{
+        struct pw_lister *lister = context;
+        uint64_t known = row->free + row->used_results + row->used_blocks + row->letting_go + row->overhead;
+        char memory[32];
+
+        snprintf(memory, sizeof memory, "h%u:%u", lister->daemon->host, row->device);
+        term(lister, memory, "capacity", (int64_t)row->capacity, "of the device");
+        term(lister, memory, "free", (int64_t)row->free, "booked by nobody");
+        term(lister, memory, "used", (int64_t)row->used_results, "results of runs that somebody holds");
+        term(lister, memory, "reserved", (int64_t)row->used_blocks, "blocks of runs that are admitted");
+        term(lister, memory, "letting go", (int64_t)row->letting_go, "of ended runs whose gangs are not all done");
+        term(lister, memory, "overhead", (int64_t)row->overhead, "rounding");
+        term(lister, memory, "unaccounted", (int64_t)row->capacity - (int64_t)known, "");
+}
+
+enum pw_status pw_list_memory(struct pw_lister *lister)
+{
+        struct pw_memory_terms terms;
+        char memory[16];
+
+        pw_overhead_refresh(lister->daemon);
+        pw_store_terms(lister->daemon->store, &terms);
+        snprintf(memory, sizeof memory, "h%u", lister->daemon->host);
+        term(lister, memory, "capacity", (int64_t)terms.capacity, "of host memory");
+        term(lister, memory, "free", (int64_t)terms.free, "granted to nobody");
+        term(lister, memory, "used", (int64_t)terms.used, "rooms with values");
+        term(lister, memory, "idle", (int64_t)terms.idle, "granted rooms without values, and rounding");
+        term(lister, memory, "letting go", (int64_t)terms.letting_go, "decided, but somebody may still write into them");
+        term(lister, memory, "quarantined", (int64_t)terms.quarantined, "of sessions ended for misbehaviour whose process lives");
+        term(lister, memory, "reserved", (int64_t)terms.reserved, "memory of devices that lies in host memory");
+        term(lister, memory, "overhead", (int64_t)terms.overhead, "entries, rings, boards");
+        term(lister, memory, "unaccounted", terms.unaccounted, "");
+        pw_scheduler_each_device(lister->daemon->scheduler, device_terms, lister);
+        return PW_OK;
+}
+
+/* Objects summed by who is charged. */
+struct owner_sum { const char *tenant, *client; uint32_t program; uint64_t host_bytes, device_bytes, objects; };
+struct owner_sums { struct pw_lister *lister; struct owner_sum *items; uint32_t count, capacity; };
+
+static bool add_owner(void *context, const struct pw_object_row *row)
+{
+        struct owner_sums *sums = context;
+        uint32_t program = row->object ? row->object->program : 0, i = 0;
+
+        if (!pw_list_visible(sums->lister, row->tenant))
+                return true;
+        while (i < sums->count && (sums->items[i].tenant != row->tenant || sums->items[i].client != row->client || sums->items[i].program != program))
+                i++;
+        if (i == sums->count) {
+                if (!pw_grow((void **)&sums->items, &sums->capacity, i + 1, sizeof *sums->items))
+                        return false;
+                sums->items[sums->count++] = (struct owner_sum){ row->tenant, row->client, program, 0, 0, 0 };
+        }
+        sums->items[i].objects++;
+        if (pw_word_state(row->word) == PW_ENTRY_READY && pw_word_flags(row->word) & PW_ENTRY_SHARDED)
+                sums->items[i].device_bytes += row->bytes;
+        else
+                sums->items[i].host_bytes += row->room_bytes;
+        return true;
+}
+
+enum pw_status pw_list_owners(struct pw_lister *lister)
+{
+        struct owner_sums sums = { .lister = lister };
+        struct pw_rows *rows = lister->rows;
+
+        pw_store_each_object(lister->daemon->store, add_owner, &sums);
+        for (uint32_t i = 0; i < sums.count && pw_rows_begin(rows); i++) {
+                const struct owner_sum *sum = &sums.items[i];
+                struct pw_program_row *program = sum->program ? pw_scheduler_program(lister->daemon->scheduler, sum->program) : NULL;
+
+                pw_rows_text(rows, "tenant", "%s", sum->tenant ? sum->tenant : "-");
+                pw_rows_text(rows, "client", "%s", sum->client ? sum->client : "-");
+                pw_rows_text(rows, "program", "%s", program ? program->name : "-");
+                pw_rows_number(rows, "host_bytes", sum->host_bytes);
+                pw_rows_number(rows, "device_bytes", sum->device_bytes);
+                pw_rows_number(rows, "objects", sum->objects);
+        }
+        free(sums.items);
+        return PW_OK;
+}
+
+static void problem(void *context, const char *where, const char *text)
+{
+        struct pw_rows *rows = ((struct pw_lister *)context)->rows;
+
+        if (!pw_rows_begin(rows))
+                return;
+        pw_rows_text(rows, "problem", "%s", text);
+        pw_rows_text(rows, "where", "%s", where);
+}
+
+enum pw_status pw_list_check(struct pw_lister *lister)
+{
+        pw_overhead_refresh(lister->daemon);
+        pw_store_check(lister->daemon->store, problem, lister);
+        pw_scheduler_check(lister->daemon->scheduler, problem, lister);
+        pw_overhead_audit(lister->daemon, problem, lister);
+        return PW_OK;
+}

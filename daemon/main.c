@@ -1,0 +1,38 @@
+/* pathwaysd: options, then the daemon. */
+#include "daemon/daemon.h"
+
+
+#include <stdio.h>
+
+static int fail(const struct pw_error *err)
+{
+        fprintf(stderr, "pathwaysd: %s\n", err->text);
+        return err->status == PW_INVALID || err->status == PW_BAD_CONFIG ? 2 : 1;
+}
+
+int main(int argc, char **argv)
+{
+        struct pw_settings settings;
+        struct pw_daemon *daemon;
+        struct pw_error err;
+
+        if (pw_settings_load(&settings, argc, argv, &err) != PW_OK)
+                return fail(&err);
+        if (settings.help || settings.version || settings.help_mdoc) {
+                if (settings.version)
+                        printf("pathwaysd %s\n", PACKAGE_VERSION);
+                else if (settings.help_mdoc)
+                        pw_options_mdoc(&pw_settings_options, stdout);
+                else
+                        pw_options_help(&pw_settings_options, stdout);
+                pw_settings_done(&settings);
+                return 0;
+        }
+        if (pw_daemon_new(&settings, &daemon, &err) != PW_OK) {
+                pw_settings_done(&settings);
+                return fail(&err);
+        }
+        pw_daemon_run(daemon);
+        pw_daemon_free(daemon);
+        return 0;
+}

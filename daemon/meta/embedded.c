@@ -1,0 +1,191 @@
+/* Metadata of one host, in the process: an epoch in a file of the state folder, names in a table. */
+#include "base/memory.h"
+#include "base/table.h"
+#include "daemon/meta/kinds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+struct entry {
+        struct entry *next; /* of the same key */
+        struct pw_id id;
+        char *tenant, *name;
+};
+
+struct embedded {
+        struct pw_meta base;
+        struct pw_table names; /* key of tenant and name -> chain */
+        uint32_t count;
+};
+
+static uint64_t key_of(const char *tenant, const char *name)
+{
+        return pw_text_key(tenant) * UINT64_C(0x9e3779b97f4a7c15) ^ pw_text_key(name);
+}
+
+static enum pw_status make_folders(const char *path, struct pw_error *ret_err)
+{
+        pw_auto_free char *copy = strdup(path);
+
+        if (!copy)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for %s", path);
+        for (char *at = copy + 1; *at; at++) {
+                if (*at != '/')
+                        continue;
+                *at = 0;
+                if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+                        return pw_error_errno(ret_err, errno, "mkdir %s", copy);
+                *at = '/';
+        }
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+                return pw_error_errno(ret_err, errno, "mkdir %s", copy);
+        return PW_OK;
+}
+
+/* At least one more than the last, under a lock: daemons with other run dirs may share the folder. */
+static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t *ret_epoch, struct pw_error *ret_err)
+{
+        char path[4096], text[32] = "";
+        unsigned last = 0;
+        uint32_t epoch;
+        int length;
+        pw_auto_close int fd = -1;
+
+        snprintf(path, sizeof path, "%s/epoch", state_dir);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0 || flock(fd, LOCK_EX) < 0)
+                return pw_error_errno(ret_err, errno, "open %s", path);
+        if (pread(fd, text, sizeof text - 1, 0) < 0)
+                return pw_error_errno(ret_err, errno, "read %s", path);
+        if (text[0] && sscanf(text, "%u", &last) != 1)
+                return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number; remove it if no other host ever used this number", path);
+        epoch = now_s > last ? now_s : last + 1;
+        length = snprintf(text, sizeof text, "%u\n", epoch);
+        if (pwrite(fd, text, (size_t)length, 0) != length || ftruncate(fd, length) < 0 || fsync(fd) < 0)
+                return pw_error_errno(ret_err, errno, "write %s", path);
+        *ret_epoch = epoch;
+        return PW_OK;
+}
+
+static enum pw_status embedded_open(const struct pw_meta_params *params, struct pw_meta **ret_meta, struct pw_meta_host *ret_host,
+                                    struct pw_error *ret_err)
+{
+        struct embedded *meta;
+        uint32_t epoch;
+        enum pw_status status = make_folders(params->state_dir, ret_err);
+
+        if (status == PW_OK)
+                status = next_epoch(params->state_dir, params->now_s, &epoch, ret_err);
+        if (status != PW_OK)
+                return status;
+        meta = calloc(1, sizeof *meta);
+        if (!meta)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for metadata");
+        meta->base.kind = &pw_meta_embedded;
+        *ret_meta = &meta->base;
+        *ret_host = (struct pw_meta_host){ .host = 0, .epoch = epoch };
+        return PW_OK;
+}
+
+static void free_entry(struct entry *entry)
+{
+        free(entry->tenant);
+        free(entry->name);
+        free(entry);
+}
+
+static void embedded_close(struct pw_meta *base)
+{
+        struct embedded *meta = pw_container_of(base, struct embedded, base);
+        struct entry *entry;
+
+        for (uint32_t i = 0; (entry = pw_table_next(&meta->names, &i));) {
+                while (entry) {
+                        struct entry *next = entry->next;
+
+                        free_entry(entry);
+                        entry = next;
+                }
+        }
+        pw_table_done(&meta->names);
+        free(meta);
+}
+
+static struct entry *find_entry(const struct embedded *meta, const char *tenant, const char *name)
+{
+        struct entry *entry = pw_table_get(&meta->names, key_of(tenant, name));
+
+        while (entry && (strcmp(entry->tenant, tenant) || strcmp(entry->name, name)))
+                entry = entry->next;
+        return entry;
+}
+
+static void embedded_bind(struct pw_meta *base, const char *tenant, const char *name, struct pw_id id)
+{
+        struct embedded *meta = pw_container_of(base, struct embedded, base);
+        uint64_t key = key_of(tenant, name);
+        struct entry *entry = find_entry(meta, tenant, name);
+
+        if (entry) {
+                entry->id = id;
+                return;
+        }
+        entry = calloc(1, sizeof *entry);
+        if (!entry)
+                return; /* a suggestion is lost, the store has the name */
+        *entry = (struct entry){ pw_table_get(&meta->names, key), id, strdup(tenant), strdup(name) };
+        if (!entry->tenant || !entry->name || !pw_table_put(&meta->names, key, entry))
+                free_entry(entry);
+        else
+                meta->count++;
+}
+
+static void embedded_unbind(struct pw_meta *base, const char *tenant, const char *name)
+{
+        struct embedded *meta = pw_container_of(base, struct embedded, base);
+        uint64_t key = key_of(tenant, name);
+        struct entry *found = find_entry(meta, tenant, name), *first = pw_table_get(&meta->names, key);
+
+        if (!found)
+                return;
+        for (struct entry **at = &first; *at; at = &(*at)->next) {
+                if (*at == found) {
+                        *at = found->next;
+                        break;
+                }
+        }
+        if (first)
+                pw_table_put(&meta->names, key, first);
+        else
+                pw_table_remove(&meta->names, key);
+        free_entry(found);
+        meta->count--;
+}
+
+static enum pw_status embedded_find(struct pw_meta *base, const char *tenant, const char *name, struct pw_id *ret_id)
+{
+        struct entry *entry = find_entry(pw_container_of(base, struct embedded, base), tenant, name);
+
+        if (!entry)
+                return PW_NOT_FOUND;
+        *ret_id = entry->id;
+        return PW_OK;
+}
+
+static uint32_t embedded_name_count(const struct pw_meta *base)
+{
+        return pw_container_of(base, struct embedded, base)->count;
+}
+
+const struct pw_meta_kind pw_meta_embedded = {
+        .name = "embedded",
+        .open = embedded_open,
+        .close = embedded_close,
+        .bind = embedded_bind,
+        .unbind = embedded_unbind,
+        .find = embedded_find,
+        .name_count = embedded_name_count,
+};

@@ -1,0 +1,22 @@
+/* Requests about names, leases and frees; lookups that wait for a name to be bound.
+ */
+#ifndef PW_DAEMON_NAME_H
+#define PW_DAEMON_NAME_H
+
+#include "daemon/session.h"
+
+void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request);
+void pw_name_remove(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameRemove *request);
+void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameLookup *request);
+void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Lease *request);
+void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Free *request);
+void pw_names_session_end(struct pw_dsession *session);
+/* When the next waiting lookup gives up; UINT64_MAX: never. */
+uint64_t pw_names_next_us(const struct pw_daemon *daemon);
+void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us);
+
+/* The object that an id from outside names, if the session may touch it. Errors: PW_NOT_FOUND (other host or epoch), PW_GONE. */
+PW_MUST_CHECK enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, struct pw_object **ret_object,
+                                             struct pw_error *ret_err);
+
+#endif

@@ -1,0 +1,149 @@
+/* What goes out to a session: packed, sent at once, queued where the socket is full. */
+#include "base/memory.h"
+#include "daemon/session.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <sys/socket.h>
+
+#define OUTGOING_MAX_BYTES (64u << 20)
+
+struct pw_outgoing {
+        struct pw_list link;
+        uint32_t bytes, sent, fd_count;
+        int fds[PW_FRAME_FDS_MAX];
+        uint8_t data[]; /* header and message */
+};
+
+static void free_outgoing(struct pw_outgoing *out)
+{
+        for (uint32_t i = 0; i < out->fd_count; i++)
+                close(out->fds[i]);
+        free(out);
+}
+
+/* Send what is left of `out`; descriptors travel with its first byte. False: the socket is full (or broken: reading will tell). */
+static bool send_some(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
+{
+        union { struct cmsghdr align; char space[CMSG_SPACE(sizeof out->fds)]; } control;
+
+        while (out->sent < out->bytes) {
+                struct iovec part = { out->data + out->sent, out->bytes - out->sent };
+                struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+                ssize_t sent;
+
+                if (!out->sent && out->fd_count) {
+                        message.msg_control = control.space;
+                        message.msg_controllen = CMSG_SPACE(out->fd_count * sizeof(int));
+                        memset(control.space, 0, message.msg_controllen);
+                        *CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(out->fd_count * sizeof(int)),
+                                                                     .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+                        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds, out->fd_count * sizeof(int));
+                }
+                sent = sendmsg(session->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+                if (sent < 0 && errno == EINTR)
+                        continue;
+                if (sent < 0)
+                        return false;
+                out->sent += (uint32_t)sent;
+        }
+        return true;
+}
+
+/* Keep `out` until the socket takes it: its descriptors are duplicated, since the caller's are borrowed. */
+static void enqueue(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
+{
+        uint32_t wanted = out->sent ? 0 : out->fd_count;
+
+        out->fd_count = 0;
+        for (uint32_t i = 0; i < wanted; i++) {
+                out->fds[i] = dup(fds[i]);
+                if (out->fds[i] < 0)
+                        break;
+                out->fd_count++;
+        }
+        pw_list_append(&session->outgoing, &out->link);
+        session->outgoing_bytes += out->bytes;
+        if (out->fd_count < wanted)
+                pw_session_end(session, "out of descriptors for a reply");
+        else if (session->outgoing_bytes > OUTGOING_MAX_BYTES)
+                pw_session_end(session, "it does not read its replies: 64 MiB are waiting");
+        else
+                event_add(session->writable, NULL);
+}
+
+static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds, uint32_t fd_count)
+{
+        size_t bytes = protobuf_c_message_get_packed_size(message);
+        struct pw_outgoing *out;
+
+        if (session->ended)
+                return;
+        out = bytes <= PW_FRAME_MAX && fd_count <= PW_FRAME_FDS_MAX ? malloc(sizeof *out + PW_FRAME_HEADER + bytes) : NULL;
+        if (!out) {
+                pw_session_end(session, "out of memory for a reply");
+                return;
+        }
+        out->sent = 0;
+        out->fd_count = fd_count;
+        out->bytes = PW_FRAME_HEADER + (uint32_t)bytes;
+        pw_frame_header(out->data, kind, (uint32_t)bytes, fd_count);
+        protobuf_c_message_pack(message, out->data + PW_FRAME_HEADER);
+        if (!pw_list_empty(&session->outgoing) || !send_some(session, out, fds)) {
+                enqueue(session, out, fds);
+                return;
+        }
+        free(out);
+}
+
+void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count)
+{
+        reply->id = id;
+        send_frame(session, PW_FRAME_REPLY, &reply->base, fds, fd_count);
+}
+
+void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+
+        reply.status = status;
+        reply.text = (char *)(uintptr_t)text;
+        pw_session_reply(session, id, &reply, NULL, 0);
+}
+
+void pw_session_reply_ok(struct pw_dsession *session, uint64_t id)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+
+        pw_session_reply(session, id, &reply, NULL, 0);
+}
+
+void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request)
+{
+        send_frame(session, PW_FRAME_REQUEST, &request->base, NULL, 0);
+}
+
+void pw_session_flush(struct pw_dsession *session)
+{
+        while (!session->ended && !pw_list_empty(&session->outgoing)) {
+                struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
+
+                if (!send_some(session, out, out->fds)) {
+                        event_add(session->writable, NULL);
+                        return;
+                }
+                pw_list_remove(&out->link);
+                session->outgoing_bytes -= out->bytes;
+                free_outgoing(out);
+        }
+}
+
+void pw_session_output_done(struct pw_dsession *session)
+{
+        struct pw_outgoing *out;
+
+        pw_list_each(&session->outgoing, out, struct pw_outgoing, link) {
+                pw_list_remove(&out->link);
+                free_outgoing(out);
+        }
+}

@@ -1,0 +1,99 @@
+/* Attached processes: one pidfd each, whose end ends all sessions of the process. */
+#include "base/memory.h"
+#include "daemon/session.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <sys/syscall.h>
+
+static void free_process(struct pw_process *process)
+{
+        if (process->event)
+                event_free(process->event);
+        pw_close_fd(&process->pidfd);
+        if (pw_table_get(&process->daemon->processes, (uint64_t)process->pid) == process)
+                pw_table_remove(&process->daemon->processes, (uint64_t)process->pid);
+        free(process->ended);
+        free(process);
+}
+
+static void free_if_unused(struct pw_process *process)
+{
+        if (pw_list_empty(&process->sessions) && !process->ended_count)
+                free_process(process);
+}
+
+/* The process is dead: whatever its sessions held goes now. */
+static void on_exit_(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_process *process = context;
+        struct pw_daemon *daemon = process->daemon;
+        struct pw_dsession *session;
+
+        (void)fd;
+        (void)what;
+        event_del(process->event);
+        pw_close_fd(&process->pidfd);
+        process->pidfd = -1;
+        for (uint32_t i = 0; i < process->ended_count; i++)
+                pw_store_session_dead(daemon->store, process->ended[i], pw_now_us());
+        process->ended_count = 0;
+        daemon->more = true;
+        if (pw_list_empty(&process->sessions)) {
+                free_process(process);
+                return;
+        }
+        pw_list_each(&process->sessions, session, struct pw_dsession, of_process)
+                pw_session_end(session, NULL);
+}
+
+enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process, struct pw_error *ret_err)
+{
+        struct pw_process *process = pw_table_get(&daemon->processes, (uint64_t)pid);
+
+        if (process && process->pidfd >= 0) {
+                *ret_process = process;
+                return PW_OK;
+        }
+        process = calloc(1, sizeof *process);
+        if (!process)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a process");
+        process->pid = pid;
+        process->daemon = daemon;
+        pw_list_init(&process->sessions);
+        process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (process->pidfd < 0) {
+                int number = errno;
+
+                free(process);
+                return pw_error_errno(ret_err, number, "pidfd_open of process %d", (int)pid);
+        }
+        process->event = event_new(daemon->base, process->pidfd, EV_READ, on_exit_, process);
+        if (!process->event || event_add(process->event, NULL) < 0 || !pw_table_put(&daemon->processes, (uint64_t)pid, process)) {
+                free_process(process);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a process");
+        }
+        *ret_process = process;
+        return PW_OK;
+}
+
+void pw_process_leave(struct pw_dsession *session)
+{
+        if (!session->process)
+                return;
+        pw_list_remove(&session->of_process);
+        free_if_unused(session->process);
+        session->process = NULL;
+}
+
+void pw_processes_done(struct pw_daemon *daemon)
+{
+        struct pw_process *process;
+        uint32_t i = 0;
+
+        while ((process = pw_table_next(&daemon->processes, &i))) {
+                free_process(process);
+                i = 0;
+        }
+        pw_table_done(&daemon->processes);
+}

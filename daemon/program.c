@@ -1,0 +1,157 @@
+/* Programs of sessions: compilation step by step, since shapes come from another process. */
+#include "daemon/program.h"
+
+#include "base/memory.h"
+#include "daemon/describe.h"
+#include "daemon/graph_wire.h"
+#include "daemon/slice.h"
+#include "scheduler/lower.h"
+
+/* A compilation under way: the key in the session's table is the job, until it is answered. */
+struct job {
+        struct pw_list link; /* in daemon->jobs */
+        struct pw_dsession *session;
+        uint64_t id;         /* of the request */
+        struct pw_graph *graph;
+        struct pw_shape_query query;
+        bool asking, answered;
+        struct pw_error err;
+        enum pw_status status;
+};
+
+static void free_job(struct job *job)
+{
+        pw_list_remove(&job->link);
+        pw_graph_free(job->graph);
+        free(job);
+}
+
+/* Functions with time limits are looked after while runs are in flight. */
+static void note_limits(struct pw_daemon *daemon, const struct pw_image *image)
+{
+        for (uint32_t i = 0; i < image->node_count; i++) {
+                uint64_t limit_us = pw_image_node(image, i)->time_limit_us;
+
+                if (limit_us && (!daemon->shortest_limit_us || limit_us < daemon->shortest_limit_us))
+                        daemon->shortest_limit_us = limit_us;
+        }
+}
+
+static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct pw_error *ret_err)
+{
+        struct pw_dsession *session = job->session;
+        struct pw_scheduler *scheduler = session->daemon->scheduler;
+        struct pw_image *image;
+        enum pw_status status = pw_lower(job->graph, &image, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        status = pw_scheduler_program_add(scheduler, image, job->graph, session->tenant->name, session->number, ret_program, ret_err);
+        if (status != PW_OK) {
+                free(image);
+                return status;
+        }
+        note_limits(session->daemon, pw_scheduler_program(scheduler, *ret_program)->image);
+        if (pw_table_put(&session->programs, *ret_program, session))
+                return PW_OK;
+        pw_scheduler_program_free(scheduler, *ret_program);
+        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+}
+
+static void finish(struct job *job)
+{
+        uint32_t program = 0;
+        enum pw_status status = job->status;
+
+        pw_list_remove(&job->link); /* an answer may end the session, which frees the jobs that are in the list */
+        if (status == PW_OK)
+                status = add_program(job, &program, &job->err);
+        if (status == PW_OK)
+                pw_graph_reply(job->session, job->id, program, pw_scheduler_program(job->session->daemon->scheduler, program));
+        else
+                pw_session_reply_error(job->session, job->id, status, job->err.text);
+        free_job(job);
+}
+
+static void run_job(struct job *job);
+
+static void described(void *context, enum pw_status status, const struct pw_function_facts *facts, const struct pw_error *err)
+{
+        struct job *job = context;
+
+        job->status = status == PW_OK ? pw_graph_answer(job->graph, &job->query, facts, &job->err) : status;
+        if (status != PW_OK)
+                job->err = *err;
+        job->answered = true;
+        if (!job->asking)
+                run_job(job);
+}
+
+/* Ask for one shape after the other; an answer that comes at once is gone on with here, not inside of the call. */
+static void run_job(struct job *job)
+{
+        while (job->status == PW_OK) {
+                enum pw_status more = pw_graph_next_shape(job->graph, &job->query, &job->err);
+
+                if (more == PW_NOT_READY)
+                        break;
+                job->status = more;
+                if (more != PW_OK)
+                        break;
+                job->asking = true;
+                job->answered = false;
+                pw_describe_ask(job->session->daemon, &job->query, described, job);
+                job->asking = false;
+                if (!job->answered)
+                        return;
+        }
+        finish(job);
+}
+
+void pw_program_compile(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ProgramCompile *request)
+{
+        struct job *job = calloc(1, sizeof *job);
+
+        if (!job) {
+                pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
+                return;
+        }
+        job->session = session;
+        job->id = id;
+        pw_list_init(&job->link);
+        pw_list_append(&session->daemon->jobs, &job->link);
+        job->status = pw_graph_read(session, request, &job->graph, &job->err);
+        if (job->status == PW_OK)
+                job->status = pw_graph_check(job->graph, &job->err);
+        run_job(job);
+}
+
+void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t program)
+{
+        if (!pw_table_remove(&session->programs, program)) {
+                pw_session_reply_error(session, id, PW_NOT_FOUND, "the session has no such program");
+                return;
+        }
+        pw_scheduler_program_free(session->daemon->scheduler, program);
+        pw_session_reply_ok(session, id);
+}
+
+void pw_programs_session_end(struct pw_dsession *session)
+{
+        struct pw_daemon *daemon = session->daemon;
+        const struct pw_table *table = &session->programs;
+        struct job *job;
+
+        pw_list_each(&daemon->jobs, job, struct job, link) {
+                if (job->session != session)
+                        continue;
+                pw_describe_forget(daemon, job);
+                free_job(job);
+        }
+        for (uint32_t i = 0; i < table->capacity; i++)
+                if (table->cells[i].value)
+                        pw_scheduler_program_free(daemon->scheduler, (uint32_t)table->cells[i].key);
+        pw_table_done(&session->programs);
+        session->programs = (struct pw_table){ 0 };
+        pw_slices_session_end(session);
+}

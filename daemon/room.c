@@ -1,0 +1,109 @@
+/* Room requests by token, while the store decides. */
+#include "daemon/room.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/lane.h"
+
+struct pw_room_wait {
+        uint32_t session;
+        uint64_t id, token; /* of the request */
+};
+
+static bool valid(const Pathways__Wire__RoomRequest *request)
+{
+        return request->lane < PW_LANES_MAX && request->count >= 1 && request->count <= PW_SLOT_MAX &&
+               (request->futures || request->inline_only || request->size_class < PW_CLASS_COUNT);
+}
+
+void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire__RoomRequest *request)
+{
+        struct pw_daemon *daemon = session->daemon;
+        uint64_t now_us = pw_now_us();
+        struct pw_room_wait *wait;
+
+        if (session->role != PW_ROLE_CLIENT || !valid(request)) {
+                pw_session_reply_error(session, id, PW_INVALID, "room request: lane, count or size class cannot be");
+                return;
+        }
+        wait = malloc(sizeof *wait);
+        if (wait)
+                *wait = (struct pw_room_wait){ session->number, id, ++daemon->next_token };
+        if (!wait || !pw_table_put(&daemon->room_tokens, wait->token, wait)) {
+                free(wait);
+                pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
+                return;
+        }
+        pw_lanes_drain(session); /* what it gave back counts before it asks for more */
+        pw_daemon_reclaim(daemon, now_us);
+        if (session->ended)
+                return;
+        pw_store_room_request(daemon->store,
+                              &(struct pw_room_request){ .token = wait->token,
+                                                         .session = session->number,
+                                                         .lane = request->lane,
+                                                         .futures = request->futures,
+                                                         .inline_only = request->inline_only,
+                                                         .size_class = request->size_class,
+                                                         .count = request->count,
+                                                         .need_bytes = request->room_bytes,
+                                                         .now_us = now_us,
+                                                         .deadline_us = request->timeout_us < 0 ? UINT64_MAX
+                                                                                                : now_us + (uint64_t)request->timeout_us });
+        daemon->more = true;
+}
+
+static void send_grant(struct pw_dsession *session, uint64_t id, const struct pw_store_action *action)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__RoomGrant grant = PATHWAYS__WIRE__ROOM_GRANT__INIT;
+
+        grant.look = action->kind == PW_STORE_LOOK_AGAIN;
+        grant.extent = action->grant.extent;
+        grant.segment = action->grant.segment;
+        grant.first_slot = action->grant.first_slot;
+        grant.slot_count = action->grant.slot_count;
+        grant.room_offset = action->grant.room_offset;
+        grant.room_bytes = action->grant.room_bytes;
+        grant.return_ring = action->grant.return_ring;
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_ROOM;
+        reply.room = &grant;
+        pw_session_reply(session, id, &reply, NULL, 0);
+}
+
+void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action)
+{
+        struct pw_room_wait *wait = pw_table_remove(&daemon->room_tokens, action->token);
+        struct pw_dsession *session = wait ? pw_session_get(daemon, wait->session) : NULL;
+
+        if (session && action->kind == PW_STORE_REFUSE)
+                pw_session_reply_error(session, wait->id, action->status, action->text ? action->text : pw_status_text(action->status));
+        else if (session)
+                send_grant(session, wait->id, action);
+        free(wait);
+}
+
+void pw_rooms_session_end(struct pw_dsession *session)
+{
+        struct pw_table *tokens = &session->daemon->room_tokens;
+        struct pw_room_wait *wait;
+        uint32_t i = 0;
+
+        while ((wait = pw_table_next(tokens, &i))) {
+                if (wait->session != session->number)
+                        continue;
+                pw_store_room_cancel(session->daemon->store, wait->token);
+                pw_table_remove(tokens, wait->token);
+                free(wait);
+                i = 0;
+        }
+}
+
+void pw_rooms_done(struct pw_daemon *daemon)
+{
+        struct pw_room_wait *wait;
+
+        for (uint32_t i = 0; (wait = pw_table_next(&daemon->room_tokens, &i));)
+                free(wait);
+        pw_table_done(&daemon->room_tokens);
+}

@@ -1,0 +1,13 @@
+/* Room requests of sessions: from the frame to the store, and its answer back.
+ */
+#ifndef PW_DAEMON_ROOM_H
+#define PW_DAEMON_ROOM_H
+
+#include "daemon/session.h"
+
+void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire__RoomRequest *request);
+void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action);
+void pw_rooms_session_end(struct pw_dsession *session);
+void pw_rooms_done(struct pw_daemon *daemon);
+
+#endif

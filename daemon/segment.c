@@ -1,0 +1,80 @@
+/* Segments by number: a number is never used again, since it is part of ids. */
+#include "daemon/segment.h"
+
+#include "base/id.h"
+#include "base/memory.h"
+#include "daemon/tenant.h"
+
+static void free_segment(struct pw_segment *segment)
+{
+        pw_unmap(&segment->map);
+        pw_close_fd(&segment->fd);
+        pw_close_fd(&segment->ro_fd);
+        free(segment);
+}
+
+static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *ret_err)
+{
+        static const char *const names[] = { "", "pathways-client", "pathways-futures", "pathways-device" };
+        const struct pw_segment_layout *layout = &segment->layout;
+        uint64_t map_bytes = layout->kind == PW_SEGMENT_CLIENT ? layout->room_offset : layout->bytes;
+        enum pw_status status = pw_memfd_create(names[layout->kind], layout->bytes, &segment->fd, ret_err);
+
+        if (status == PW_OK)
+                status = pw_memfd_readonly(segment->fd, &segment->ro_fd, ret_err);
+        if (status == PW_OK && layout->kind != PW_SEGMENT_DEVICE)
+                status = pw_map_fd(segment->fd, map_bytes, true, &segment->map, ret_err);
+        return status;
+}
+
+static enum pw_status tell_store(struct pw_daemon *daemon, struct pw_segment *segment, struct pw_error *ret_err)
+{
+        if (segment->layout.kind == PW_SEGMENT_DEVICE)
+                return PW_OK;
+        return pw_store_segment_add(daemon->store,
+                                    &(struct pw_store_segment_params){ .segment = segment->number,
+                                                                       .layout = segment->layout,
+                                                                       .tenant = segment->tenant->name,
+                                                                       .session = segment->session,
+                                                                       .map = segment->map,
+                                                                       .hints = segment->tenant->hints },
+                                    ret_err);
+}
+
+enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment *like, struct pw_segment **ret_segment,
+                              struct pw_error *ret_err)
+{
+        struct pw_segment *segment = calloc(1, sizeof *segment);
+        enum pw_status status;
+
+        if (!segment)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
+        *segment = *like;
+        segment->fd = segment->ro_fd = -1;
+        segment->number = ++daemon->next_segment;
+        status = segment->number > PW_SEGMENT_MAX ? pw_error_set(ret_err, PW_LIMIT, "pathwaysd: segment numbers are used up, restart it")
+                                                  : make_memory(segment, ret_err);
+        if (status == PW_OK)
+                status = tell_store(daemon, segment, ret_err);
+        if (status == PW_OK && !pw_table_put(&daemon->segments, segment->number, segment))
+                status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
+        if (status != PW_OK) {
+                free_segment(segment);
+                return status;
+        }
+        *ret_segment = segment;
+        return PW_OK;
+}
+
+struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
+{
+        return pw_table_get(&daemon->segments, number);
+}
+
+void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
+{
+        if (segment->layout.kind != PW_SEGMENT_DEVICE)
+                pw_store_segment_remove(daemon->store, segment->number);
+        pw_table_remove(&daemon->segments, segment->number);
+        free_segment(segment);
+}

@@ -1,0 +1,283 @@
+/* Sessions: accepting, reading frames, ending. */
+#include "daemon/session.h"
+
+#include "base/memory.h"
+#include "daemon/child.h"
+#include "daemon/lane.h"
+#include "daemon/name.h"
+#include "daemon/program.h"
+#include "daemon/request.h"
+#include "daemon/room.h"
+#include "daemon/segment.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#define ACCEPT_BUDGET 64
+#define FRAME_BUDGET 64
+
+static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        if (strlen(daemon->socket_path) >= sizeof address.sun_path)
+                return pw_error_set(ret_err, PW_INVALID, "--run-dir: %s is too long for a socket (%zu bytes at most)", daemon->socket_path,
+                                    sizeof address.sun_path - 1);
+        strcpy(address.sun_path, daemon->socket_path);
+        daemon->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (daemon->listen_fd < 0)
+                return pw_error_errno(ret_err, errno, "socket");
+        unlink(daemon->socket_path); /* a dead daemon's: the lock of the run dir is ours */
+        if (bind(daemon->listen_fd, (struct sockaddr *)&address, sizeof address) < 0)
+                return pw_error_errno(ret_err, errno, "bind %s", daemon->socket_path);
+        if (chmod(daemon->socket_path, daemon->settings.socket_mode) < 0 || listen(daemon->listen_fd, 1024) < 0)
+                return pw_error_errno(ret_err, errno, "listen on %s", daemon->socket_path);
+        return PW_OK;
+}
+
+static void accept_one(struct pw_daemon *daemon, int fd)
+{
+        struct ucred peer;
+        socklen_t bytes = sizeof peer;
+        struct pw_dsession *session;
+        struct pw_error err;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 || peer.pid == 0) {
+                pw_log(&daemon->log, PW_LOG_WARNING, "connection refused reason=\"its process cannot be seen from here\"");
+                close(fd);
+                return;
+        }
+        if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) != PW_OK)
+                pw_log(&daemon->log, PW_LOG_WARNING, "connection refused pid=%d reason=\"%s\"", (int)peer.pid, err.text);
+}
+
+static void on_accept(evutil_socket_t listen_fd, short what, void *context)
+{
+        (void)what;
+        for (int i = 0; i < ACCEPT_BUDGET; i++) {
+                int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+                if (fd < 0)
+                        return;
+                accept_one(context, fd);
+        }
+}
+
+enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        enum pw_status status = bind_socket(daemon, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        daemon->listener = event_new(daemon->base, daemon->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
+        if (!daemon->listener || event_add(daemon->listener, NULL) < 0)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the listener");
+        return PW_OK;
+}
+
+static void take_frame(struct pw_dsession *session, const struct pw_frame *frame)
+{
+        if (frame->kind == PW_FRAME_DOORBELL)
+                pw_lanes_rung(session);
+        else if (frame->kind == PW_FRAME_REQUEST)
+                pw_request_take(session, frame);
+        else
+                pw_request_answered(session, frame);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_dsession *session = context;
+        struct pw_error err;
+        struct pw_frame frame;
+        size_t bytes;
+        enum pw_status status;
+
+        (void)what;
+        if (session->ended)
+                return;
+        status = pw_decoder_read(&session->decoder, fd, false, &bytes, &err);
+        for (int i = 0; status == PW_OK && !session->ended && i < FRAME_BUDGET; i++) {
+                status = pw_frame_next(&session->decoder, &frame, &err);
+                if (status == PW_OK)
+                        take_frame(session, &frame);
+        }
+        if (status == PW_DAEMON_GONE)
+                pw_session_end(session, NULL);
+        else if (status != PW_OK && status != PW_NOT_READY)
+                pw_session_end(session, err.text);
+        else if (status == PW_OK && !session->ended)
+                event_active(session->readable, EV_READ, 0); /* frames are left: next turn */
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *context)
+{
+        (void)fd;
+        (void)what;
+        pw_session_flush(context);
+}
+
+static void describe_client(struct pw_dsession *session)
+{
+        char path[64], command[17] = "?";
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/%d/comm", (int)session->pid);
+        file = fopen(path, "re");
+        if (file) {
+                if (fscanf(file, "%16[^\n]", command) != 1)
+                        strcpy(command, "?");
+                fclose(file);
+        }
+        snprintf(session->client, sizeof session->client, "%s[%d]", command, (int)session->pid);
+}
+
+static enum pw_status join(struct pw_dsession *session, uid_t uid, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        enum pw_status status = pw_tenant_get(daemon, uid, &session->tenant, ret_err);
+
+        if (status == PW_OK)
+                status = pw_process_get(daemon, session->pid, &session->process, ret_err);
+        if (status != PW_OK)
+                return status;
+        pw_list_append(&session->process->sessions, &session->of_process);
+        session->readable = event_new(daemon->base, session->fd, EV_READ | EV_PERSIST, on_readable, session);
+        session->writable = event_new(daemon->base, session->fd, EV_WRITE, on_writable, session);
+        if (!session->readable || !session->writable || event_add(session->readable, NULL) < 0 ||
+            !pw_table_put(&daemon->sessions, session->number, session))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
+        return PW_OK;
+}
+
+static void free_session(struct pw_dsession *session)
+{
+        if (session->readable)
+                event_free(session->readable);
+        if (session->writable)
+                event_free(session->writable);
+        pw_process_leave(session);
+        pw_session_output_done(session);
+        pw_decoder_done(&session->decoder);
+        pw_unmap(&session->control_map);
+        pw_close_fd(&session->control_fd);
+        pw_close_fd(&session->fd);
+        pw_table_done(&session->slices);
+        pw_table_done(&session->programs);
+        free(session);
+}
+
+enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid, struct pw_dsession **ret_session,
+                              struct pw_error *ret_err)
+{
+        struct pw_dsession *session = calloc(1, sizeof *session);
+        enum pw_status status;
+
+        if (!session) {
+                close(fd_take);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
+        }
+        session->daemon = daemon;
+        session->fd = fd_take;
+        session->pid = pid;
+        session->control_fd = -1;
+        session->number = ++daemon->next_session;
+        session->operator_ = uid == 0 || uid == geteuid();
+        pw_list_init(&session->outgoing);
+        pw_list_init(&session->of_process);
+        pw_list_init(&session->of_ended);
+        for (uint32_t i = 0; i < PW_LANES_MAX; i++)
+                pw_list_init(&session->lanes[i].hot);
+        pw_decoder_init(&session->decoder);
+        describe_client(session);
+        status = join(session, uid, ret_err);
+        if (status != PW_OK) {
+                pw_table_remove(&daemon->sessions, session->number);
+                free_session(session);
+                return status;
+        }
+        *ret_session = session;
+        return PW_OK;
+}
+
+struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
+{
+        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
+
+        return session && !session->ended ? session : NULL;
+}
+
+/* The store forgets a dead process at once; a living one's rooms stay until it is dead. */
+static void leave_store(struct pw_dsession *session)
+{
+        struct pw_daemon *daemon = session->daemon;
+        struct pw_process *process = session->process;
+        bool dead = process->pidfd < 0;
+
+        if (!session->in_store)
+                return;
+        session->in_store = false;
+        if (!dead && !pw_grow((void **)&process->ended, &process->ended_capacity, process->ended_count + 1, sizeof *process->ended))
+                dead = true; /* cannot be told later */
+        if (!dead)
+                process->ended[process->ended_count++] = session->number;
+        pw_store_session_end(daemon->store, session->number, dead, pw_now_us());
+}
+
+void pw_session_end(struct pw_dsession *session, const char *why)
+{
+        struct pw_daemon *daemon = session->daemon;
+
+        if (session->ended)
+                return;
+        if (session->role == PW_ROLE_CLIENT && !why)
+                pw_lanes_drain(session); /* what it published before it left counts */
+        session->ended = true;
+        if (why)
+                pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number, session->client, why);
+        else
+                pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
+        event_del(session->readable);
+        event_del(session->writable);
+        shutdown(session->fd, SHUT_RDWR);
+        pw_rooms_session_end(session);
+        pw_names_session_end(session);
+        pw_programs_session_end(session);
+        leave_store(session);
+        if (session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER)
+                pw_child_detached(session);
+        pw_list_append(&daemon->ended, &session->of_ended);
+        daemon->more = true;
+}
+
+void pw_sessions_reap(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
+                pw_list_remove(&session->of_ended);
+                pw_lanes_end(session);
+                pw_table_remove(&daemon->sessions, session->number);
+                free_session(session);
+        }
+}
+
+void pw_sessions_done(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+                pw_session_end(session, NULL);
+        pw_sessions_reap(daemon);
+        pw_table_done(&daemon->sessions);
+        if (daemon->listener)
+                event_free(daemon->listener);
+        if (daemon->listen_fd >= 0) {
+                close(daemon->listen_fd);
+                unlink(daemon->socket_path);
+        }
+}

@@ -1,0 +1,90 @@
+/* A session: an attached process (client, executor or describer), its socket and its lanes.
+ *
+ * Life: accepted (no role yet) -> attached (Hello) -> ended (socket closed, protocol broken, process dead) -> freed at the end of the
+ * turn. What the store knows of it may outlive it: rooms that a living process might still write into.
+ */
+#ifndef PW_DAEMON_SESSION_H
+#define PW_DAEMON_SESSION_H
+
+#include "daemon/daemon.h"
+#include "daemon/tenant.h"
+#include "wire/frame.h"
+#include "wire/pathways.pb-c.h"
+
+enum pw_role { PW_ROLE_NONE = 0, PW_ROLE_CLIENT, PW_ROLE_EXECUTOR, PW_ROLE_DESCRIBER };
+
+/* The daemon's side of a lane. */
+struct pw_dlane {
+        struct pw_ring_reader reader;
+        struct pw_dsession *session;
+        struct pw_list hot;  /* in daemon->hot, or alone */
+        uint32_t quiet;      /* turns without a record */
+};
+
+/* A process with sessions: one pidfd however many it opens. */
+struct pw_process {
+        pid_t pid;
+        int pidfd;
+        struct event *event;
+        struct pw_daemon *daemon;
+        struct pw_list sessions; /* struct pw_dsession.of_process */
+        uint32_t *ended;         /* numbers of its ended sessions that the store waits for */
+        uint32_t ended_count, ended_capacity;
+};
+
+struct pw_outgoing; /* frames that the socket did not take yet */
+
+struct pw_dsession {
+        struct pw_daemon *daemon;
+        uint32_t number;
+        enum pw_role role;
+        uint32_t device;           /* of an executor */
+        int fd;
+        struct event *readable, *writable;
+        struct pw_decoder decoder;
+        struct pw_list outgoing;
+        uint64_t outgoing_bytes;
+        struct pw_tenant *tenant;
+        struct pw_process *process;
+        struct pw_list of_process, of_ended;
+        char client[48];           /* "digits[4411]" */
+        pid_t pid;
+        bool operator_, in_store, ended;
+        int control_fd;
+        struct pw_map control_map;
+        struct pw_control *control;
+        struct pw_segment *own;
+        struct pw_dlane lanes[PW_LANES_MAX];
+        struct pw_table slices, programs; /* handle -> this */
+        uint64_t attached_us;
+};
+
+/* Listen, accept. */
+PW_MUST_CHECK enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* A session over a connected socket (accepted, or a child's pair). Own: `fd_take`. */
+PW_MUST_CHECK enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid, struct pw_dsession **ret_session,
+                                            struct pw_error *ret_err);
+struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none, or ended */
+/* End it; it is freed at the end of the turn. `why` is logged; NULL: it said goodbye. */
+void pw_session_end(struct pw_dsession *session, const char *why);
+void pw_sessions_reap(struct pw_daemon *daemon);
+void pw_sessions_done(struct pw_daemon *daemon);
+
+/* Handshake: answers Hello with descriptors. attach.c */
+PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
+                                               struct pw_error *ret_err);
+
+/* Send; what the socket does not take is queued up to a limit, beyond it the session ends. `fds` are borrowed. output.c */
+void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count);
+void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text);
+void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
+void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
+void pw_session_flush(struct pw_dsession *session);
+void pw_session_output_done(struct pw_dsession *session);
+
+/* Processes: process.c */
+PW_MUST_CHECK enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process, struct pw_error *ret_err);
+void pw_process_leave(struct pw_dsession *session);
+void pw_processes_done(struct pw_daemon *daemon);
+
+#endif

@@ -1,0 +1,117 @@
+/* The table of the daemon's options. */
+#include "daemon/settings.h"
+
+#include "base/memory.h"
+#include "plane/board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct pw_settings, field)
+
+static const struct pw_option items[] = {
+        { "config", 'c', PW_OPTION_TEXT, AT(config), NULL, "FILE", "Read options from FILE, `name = value` a line. The command line wins." },
+        { "run-dir", 0, PW_OPTION_TEXT, AT(run_dir), NULL, "DIR",
+          "Where the socket pathwaysd.sock lies. Default: /run/pathways as root, else $XDG_RUNTIME_DIR/pathways." },
+        { "state-dir", 0, PW_OPTION_TEXT, AT(state_dir), NULL, "DIR",
+          "Where the host's last epoch is kept. Default: /var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
+        { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT", "Devices of this host: cpu or emulated, and how many." },
+        { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
+        { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
+          "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available." },
+        { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", "Capacity of each device." },
+        { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION", "Emulated devices: time that each function takes besides its own." },
+        { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE", "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
+        { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR", "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins." },
+        { "executor", 0, PW_OPTION_TEXT, AT(executor), NULL, "FILE", "The executor's program. Default: the installed one, or the one built beside this daemon." },
+        { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), "nobody", "USER", "Whom executors run as where the daemon is root." },
+        { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "How islands choose the next gang." },
+        { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
+        { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION", "How long a run may wait to be admitted." },
+        { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE", "Mode of the socket. A client's tenant is its user." },
+        { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION", "At SIGTERM, how long runs in flight may go on." },
+        { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL", "error, warning, info or debug." },
+        { "ready-fd", 0, PW_OPTION_COUNT, AT(ready_fd), "0", "FD", "Write a newline to this descriptor once all executors are ready. 0: none." },
+        { "help", 'h', PW_OPTION_FLAG, AT(help), "no", NULL, "Print this and exit." },
+        { "version", 'V', PW_OPTION_FLAG, AT(version), "no", NULL, "Print the version and exit." },
+        { "help-mdoc", 0, PW_OPTION_FLAG, AT(help_mdoc), "no", NULL, "Print the options as the manual has them and exit." },
+};
+
+const struct pw_options pw_settings_options = { items, pw_array_count(items), "pathwaysd" };
+
+/* The config file is named on the command line, which beats it: so the command line is read twice. */
+static enum pw_status read_config(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err)
+{
+        struct pw_settings first = { 0 };
+        enum pw_status status = pw_options_defaults(&pw_settings_options, &first, ret_err);
+        int operand;
+
+        if (status == PW_OK)
+                status = pw_options_parse(&pw_settings_options, &first, argc, argv, &operand, ret_err);
+        if (status == PW_OK && first.config)
+                status = pw_options_read(&pw_settings_options, settings, first.config, ret_err);
+        pw_settings_done(&first);
+        return status;
+}
+
+static enum pw_status check(const struct pw_settings *settings, struct pw_error *ret_err)
+{
+        char kind[32];
+        uint32_t count;
+        enum pw_status status = pw_settings_devices(settings, kind, &count, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        if (settings->islands < 1 || settings->islands > PW_ISLANDS_MAX || settings->islands > count)
+                return pw_error_set(ret_err, PW_INVALID, "--islands %u: from 1 to %u, and at most one per device (%u)", settings->islands,
+                                    PW_ISLANDS_MAX, count);
+        if (settings->device_memory < 4096)
+                return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
+        if (settings->ahead < 2 || settings->ahead > PW_ORDER_LOG / 4)
+                return pw_error_set(ret_err, PW_INVALID, "--ahead %u: from 2 to %u", settings->ahead, PW_ORDER_LOG / 4);
+        return PW_OK;
+}
+
+enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err)
+{
+        enum pw_status status;
+        int operand;
+
+        memset(settings, 0, sizeof *settings);
+        status = pw_options_defaults(&pw_settings_options, settings, ret_err);
+        if (status == PW_OK)
+                status = read_config(settings, argc, argv, ret_err);
+        if (status == PW_OK)
+                status = pw_options_parse(&pw_settings_options, settings, argc, argv, &operand, ret_err);
+        if (status == PW_OK && operand < argc)
+                status = pw_error_set(ret_err, PW_INVALID, "pathwaysd: takes no operand, got \"%s\"", argv[operand]);
+        if (status == PW_OK)
+                status = check(settings, ret_err);
+        if (status != PW_OK)
+                pw_settings_done(settings);
+        return status;
+}
+
+void pw_settings_done(struct pw_settings *settings)
+{
+        pw_options_free(&pw_settings_options, settings);
+        memset(settings, 0, sizeof *settings);
+}
+
+enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind[32], uint32_t *ret_count, struct pw_error *ret_err)
+{
+        const char *colon = strchr(settings->devices, ':');
+        size_t length = colon ? (size_t)(colon - settings->devices) : strlen(settings->devices);
+        char *end = NULL;
+        unsigned long count = colon ? strtoul(colon + 1, &end, 10) : 1;
+
+        if (!length || length >= 32 || (colon && (end == colon + 1 || *end)) || count < 1 || count > PW_DEVICES_MAX)
+                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": KIND:COUNT with 1 to %u devices, for example emulated:4",
+                                    settings->devices, PW_DEVICES_MAX);
+        memcpy(kind, settings->devices, length);
+        kind[length] = 0;
+        if (strcmp(kind, "cpu") && strcmp(kind, "emulated"))
+                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu and emulated", settings->devices);
+        *ret_count = (uint32_t)count;
+        return PW_OK;
+}

@@ -1,0 +1,212 @@
+/* RUN records: inputs are looked up and held, results claimed, runs collected for the end of the turn. */
+#include "daemon/submit.h"
+
+#include "base/memory.h"
+#include "store/object.h"
+
+#include <stdio.h>
+
+/* A run that was read: waiting for the look. */
+struct waiting_run { struct pw_list link; struct pw_run *run; };
+/* Inputs of runs that wait for one object of a client to be sealed. */
+struct watch { struct watch *next; struct pw_run *run; uint32_t input; };
+
+static struct pw_owner owner_of(const struct pw_run *run)
+{
+        return (struct pw_owner){ PW_OWNER_RUN, run->number };
+}
+
+/* What a ready object of a client is and where it lies. Its entry is a claim: readers check offsets against the segment. */
+static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
+{
+        struct pw_entry *entry = pw_object_entry(daemon->store, object);
+        uint64_t word = pw_entry_load(entry);
+        struct pw_described described;
+
+        place->status = PW_OK;
+        if (pw_word_state(word) == PW_ENTRY_ERROR || pw_word_state(word) == PW_ENTRY_LOST)
+                place->status = pw_word_status(word) ? pw_word_status(word) : PW_PRODUCER_LOST;
+        else if (pw_entry_describe(entry, NULL, daemon->settings.host_memory * 2 + (UINT64_C(1) << 40), &described) != PW_OK ||
+                 (!described.is_inline && described.room_segment != object->segment))
+                place->status = PW_PROTOCOL;
+        if (place->status != PW_OK)
+                return;
+        place->is_inline = described.is_inline;
+        memcpy(place->value, entry->body.value, sizeof place->value);
+        place->segment = object->segment;
+        place->offset = described.room_offset;
+        place->bytes = described.bytes;
+        place->dtype = described.dtype;
+        place->dims = described.dims;
+}
+
+static bool watch_object(struct pw_daemon *daemon, struct pw_object *object, struct pw_run *run, uint32_t input)
+{
+        struct watch *watch = malloc(sizeof *watch);
+
+        if (!watch)
+                return false;
+        *watch = (struct watch){ pw_table_get(&daemon->watched, (uintptr_t)object), run, input };
+        if (pw_table_put(&daemon->watched, (uintptr_t)object, watch))
+                return true;
+        free(watch);
+        return false;
+}
+
+/* Fill in input `i` of the run: hold the object, say where it lies or that it is still to come. */
+static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell, uint64_t now_us)
+{
+        struct pw_dsession *session = lane->session;
+        struct pw_store *store = session->daemon->store;
+        struct pw_input_place *place = &run->inputs[i];
+        bool donated = pw_cell_top(cell) & PW_RUN_INPUT_DONATED;
+        struct pw_object *object = pw_store_find(store, session->number, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
+
+        *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
+        if (!object)
+                return;
+        if (donated && object->payload && pw_store_donate(store, session->number, object, run->number, NULL) == PW_OK) {
+                place->donated = true;
+        } else {
+                if (pw_store_hold(store, object, owner_of(run), NULL) != PW_OK)
+                        return;
+                if (donated && pw_store_drop(store, session->number, cell, now_us) != PW_OK)
+                        return;
+        }
+        place->object = object;
+        place->status = PW_OK;
+        if (object->payload) {
+                place->source = PW_INPUT_RESULT;
+                place->result = object->payload;
+        } else if (pw_store_watch(store, object)) {
+                locate(session->daemon, object, place);
+        } else if (watch_object(session->daemon, object, run, i)) {
+                place->pending = true;
+        } else {
+                place->status = PW_NO_MEMORY;
+        }
+}
+
+static bool take_result(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell)
+{
+        struct pw_object *object;
+
+        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object, NULL) != PW_OK)
+                return false;
+        object->program = run->program;
+        run->results[i]->object = object;
+        return true;
+}
+
+/* The program named by the record, if the session may run it. */
+static struct pw_program_row *program_of(struct pw_dlane *lane, struct pw_cell header)
+{
+        if (!pw_table_get(&lane->session->programs, (uint32_t)header.b))
+                return NULL;
+        return pw_scheduler_program(lane->session->daemon->scheduler, (uint32_t)header.b);
+}
+
+uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us)
+{
+        struct pw_daemon *daemon = lane->session->daemon;
+        struct pw_program_row *row = program_of(lane, header);
+        uint32_t inputs = pw_cell_run_inputs(header), results = pw_cell_run_results(header);
+        struct waiting_run *waiting;
+        struct pw_run *run;
+
+        if (2 + inputs + results > left || !row || inputs != row->input_count || results != row->result_count)
+                return 0;
+        run = pw_scheduler_run_new(daemon->scheduler, row->program);
+        waiting = malloc(sizeof *waiting);
+        if (!run || !waiting) {
+                free(waiting);
+                pw_log(&daemon->log, PW_LOG_ERROR, "run refused reason=\"out of memory\" client=%s", lane->session->client);
+                return 0;
+        }
+        run->session = lane->session->number;
+        run->client = lane->session->client;
+        run->sequential = pw_cell_run_flags(header) & PW_RUN_SEQUENTIAL;
+        run->deadline_us = pw_ring_peek(&lane->reader, 1).a;
+        for (uint32_t i = 0; i < inputs; i++)
+                take_input(lane, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
+        waiting->run = run;
+        pw_list_append(&daemon->submitted, &waiting->link);
+        daemon->runs_in_flight++;
+        for (uint32_t i = 0; i < results; i++)
+                if (!take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
+                        return 0;
+        return 2 + inputs + results;
+}
+
+void pw_submit_close_batch(struct pw_daemon *daemon)
+{
+        if (pw_list_empty(&daemon->submitted))
+                return;
+        /* The whole chain moves: its ends now point to the other head. */
+        daemon->batch = daemon->submitted;
+        daemon->batch.next->prev = &daemon->batch;
+        daemon->batch.prev->next = &daemon->batch;
+        pw_list_init(&daemon->submitted);
+}
+
+void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct waiting_run *waiting;
+
+        pw_list_each(&daemon->batch, waiting, struct waiting_run, link) {
+                struct pw_run *run = waiting->run;
+
+                pw_list_remove(&waiting->link);
+                free(waiting);
+                for (uint32_t i = 0; i < run->input_count; i++)
+                        if (run->inputs[i].donated)
+                                run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
+                pw_scheduler_submit(daemon->scheduler, run, now_us);
+        }
+}
+
+void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, uint64_t now_us)
+{
+        struct watch *watch = pw_table_remove(&daemon->watched, (uintptr_t)object);
+
+        while (watch) {
+                struct watch *next = watch->next;
+                struct pw_input_place *place = &watch->run->inputs[watch->input];
+
+                place->pending = false;
+                locate(daemon, object, place);
+                pw_scheduler_input_ready(daemon->scheduler, watch->run, watch->input, place->status, pw_status_text(place->status), now_us);
+                free(watch);
+                watch = next;
+        }
+}
+
+/* Take the run out of the list of those that wait for `object`. */
+static void unwatch(struct pw_daemon *daemon, void *object, const struct pw_run *run)
+{
+        struct watch *first = pw_table_get(&daemon->watched, (uintptr_t)object), **at = &first;
+
+        if (!first)
+                return;
+        while (*at) {
+                struct watch *watch = *at;
+
+                if (watch->run != run) {
+                        at = &watch->next;
+                        continue;
+                }
+                *at = watch->next;
+                free(watch);
+        }
+        if (first)
+                pw_table_put(&daemon->watched, (uintptr_t)object, first);
+        else
+                pw_table_remove(&daemon->watched, (uintptr_t)object);
+}
+
+void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run)
+{
+        for (uint32_t i = 0; i < run->input_count; i++)
+                if (run->inputs[i].pending && run->inputs[i].object)
+                        unwatch(daemon, run->inputs[i].object, run);
+}

@@ -1,0 +1,21 @@
+/* From a RUN record to a submitted run.
+ *
+ * A run that is read waits for the end of the turn: only after the look is it known whether its donated inputs are its alone.
+ */
+#ifndef PW_DAEMON_SUBMIT_H
+#define PW_DAEMON_SUBMIT_H
+
+#include "daemon/session.h"
+
+/* Read the record whose header cell is `header`, `left` cells being there. Returns its cells; 0: it cannot be. */
+uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us);
+/* Before the look: what was read up to now is the batch whose donations the look answers for. */
+void pw_submit_close_batch(struct pw_daemon *daemon);
+/* After the look: hand the batch to the scheduler. What was read during the look waits for the next one. */
+void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
+/* The store says that a watched object was decided. */
+void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, uint64_t now_us);
+/* The run is over: nothing of it waits for an object any more. */
+void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run);
+
+#endif

@@ -1,0 +1,27 @@
+/* A tenant of this host: by default a Unix user. It has a futures segment and a hint page, and memory on devices.
+ */
+#ifndef PW_DAEMON_TENANT_H
+#define PW_DAEMON_TENANT_H
+
+#include "daemon/daemon.h"
+
+#include <sys/types.h>
+
+struct pw_segment;
+
+struct pw_tenant {
+        uid_t uid;
+        char *name;
+        int hints_fd;
+        struct pw_hint_page *hints;
+        struct pw_segment *futures;
+        uint32_t sessions;
+};
+
+/* The tenant of `uid`, made when first seen; lives as long as the daemon, since ids of its futures do. */
+PW_MUST_CHECK enum pw_status pw_tenant_get(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err);
+/* Memory on every device, made at its first slice. */
+PW_MUST_CHECK enum pw_status pw_tenant_devices(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
+void pw_tenants_done(struct pw_daemon *daemon);
+
+#endif

@@ -1,0 +1,90 @@
+/* One turn of the loop: events in, decisions, actions out, until nothing is left; and what to do before sleeping. */
+#include "daemon/turn.h"
+
+#include "base/memory.h"
+#include "daemon/child.h"
+#include "daemon/describe.h"
+#include "daemon/effect.h"
+#include "daemon/lane.h"
+#include "daemon/name.h"
+#include "daemon/session.h"
+#include "daemon/submit.h"
+
+#define SLOW_TURN_US 10000u
+
+void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us)
+{
+        if (!pw_store_reclaim_begin(daemon->store))
+                return;
+        pw_lanes_look(daemon);
+        pw_store_reclaim_finish(daemon->store, now_us);
+}
+
+/* Submitting needs a look of its own if nothing was reclaimed: whether a donated value is the run's alone. */
+static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
+{
+        bool reclaim = pw_store_reclaim_begin(daemon->store);
+
+        if (!reclaim && pw_list_empty(&daemon->submitted))
+                return;
+        pw_submit_close_batch(daemon);
+        pw_lanes_look(daemon);
+        if (reclaim)
+                pw_store_reclaim_finish(daemon->store, now_us);
+        pw_submit_batch(daemon, now_us);
+}
+
+static void tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        if (pw_store_next_us(daemon->store) <= now_us)
+                pw_store_tick(daemon->store, now_us);
+        if (pw_scheduler_next_us(daemon->scheduler) <= now_us)
+                pw_scheduler_tick(daemon->scheduler, now_us);
+        pw_names_tick(daemon, now_us);
+        pw_describe_tick(daemon, now_us);
+        if (daemon->shortest_limit_us && daemon->runs_in_flight)
+                pw_children_tick(daemon, now_us);
+}
+
+bool pw_turn(struct pw_daemon *daemon)
+{
+        uint64_t now_us = pw_now_us();
+        bool any = daemon->more;
+
+        daemon->more = false;
+        any |= pw_lanes_turn(daemon);
+        any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
+        look_and_submit(daemon, now_us);
+        pw_scheduler_turn(daemon->scheduler, now_us);
+        any |= pw_effects(daemon, now_us);
+        any |= !pw_list_empty(&daemon->submitted);
+        if (!pw_list_empty(&daemon->ended))
+                pw_sessions_reap(daemon);
+        if (any)
+                return true;
+        tick(daemon, now_us);
+        return pw_effects(daemon, now_us) || daemon->more;
+}
+
+bool pw_turn_may_sleep(struct pw_daemon *daemon)
+{
+        return pw_lanes_sleep(daemon) && !pw_host_sleep(daemon->boards, daemon->scheduler, pw_now_us());
+}
+
+uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
+{
+        uint64_t next_us = pw_min_u64(pw_store_next_us(daemon->store), pw_scheduler_next_us(daemon->scheduler));
+
+        next_us = pw_min_u64(next_us, pw_names_next_us(daemon));
+        next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));
+        return pw_min_u64(next_us, pw_children_next_us(daemon));
+}
+
+void pw_turn_slow(struct pw_daemon *daemon, uint64_t started_us)
+{
+        uint64_t took_us = pw_now_us() - started_us;
+
+        if (took_us > SLOW_TURN_US)
+                pw_log(&daemon->log, PW_LOG_DEBUG, "slow turn took_us=%llu sessions=%u runs_in_flight=%llu", (unsigned long long)took_us,
+                       daemon->sessions.count, (unsigned long long)daemon->runs_in_flight);
+}

@@ -1,0 +1,17 @@
+/* Turns of the loop.
+ */
+#ifndef PW_DAEMON_TURN_H
+#define PW_DAEMON_TURN_H
+
+#include "daemon/daemon.h"
+
+/* One turn. True: something happened, another turn may find more. */
+bool pw_turn(struct pw_daemon *daemon);
+/* Ask everybody for doorbells. False: something came meanwhile. After true the caller sleeps, then calls pw_host_awake(). */
+bool pw_turn_may_sleep(struct pw_daemon *daemon);
+/* The nearest deadline of all; UINT64_MAX: none. */
+uint64_t pw_turn_next_us(const struct pw_daemon *daemon);
+/* Log a turn that took over 10 ms. */
+void pw_turn_slow(struct pw_daemon *daemon, uint64_t started_us);
+
+#endif

@@ -1,0 +1,23 @@
+/* The worker thread: what is too slow for a turn of the loop, in steps of 64 MiB at most.
+ *
+ * Touching a new page costs 10 to 50 times what copying to it does. Works are done in order; each is reported on the loop
+ * thread exactly once (also when the worker ends), by the pipe that the loop reads.
+ */
+#ifndef PW_DAEMON_WORKER_H
+#define PW_DAEMON_WORKER_H
+
+#include "daemon/daemon.h"
+
+struct pw_work {
+        bool punch;     /* give pages back; else allocate them */
+        int fd;         /* of the memfd; borrowed: duplicated */
+        uint64_t offset, bytes;
+        uint64_t token; /* handed to pw_store_populated(); 0: nobody waits */
+};
+
+PW_MUST_CHECK enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err);
+/* Out of memory or descriptors answers the work as failed, later. */
+void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work);
+void pw_worker_free(struct pw_worker *worker);
+
+#endif

@@ -1,0 +1,38 @@
+/* A kind of collective: how the members of a transfer gang meet and how a receiver assembles its shard. The plain kind is
+ * host.c (shared memory of one host); kinds are listed in kinds.c.
+ */
+#ifndef PW_EXECUTOR_COLLECTIVE_H
+#define PW_EXECUTOR_COLLECTIVE_H
+
+#include "base/layout.h"
+#include "plane/image.h"
+
+/* One source that a receiver reads: a shard of the source value, in reach of the kind. */
+struct pw_source {
+        const void *data;
+        struct pw_box box; /* of the whole value */
+};
+
+/* What one receiver assembles. */
+struct pw_assembly {
+        void *to;
+        struct pw_box to_box;
+        enum pw_dtype dtype;
+        enum pw_op op;
+        /* Groups of sources: within a group they are reduced in this order (rank order); groups cover different boxes.
+         * group_of[i] is the group of source i; groups are consecutive. */
+        const struct pw_source *sources;
+        const uint32_t *group_of;
+        uint32_t source_count;
+};
+
+struct pw_collective_kind {
+        const char *name;
+        /* Assemble. Every element of to_box lies in at least one group. Same sources, same bits. Returns bytes moved in
+         * *ret_moved. Errors: PW_UNSUPPORTED (a reduction of opaque elements). */
+        enum pw_status (*assemble)(const struct pw_assembly *assembly, uint64_t *ret_moved, struct pw_error *ret_err);
+};
+
+const struct pw_collective_kind *pw_collective_kind(const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+/* The host's end of the scheduler: writes what PREPARE and ORDER say into the boards, reads what executors published there.
+ *
+ * Pure like the rest: it works on maps that it was handed. In a cluster each host has one; the scheduler of an island may be on
+ * another host, the messages are the same.
+ */
+#ifndef PW_SCHEDULER_HOST_H
+#define PW_SCHEDULER_HOST_H
+
+#include "plane/board.h"
+#include "scheduler/run.h"
+
+struct pw_host;
+
+struct pw_host *pw_host_new(void); /* NULL: out of memory */
+void pw_host_free(struct pw_host *host);
+PW_MUST_CHECK enum pw_status pw_host_island(struct pw_host *host, uint32_t island, struct pw_island_board *board, uint64_t board_bytes, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_host_device(struct pw_host *host, uint32_t device, uint32_t island, struct pw_device_board *board, struct pw_error *ret_err);
+void pw_host_bells(struct pw_host *host, struct pw_bells *bells);
+
+/* Do PREPARE, ORDER, LOST_BEFORE, FAIL_GANG, BELL; and forget the records of a run at RUN_ENDED. *ret_rung: system calls made.
+ * Slice records and images are written when first needed, kept while a run of the program is in flight, found by program. Errors: PW_NO_SPACE (arena). */
+PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *action, struct pw_error *ret_err);
+/* Did anything come? Feeds reports, then progress, of each device into the scheduler. Cheap when nothing did. */
+struct pw_scheduler;
+bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
+/* Before the daemon sleeps: write ring_at and asleep of every island, then look again. True: something came, do not sleep. */
+bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
+void pw_host_awake(struct pw_host *host);
+
+/* The gangs that a device ran or will run, oldest first, from its history and the log: for listings. */
+struct pw_gang_row { uint64_t seq, run, start_ns, end_ns; uint32_t device, node, status; bool done, running; uint64_t peak_bytes; };
+void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row), void *context);
+
+#endif

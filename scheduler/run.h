@@ -1,0 +1,159 @@
+/* Runs and results: what the scheduler, the daemon and the store's payloads share; and the actions of the scheduler.
+ */
+#ifndef PW_SCHEDULER_RUN_H
+#define PW_SCHEDULER_RUN_H
+
+#include "base/list.h"
+#include "plane/board.h"
+#include "scheduler/graph.h"
+
+struct pw_run;
+struct pw_island;
+struct pw_program_row;
+
+struct pw_room { uint32_t device, segment; uint64_t offset, bytes; };
+
+/* A result of a run: the payload of its object in the store. Lives until the object is gone and the run has ended. */
+struct pw_result {
+        struct pw_run *run;     /* that makes it; NULL once that has ended */
+        uint32_t index;         /* in the run's results */
+        uint32_t program;
+        void *object;           /* the store's; NULL once it is gone */
+        enum pw_status status;  /* PW_NOT_READY, PW_OK or its error */
+        struct pw_error *error; /* of an error; owned */
+        /* From admission on: where it lies. */
+        struct pw_image_value value; /* dtype, dims, sharding, shard_bytes */
+        uint32_t slice;         /* id */
+        uint32_t mesh[PW_MESH_AXES_MAX];
+        uint32_t room_count;    /* devices of the slice, 0 before admission */
+        struct pw_room *rooms;  /* per place; owned */
+        uint64_t *seqs;         /* per place: seq of the writer on its device; 0 until ordered; owned */
+        uint32_t users;         /* runs that read it and have not ended: its rooms stay */
+        bool donated;           /* its rooms went on to a result of another run */
+        struct pw_list link;
+};
+
+enum pw_input_source { PW_INPUT_HOST = 1, PW_INPUT_RESULT = 2 };
+
+struct pw_input_place {
+        enum pw_input_source source;
+        bool pending;           /* host: the object is not ready yet; pw_scheduler_input_ready() follows */
+        bool donated;           /* given away */
+        bool alone;             /* donated and nobody else holds it: may be updated in place */
+        void *object;           /* the store's; released by action RELEASE */
+        struct pw_result *result; /* of PW_INPUT_RESULT */
+        /* of PW_INPUT_HOST: one whole value in host memory */
+        bool is_inline;
+        uint8_t value[24];
+        uint32_t segment;
+        uint64_t offset, bytes;
+        enum pw_dtype dtype;    /* opaque fits everything of the same bytes */
+        struct pw_dims dims;
+        enum pw_status status;  /* other than PW_OK: it is in error already */
+};
+
+enum pw_run_state { PW_RUN_WAITING = 1, PW_RUN_QUEUED, PW_RUN_ADMITTED, PW_RUN_ENDED };
+
+struct pw_run {
+        uint64_t number;        /* counts up; what people see */
+        uint32_t program, session;
+        const char *client;     /* for listings; borrowed while the session lives, else NULL */
+        struct pw_program_row *row;
+        enum pw_run_state state;
+        bool sequential, cancelled;
+        uint64_t submitted_us, deadline_us; /* absolute, until admitted; 0: the scheduler's default */
+        uint32_t input_count, result_count;
+        struct pw_input_place *inputs;
+        struct pw_result **results; /* made by pw_scheduler_run_new(); the daemon puts their `object` in */
+        void *own;              /* the scheduler's: live.h */
+        void *host;             /* host.c's: its records */
+};
+
+struct pw_program_row {
+        uint32_t program, session;
+        char *name, *tenant;
+        struct pw_image *image;
+        struct pw_slice_map *slices;  /* copies, image->slice_count */
+        uint32_t input_count, result_count;
+        uint64_t runs, runs_in_flight;
+        uint64_t measured_peak_bytes; /* largest that a device reported */
+        bool freed;
+        void *own;                    /* the scheduler's: program.h */
+        void *host;                   /* host.c's: its images */
+};
+
+/* --- actions -------------------------------------------------------------------------------------------------------------- */
+
+enum pw_action_kind {
+        PW_ACT_PREPARE = 1,  /* write the record of `run` for `island` into its board (host.h); one per run and host */
+        PW_ACT_ORDER,        /* append `orders` to the log of `island` and ring `members`; one per turn, island and host */
+        PW_ACT_NOTICE,       /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
+        PW_ACT_SUBMIT,       /* message to `island`: admit `run` */
+        PW_ACT_RESULT,       /* decide `result`: status and text (the shard list follows from it) */
+        PW_ACT_RESULT_LOST,  /* it was ready and its device is gone */
+        PW_ACT_RELEASE,      /* the run's reference to `object` is to be released */
+        PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action */
+        PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */
+        PW_ACT_FAIL_GANG,    /* the dead member `device` of gang `seq` of `island`: write its mark and done with `status` */
+        PW_ACT_BELL,         /* ring the executors in `members` */
+        PW_ACT_CANCEL,       /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
+        PW_ACT_PROGRAM_ENDED,/* `program` is to be forgotten by the host: freed after this action */
+};
+
+struct pw_action {
+        enum pw_action_kind kind;
+        enum pw_status status;
+        uint32_t island, from, device, node;
+        uint64_t seq, members;
+        struct pw_run *run;
+        struct pw_result *result;
+        struct pw_program_row *program;
+        void *object;
+        struct pw_order_item { struct pw_run *run; uint32_t node; uint64_t members; } *orders; /* in the queue's own pool */
+        uint32_t order_count;
+        char *text; /* owned by the queue */
+};
+
+struct pw_actions {
+        struct pw_action *items;
+        uint32_t count, capacity;
+        struct pw_action spare; /* takes what does not fit into memory */
+        struct pw_order_item *orders;
+        uint32_t orders_count, orders_capacity;
+        /* Messages since the start, for `pathways status` and tests. */
+        uint64_t prepares, order_batches, notices;
+        /* What the actions name for the last time. */
+        struct pw_list ended_runs, gone_results, ended_programs;
+};
+/* Done with all of them. While they are worked off, calls of the scheduler append more: go by index, and copy an action before
+ * such a call. */
+void pw_actions_clear(struct pw_actions *actions);
+
+/* --- listings --------------------------------------------------------------------------------------------------------------- */
+
+struct pw_device_row {
+        uint32_t device, island;
+        const char *kind;
+        bool up;
+        uint64_t capacity, used_results, used_blocks, letting_go, overhead, free;
+        uint64_t ordered, done;
+};
+struct pw_run_row {
+        uint64_t number, submitted_us;
+        const char *program, *client;
+        enum pw_run_state state;
+        uint32_t nodes, nodes_ordered;
+        char waiting_for[256]; /* one sentence, or empty */
+        uint64_t blocking_run;   /* the run it waits for; 0: none */
+        struct pw_result *blocking_input; /* or the input */
+};
+struct pw_scheduler;
+void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row), void *context);
+void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context, uint64_t now_us);
+void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row), void *context);
+struct pw_island_row { uint32_t island, devices; uint32_t queued, admitted; uint64_t ordered; const char *policy; };
+void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_island_row *row), void *context);
+/* Invariants: rooms of a memory do not overlap and add up; every order was appended once; each violation is one call. */
+uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem), void *context);
+
+#endif

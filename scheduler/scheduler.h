@@ -1,0 +1,98 @@
+/* Work of one host, decided: devices and islands, slices, runs from submission to end, one total order of gangs per island.
+ *
+ * Events are calls; effects come out as actions. It holds no descriptor, clock or thread. Inside, each island decides for
+ * itself (island.h) and the coordinator splits runs between them (run.h); what passes between the two and between islands is
+ * a message in the same queue of actions, counted: on one host the daemon hands it straight back with pw_scheduler_deliver().
+ *
+ * A run's way: submitted -> (inputs ready or from admitted runs) -> arrival number -> admitted (all memories of all its
+ * islands reserved and placed, islands in one global order) -> PREPARE to each island -> gangs ordered, at most W ahead per device
+ * -> results decided as their gangs are done -> done (block given back, inputs released).
+ * A gang is ordered only when all that it waits for is done or ordered: nodes before it in its run on its own island are; those in
+ * `waits`, and a SEND, when NOTICE says so; inputs from other runs, when their writers are ordered in their islands.
+ */
+#ifndef PW_SCHEDULER_SCHEDULER_H
+#define PW_SCHEDULER_SCHEDULER_H
+
+#include "plane/board.h"
+#include "scheduler/graph.h"
+#include "scheduler/run.h"
+
+struct pw_scheduler;
+
+struct pw_scheduler_params {
+        uint32_t ahead;       /* W: gangs ordered ahead per device; 0: 64 */
+        const char *policy;   /* "fifo" */
+        uint64_t admit_us;    /* default deadline of admission; 0: 10 min */
+        uint32_t host;        /* number, for sentences: "device h0:2" */
+};
+struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);
+void pw_scheduler_free(struct pw_scheduler *scheduler);
+struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler); /* run.h; the daemon empties it after each batch */
+
+/* --- devices ---------------------------------------------------------------------------------------------------------- */
+
+struct pw_device_add { uint32_t device, island; const char *kind; uint64_t capacity_bytes; };
+PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add, struct pw_error *ret_err);
+/* The memory of a device that one tenant may map: rooms for its runs are placed there. Needed before a slice of the tenant has it. */
+PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t device, const char *tenant, uint32_t segment,
+                                                  uint64_t bytes, struct pw_error *ret_err);
+bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t device, const char *tenant);
+/* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that were
+ * ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text` ("SIGSEGV"). What is ordered stays; it runs again
+ * after _up. The caller has fed what its board said last (pw_host_poll) before. */
+void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t device, uint64_t seq, enum pw_status status, const char *text, uint64_t now_us);
+void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t device, uint64_t now_us);
+
+/* --- slices ----------------------------------------------------------------------------------------------------------- */
+
+struct pw_slice_ask {
+        const char *tenant, *kind; /* kind NULL: any */
+        uint32_t device_count, mesh[PW_MESH_AXES_MAX], island_count;
+        int32_t island; /* 1 + number, 0: any */
+        uint64_t memory_bytes;
+        uint32_t session;
+};
+/* Place it on the least loaded devices. Errors: PW_TOO_LARGE, PW_INVALID, PW_NO_SPACE. Own: borrowed until pw_slice_close. */
+PW_MUST_CHECK enum pw_status pw_scheduler_slice_open(struct pw_scheduler *scheduler, const struct pw_slice_ask *ask,
+                                                     const struct pw_slice_map **ret_slice, struct pw_error *ret_err);
+const struct pw_slice_map *pw_scheduler_slice(struct pw_scheduler *scheduler, uint32_t id); /* NULL: none */
+void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* programs that use it keep it */
+
+/* --- programs and runs -------------------------------------------------------------------------------------------------- */
+
+/* Take a lowered image with its slices. *ret_program is a handle. Own: the scheduler takes `image_take`. */
+PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take,
+                                                      const struct pw_graph *graph, const char *tenant, uint32_t session,
+                                                      uint32_t *ret_program, struct pw_error *ret_err);
+/* Goes when its last run has ended. */
+void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t program);
+struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint32_t program); /* run.h; NULL: none */
+
+/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program or out of
+ * memory. */
+struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t program);
+/* Decide about it, or let it wait: never fails; what is wrong makes its results errors (actions RESULT). Own: the scheduler's. */
+void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us);
+/* A host input of `run` that was pending is ready (its place is filled in) or in error. */
+void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t input, enum pw_status status, const char *text, uint64_t now_us);
+void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t run, uint64_t now_us);
+/* The object of this result is gone (store's FREE_RESULT): its rooms are free once nobody uses them. */
+void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *result, uint64_t now_us);
+
+/* --- what comes back from the executors of this host (host.h reads the boards) --------------------------------------- */
+
+void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_seq, uint64_t done_count, uint64_t now_us);
+/* A device had this many bytes of one run alive at once. */
+void pw_scheduler_peak(struct pw_scheduler *scheduler, uint64_t run, uint64_t bytes);
+void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
+/* Hand a message action back that is for an island (or the coordinator) of this host. */
+void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);
+/* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events. */
+void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us);
+/* Next deadline; UINT64_MAX: none; 0: work is left for another turn, now. */
+uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler);
+void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us);
+/* The count at which device `device` must ring because something can be done then; UINT64_MAX: nothing waits for it. */
+uint64_t pw_scheduler_ring_at(const struct pw_scheduler *scheduler, uint32_t device);
+
+#endif

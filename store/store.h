@@ -1,0 +1,171 @@
+/* The store of one host: which objects there are, who refers to them, who is charged, what room there is. It decides only.
+ *
+ * Events are calls; effects come out as actions (action.h). It swaps entry words itself, through plane/entry.h, in maps that
+ * it was handed; it holds no descriptor, clock or thread: `now_us` is a field of the event. Time is CLOCK_MONOTONIC.
+ *
+ * Invariants (pw_store_check() proves them):
+ *   - an object's `refs` is the sum of its reference nodes (session, run, name, lease) plus its grantee's first reference;
+ *   - for each memory: capacity = free + used + idle + letting go + quarantined + reserved + overhead, each from its records;
+ *   - what is freed was CLOSING, and every ring of its tenant was read after it became so.
+ *
+ * Own: the store owns its records; maps and payloads are the daemon's.   Threads: loop thread only.   Blocks: never.
+ */
+#ifndef PW_STORE_STORE_H
+#define PW_STORE_STORE_H
+
+#include "base/id.h"
+#include "plane/control.h"
+#include "plane/hint.h"
+#include "plane/segment.h"
+#include "store/action.h"
+
+struct pw_store;
+struct pw_object; /* one known object: object.h */
+
+struct pw_store_params {
+        uint32_t host, epoch;
+        uint64_t capacity_bytes; /* of host memory */
+        uint64_t reserved_bytes; /* of it, for the memory of cpu and emulated devices */
+};
+struct pw_store *pw_store_new(const struct pw_store_params *params); /* NULL: out of memory */
+void pw_store_free(struct pw_store *store);
+/* The queue of actions: the daemon empties it after each batch of events. */
+struct pw_store_actions *pw_store_actions(struct pw_store *store);
+
+/* --- sessions, segments ------------------------------------------------------------------------------------------- */
+
+struct pw_store_session_params {
+        uint32_t session;            /* handle, unique while it lives */
+        const char *tenant;
+        const char *client;          /* "digits[4411]": for labels */
+        struct pw_control *control;  /* map of the session's control memory; NULL for executors */
+        uint64_t control_bytes;
+        uint64_t now_us;
+};
+PW_MUST_CHECK enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_store_session_params *params,
+                                                   struct pw_error *ret_err);
+/* Its references go, its PENDING entries become ERROR (PW_PRODUCER_LOST), what waits for room is refused, its segment stays
+ * until the last object in it is gone (action SEGMENT_IDLE). `dead`: its process is known to be dead; else its rooms stay
+ * `letting go` until pw_store_session_dead(). */
+void pw_store_session_end(struct pw_store *store, uint32_t session, bool dead, uint64_t now_us);
+void pw_store_session_dead(struct pw_store *store, uint32_t session, uint64_t now_us);
+
+struct pw_store_segment_params {
+        uint32_t segment;
+        struct pw_segment_layout layout;
+        const char *tenant;
+        uint32_t session;       /* CLIENT: its producer; else 0 */
+        struct pw_map map;      /* entries, readable and writable; borrowed until pw_store_segment_remove() */
+        struct pw_hint_page *hints; /* of the tenant */
+};
+PW_MUST_CHECK enum pw_status pw_store_segment_add(struct pw_store *store, const struct pw_store_segment_params *params,
+                                                  struct pw_error *ret_err);
+void pw_store_segment_remove(struct pw_store *store, uint32_t segment); /* nobody holds an object in it */
+
+/* Bytes of a CLIENT segment that may be allocated: entry pages in use and every page ever granted and not punched. */
+uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment);
+
+/* Count memory that is neither free nor granted: control memory, boards, hint pages, futures segments. Negative gives back. */
+void pw_store_overhead(struct pw_store *store, int64_t bytes);
+
+/* --- room ----------------------------------------------------------------------------------------------------------- */
+
+struct pw_room_request {
+        uint64_t token;        /* comes back in GRANT, LOOK_AGAIN or REFUSE */
+        uint32_t session, lane;
+        bool futures, inline_only;
+        uint32_t size_class, count;
+        uint64_t need_bytes;   /* for messages */
+        uint64_t now_us;
+        uint64_t deadline_us;  /* UINT64_MAX: none */
+};
+/* Grant an extent, or queue. Before it queues, idle extents of others are taken back; a request that can never fit is refused
+ * at once (PW_TOO_LARGE). If rooms of that class came back to the lane meanwhile the answer is LOOK_AGAIN. */
+void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
+void pw_store_room_cancel(struct pw_store *store, uint64_t token);
+/* The worker did what POPULATE asked for. `status` other than PW_OK refuses the grant. */
+void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status status, uint64_t now_us);
+/* A lane's thread ended: its idle slots are taken back. */
+void pw_store_lane_end(struct pw_store *store, uint32_t session, uint32_t lane, uint64_t now_us);
+
+/* --- references --------------------------------------------------------------------------------------------------------- */
+
+enum pw_owner_kind { PW_OWNER_SESSION = 1, PW_OWNER_RUN = 2, PW_OWNER_NAME = 3, PW_OWNER_LEASE = 4 };
+struct pw_owner { enum pw_owner_kind kind; uint64_t number; /* session handle, run number, ... */ };
+
+/* Records of a session's rings. A record that does not fit what the store knows is ignored where a race explains it, else the
+ * answer is PW_PROTOCOL: end the session. */
+PW_MUST_CHECK enum pw_status pw_store_drop(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t now_us);
+PW_MUST_CHECK enum pw_status pw_store_ref(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t now_us);
+
+/* The object of {segment, slot, generation}, known from now on; NULL: there is none of that generation. `session` must be of
+ * its tenant (0: any). */
+struct pw_object *pw_store_find(struct pw_store *store, uint32_t session, uint32_t segment, uint32_t slot, uint32_t generation);
+PW_MUST_CHECK enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_error *ret_err);
+void pw_store_release(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us);
+/* A donated input: the session's reference becomes the run's and the entry is flagged DONATED. After the next look
+ * pw_store_donated_alone() says whether the run is the only holder; if not, the flag is taken back. */
+PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run,
+                                             struct pw_error *ret_err);
+bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object);
+
+/* Reclaim: swaps what lost its last reference to CLOSING. Then the daemon reads every ring once more up to the tails that it
+ * sees *after* this call (pw_store_ref() reopens), then calls pw_store_reclaim_finish(), which frees what nobody reopened:
+ * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. True: there is something to finish. */
+bool pw_store_reclaim_begin(struct pw_store *store);
+void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
+
+/* --- futures ------------------------------------------------------------------------------------------------------------ */
+
+/* A session submits a run: its slot {segment, slot, generation} of the futures segment becomes the result of `run`.
+ * `payload` is the scheduler's (struct pw_result), given back by FREE_RESULT. Errors: PW_PROTOCOL (not granted to it, not
+ * PENDING of that generation, claimed before). */
+PW_MUST_CHECK enum pw_status pw_store_claim(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t run,
+                                            void *payload, struct pw_object **ret_object, struct pw_error *ret_err);
+struct pw_decision {
+        enum pw_status status;            /* PW_OK: ready */
+        const char *text;                 /* of an error */
+        const struct pw_shard_list *list; /* ready: copied into the futures segment */
+        uint64_t bytes;                   /* ready: of the whole value */
+};
+/* Decide a result of a run; wakes who waits. */
+void pw_store_decide(struct pw_store *store, struct pw_object *object, const struct pw_decision *decision, uint64_t now_us);
+/* Its memory is gone: READY to LOST. */
+void pw_store_lose(struct pw_store *store, struct pw_object *object, uint64_t now_us);
+/* Ask to be told (action READY) when a client's PENDING object is decided: sets RING. True: it is decided already. */
+bool pw_store_watch(struct pw_store *store, struct pw_object *object);
+/* A doorbell of a session rang: look at its watched entries. */
+void pw_store_rung(struct pw_store *store, uint32_t session, uint64_t now_us);
+
+/* --- names and leases --------------------------------------------------------------------------------------------------- */
+
+PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name,
+                                                struct pw_object *object, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us,
+                                                  struct pw_error *ret_err);
+struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name);
+PW_MUST_CHECK enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
+/* An operator's or owner's hand: its names and leases go; `force`: every reference of sessions too. Runs keep theirs.
+ * Errors: PW_NOT_FOUND (without force: it has neither name nor lease). */
+PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us,
+                                                  struct pw_error *ret_err);
+
+/* --- time, listings ----------------------------------------------------------------------------------------------------- */
+
+/* When pw_store_tick() is due next: deadlines of requests and leases. UINT64_MAX: never. */
+uint64_t pw_store_next_us(const struct pw_store *store);
+void pw_store_tick(struct pw_store *store, uint64_t now_us);
+
+struct pw_memory_terms {
+        uint64_t capacity, free, used, idle, letting_go, quarantined, reserved, overhead;
+        int64_t unaccounted; /* capacity less the sum of the others */
+};
+/* Counts each term from its own records (reads every granted entry: for listings). */
+void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms);
+
+/* Proves the invariants; each violation is one call. Returns how many. */
+uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context);
+/* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`. */
+char *pw_store_holders_text(struct pw_store *store, char *text, size_t text_bytes, uint64_t now_us);
+
+#endif
