@@ -1,0 +1,354 @@
+/* Tracing and running: the table of wrong traces, what a compiled program sends, donations, and errors of results. */
+#include "libclient/fake_daemon.h"
+#include "libclient/session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct world {
+        struct fake_daemon *fake;
+        struct pw_session *session;
+        struct pw_slice *slice;
+        struct pw_program *other; /* a program with one value, to take values from */
+        struct pw_value *foreign;
+};
+
+static int start(void **state, const struct fake_params *params)
+{
+        struct world *world = calloc(1, sizeof *world);
+        world->fake = fake_start(params);
+        struct pw_session_params session = { .fd = fake_client_fd(world->fake) };
+        *state = world;
+        assert_int_equal(pw_session_open(&session, &world->session, NULL), PW_OK);
+        assert_int_equal(pw_slice_open(world->session, &(struct pw_slice_params){ .device_count = 4 }, &world->slice, NULL), PW_OK);
+        world->other = pw_program_new(world->session, "other");
+        world->foreign = pw_input(world->other, world->slice, PW_F32, PW_DIMS(4), PW_BROADCAST, 0);
+        return 0;
+}
+static int setup(void **state) { return start(state, &(struct fake_params){ .room_bytes = 0 }); }
+static int setup_hold(void **state) { return start(state, &(struct fake_params){ .hold_runs = true }); }
+static int setup_fail(void **state) { return start(state, &(struct fake_params){ .fail_runs = true }); }
+static int teardown(void **state)
+{
+        struct world *world = *state;
+        pw_program_free(world->other);
+        pw_slice_close(world->slice);
+        pw_close(world->session);
+        fake_stop(world->fake);
+        free(world);
+        return 0;
+}
+
+/* --- wrong traces --------------------------------------------------------------------------------------------------------- */
+
+static struct pw_value *good_input(struct world *world, struct pw_program *program)
+{
+        return pw_input(program, world->slice, PW_F32, PW_DIMS(8, 3), PW_SPLIT(0), 0);
+}
+static void split_of_no_dim(struct world *world, struct pw_program *program)
+{
+        good_input(world, program);
+        pw_result(program, pw_input(program, world->slice, PW_F32, PW_DIMS(8), PW_SPLIT(1), 0));
+}
+static void no_dtype(struct world *world, struct pw_program *program)
+{
+        pw_result(program, pw_input(program, world->slice, (enum pw_dtype)77, PW_DIMS(8), PW_BROADCAST, 0));
+}
+static void too_large(struct world *world, struct pw_program *program)
+{
+        pw_result(program, pw_input(program, world->slice, PW_F64, PW_DIMS(UINT64_MAX / 4, 4), PW_BROADCAST, 0));
+}
+static void no_slice(struct world *world, struct pw_program *program)
+{
+        (void)world;
+        pw_result(program, pw_input(program, NULL, PW_F32, PW_DIMS(8), PW_BROADCAST, 0));
+}
+static void foreign_arg(struct world *world, struct pw_program *program)
+{
+        pw_result(program, pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program), world->foreign), PW_SPLIT(0)));
+}
+static void foreign_result(struct world *world, struct pw_program *program) { pw_result(program, world->foreign); }
+static void null_arg(struct world *world, struct pw_program *program)
+{
+        pw_result(program, pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program), NULL), PW_SPLIT(0)));
+}
+static void null_result(struct world *world, struct pw_program *program)
+{
+        (void)world;
+        pw_result(program, NULL);
+}
+static void no_function(struct world *world, struct pw_program *program)
+{
+        pw_result(program, pw_call(program, world->slice, "add", PW_ARGS(good_input(world, program)), PW_SPLIT(0)));
+}
+static void no_such_output(struct world *world, struct pw_program *program)
+{
+        struct pw_value *value = pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program)), PW_SPLIT(0));
+        pw_result(program, pw_output(value, 1));
+}
+static void output_of_input(struct world *world, struct pw_program *program)
+{
+        pw_result(program, pw_output(good_input(world, program), 0));
+}
+static void outputs_without_shardings(struct world *world, struct pw_program *program)
+{
+        struct pw_call_params params = { .output_count = 3 };
+        pw_result(program, pw_call_with(program, world->slice, "pw/add", PW_NO_ARGS, PW_BROADCAST, &params));
+}
+static void too_many_outputs(struct world *world, struct pw_program *program)
+{
+        struct pw_call_params params = { .output_count = PW_OUTPUTS_MAX + 1 };
+        pw_result(program, pw_call_with(program, world->slice, "pw/add", PW_NO_ARGS, PW_BROADCAST, &params));
+}
+
+static const struct {
+        void (*trace)(struct world *world, struct pw_program *program);
+        enum pw_status status;
+        const char *says;
+} wrong[] = {
+        { split_of_no_dim, PW_SHAPE, "pw_input() 1" },
+        { no_dtype, PW_SHAPE, "pw_input() 0" },
+        { too_large, PW_TOO_LARGE, "pw_input() 0" },
+        { no_slice, PW_INVALID, "slice is NULL" },
+        { foreign_arg, PW_BAD_PROGRAM, "call 0 of pw/add: argument 1 is a value of program other" },
+        { foreign_result, PW_BAD_PROGRAM, "pw_result() 0 is a value of program other" },
+        { null_arg, PW_INVALID, "argument 1 is NULL" },
+        { null_result, PW_INVALID, "value is NULL" },
+        { no_function, PW_INVALID, "module/function" },
+        { no_such_output, PW_BAD_PROGRAM, "pw_output() 1 of pw/add, which has 1" },
+        { output_of_input, PW_BAD_PROGRAM, "not what a call returned" },
+        { outputs_without_shardings, PW_INVALID, "outputs 1 to 2" },
+        { too_many_outputs, PW_BAD_PROGRAM, "9 outputs" },
+};
+
+static void test_wrong_traces(void **state)
+{
+        struct world *world = *state;
+        for (size_t i = 0; i < pw_array_count(wrong); i++) {
+                struct pw_program *program = pw_program_new(world->session, "wrong");
+                struct pw_error err = { .text = "" };
+                wrong[i].trace(world, program);
+                /* what follows a wrong call is no new error */
+                pw_result(program, pw_as(pw_call(program, world->slice, "pw/nop", PW_ARGS(good_input(world, program)), PW_SPLIT(0)),
+                                         PW_BROADCAST));
+                assert_int_equal(pw_compile(program, &err), wrong[i].status);
+                assert_int_equal(pw_compile(program, NULL), wrong[i].status);
+                assert_non_null(strstr(err.text, wrong[i].says));
+                assert_int_equal(strncmp(err.text, "wrong: ", 7), 0);
+                pw_program_free(program);
+        }
+        struct pw_program *empty = pw_program_new(world->session, "wrong");
+        struct pw_error err;
+        good_input(world, empty);
+        assert_int_equal(pw_compile(empty, &err), PW_BAD_PROGRAM);
+        assert_non_null(strstr(err.text, "no results"));
+        pw_program_free(empty);
+        assert_int_equal(fake_counts(world->fake)->compiles, 0);
+}
+
+static void test_without_session(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = pw_program_new(NULL, "none");
+        struct pw_value *value = pw_input(program, world->slice, PW_F32, PW_DIMS(1), PW_BROADCAST, 0);
+        pw_result(program, pw_output(pw_as(pw_move(value, world->slice, PW_BROADCAST), PW_BROADCAST), 3));
+        assert_int_equal(pw_compile(program, NULL), PW_NO_MEMORY);
+        pw_program_free(program);
+}
+
+/* --- running ---------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_program *step(struct world *world, unsigned flags)
+{
+        struct pw_program *program = pw_program_new(world->session, "test/step");
+        struct pw_value *weights = pw_input(program, world->slice, PW_I64, PW_SCALAR, PW_BROADCAST, flags);
+        struct pw_value *images = pw_input(program, world->slice, PW_F32, PW_DIMS(2, 3), PW_BROADCAST, 0);
+        pw_result(program, pw_call(program, world->slice, "test/step", PW_ARGS(weights, images), PW_BROADCAST));
+        assert_int_equal(pw_compile(program, NULL), PW_OK);
+        return program;
+}
+
+static struct pw_future *put_weights(struct world *world)
+{
+        int64_t zero = 0;
+        struct pw_future *future;
+        struct pw_put_params params = { .dtype = PW_I64, .dims = PW_SCALAR };
+        assert_int_equal(pw_put(world->session, &zero, sizeof zero, &params, &future, NULL), PW_OK);
+        return future;
+}
+
+static struct pw_future *put_images(struct world *world)
+{
+        float images[6] = { 0 };
+        struct pw_future *future;
+        struct pw_put_params params = { .dtype = PW_F32, .dims = PW_DIMS(2, 3) };
+        assert_int_equal(pw_put(world->session, images, sizeof images, &params, &future, NULL), PW_OK);
+        return future;
+}
+
+static void test_trace_is_sent(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, PW_DONATED);
+        uint64_t peak;
+        assert_int_equal(pw_compile(program, NULL), PW_OK);
+        assert_int_equal(fake_counts(world->fake)->compiles, 1);
+        assert_int_equal(fake_counts(world->fake)->last_values, 3);
+        assert_int_equal(fake_counts(world->fake)->last_calls, 1);
+        assert_int_equal(fake_counts(world->fake)->last_results, 1);
+        assert_int_equal(pw_program_input_count(program), 2);
+        assert_int_equal(pw_program_result_count(program), 1);
+        assert_int_equal(pw_program_peak(program, &peak, NULL), PW_OK);
+        assert_int_equal(peak, 4096);
+        pw_result(program, NULL); /* too late */
+        assert_int_equal(pw_compile(program, NULL), PW_BAD_PROGRAM);
+        pw_program_free(program);
+}
+
+/* Weights go from step to step: given away, and replaced. */
+static void test_donated_loop(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, PW_DONATED);
+        struct pw_future *weights = put_weights(world), *images = put_images(world);
+        for (int i = 0; i < 20000; i++)
+                assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&weights), images), &weights, NULL), PW_OK);
+        struct pw_view view;
+        assert_int_equal(pw_get(weights, PW_FOREVER, &view, NULL), PW_OK);
+        assert_int_equal(*(const int64_t *)view.data, 20000);
+        pw_view_done(&view);
+        assert_int_equal(fake_counts(world->fake)->donated, 20000);
+        assert_int_equal(fake_counts(world->fake)->drops, 0);
+        pw_unref(weights);
+        pw_unref(images);
+        fake_settle(world->fake);
+        assert_int_equal(fake_counts(world->fake)->drops, 2);
+        assert_int_equal(fake_counts(world->fake)->dropped_unknown, 0);
+        pw_program_free(program);
+}
+
+/* Somebody else in the process still holds it: it goes as an input, and only this reference ends. */
+static void test_donated_but_held(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, PW_DONATED);
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *kept = pw_ref(weights), *result;
+        assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&weights), images), &result, NULL), PW_OK);
+        assert_null(weights);
+        assert_int_equal(pw_poll(kept), PW_OK);
+        struct pw_view view;
+        assert_int_equal(pw_get(kept, 0, &view, NULL), PW_OK);
+        pw_unref(result);
+        assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&kept), images), &result, NULL), PW_OK); /* a view counts too */
+        pw_view_done(&view);
+        fake_settle(world->fake);
+        assert_int_equal(fake_counts(world->fake)->donated, 0);
+        assert_int_equal(fake_counts(world->fake)->drops, 2);
+        pw_unref(result);
+        pw_unref(images);
+        pw_program_free(program);
+}
+
+static void test_wrong_runs(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, PW_DONATED), *raw = pw_program_new(world->session, "raw");
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *result = NULL, *none = NULL;
+        struct pw_error err;
+        assert_int_equal(pw_run(raw, PW_FUTURES(weights, images), &result, &err), PW_INVALID);
+        assert_int_equal(pw_run(program, PW_FUTURES(weights), &result, &err), PW_INVALID);
+        assert_int_equal(pw_run(program, PW_NO_FUTURES, &result, &err), PW_INVALID);
+        assert_int_equal(pw_run(program, PW_FUTURES(images, weights), &result, &err), PW_SHAPE);
+        assert_non_null(strstr(err.text, "test/step: input 0 takes i64 [], got f32 [2, 3]"));
+        assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&none), images), &result, &err), PW_DONATED_USE);
+        assert_int_equal(pw_run(program, PW_FUTURES(weights, NULL), &result, &err), PW_INVALID);
+        assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&weights), weights), &result, &err), PW_SHAPE);
+        assert_non_null(weights); /* as before */
+        struct pw_run_params params = { .deadline_us = -1 };
+        assert_int_equal(pw_run_with(program, PW_FUTURES(weights, images), &params, &result, &err), PW_INVALID);
+        assert_null(result);
+        fake_settle(world->fake);
+        assert_int_equal(fake_counts(world->fake)->runs, 0);
+        struct pw_program *twice = pw_program_new(world->session, "twice");
+        struct pw_value *a = pw_input(twice, world->slice, PW_I64, PW_SCALAR, PW_BROADCAST, PW_DONATED);
+        struct pw_value *b = pw_input(twice, world->slice, PW_I64, PW_SCALAR, PW_BROADCAST, 0);
+        pw_result(twice, pw_call(twice, world->slice, "pw/add", PW_ARGS(a, b), PW_BROADCAST));
+        assert_int_equal(pw_compile(twice, NULL), PW_OK);
+        assert_int_equal(pw_run(twice, PW_FUTURES(pw_donate(&weights), weights), &result, &err), PW_DONATED_USE);
+        assert_int_equal(pw_run(twice, PW_FUTURES(weights, weights), &result, &err), PW_OK);
+        pw_unref(result);
+        pw_unref(weights);
+        pw_unref(images);
+        pw_program_free(program);
+        pw_program_free(raw);
+        pw_program_free(twice);
+}
+
+static void test_results_wait(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, 0);
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *result;
+        struct pw_view view;
+        assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &result, NULL), PW_OK);
+        assert_int_equal(pw_poll(result), PW_NOT_READY);
+        assert_int_equal(pw_get(result, 1000, &view, NULL), PW_DEADLINE);
+        fake_release(world->fake);
+        assert_int_equal(pw_get(result, PW_FOREVER, &view, NULL), PW_OK);
+        assert_int_equal(view.dtype, PW_I64);
+        pw_view_done(&view);
+        pw_unref(result);
+        pw_unref(weights);
+        pw_unref(images);
+        pw_program_free(program);
+}
+
+static void test_results_fail(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, 0);
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *result;
+        struct pw_view view;
+        struct pw_error err;
+        char id[PW_ID_TEXT_BYTES];
+        assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &result, NULL), PW_OK);
+        assert_int_equal(pw_get(result, PW_FOREVER, &view, &err), PW_FAILED);
+        assert_int_equal(strncmp(err.text, pw_id_format(pw_future_id(result), id), strlen(id)), 0);
+        assert_non_null(strstr(err.text, ": function test/fails returned an error on device h0:0, run 1"));
+        pw_unref(result);
+        pw_unref(weights);
+        pw_unref(images);
+        pw_program_free(program);
+}
+
+static void test_slices(void **state)
+{
+        struct world *world = *state;
+        struct pw_slice *slice;
+        struct pw_error err;
+        assert_int_equal(pw_slice_device_count(world->slice), 4);
+        assert_int_equal(pw_slice_open(world->session, &(struct pw_slice_params){ .device_count = 0 }, &slice, &err), PW_INVALID);
+        struct pw_slice_params params = { .device_count = 4, .mesh = { 3, 2 } };
+        assert_int_equal(pw_slice_open(world->session, &params, &slice, &err), PW_INVALID);
+        assert_non_null(strstr(err.text, "6 places"));
+        params.mesh[0] = 0;
+        assert_int_equal(pw_slice_open(world->session, &params, &slice, &err), PW_INVALID);
+        params.mesh[0] = 2;
+        assert_int_equal(pw_slice_open(world->session, &params, &slice, &err), PW_OK);
+        pw_slice_close(slice);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                TEST(test_wrong_traces), TEST(test_without_session), TEST(test_trace_is_sent), TEST(test_donated_loop),
+                TEST(test_donated_but_held), TEST(test_wrong_runs),
+                cmocka_unit_test_setup_teardown(test_results_wait, setup_hold, teardown),
+                cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown), TEST(test_slices),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
