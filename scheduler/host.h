@@ -17,8 +17,9 @@ PW_MUST_CHECK enum pw_status pw_host_island(struct pw_host *host, uint32_t islan
 PW_MUST_CHECK enum pw_status pw_host_device(struct pw_host *host, uint32_t device, uint32_t island, struct pw_device_board *board, struct pw_error *ret_err);
 void pw_host_bells(struct pw_host *host, struct pw_bells *bells);
 
-/* Do PREPARE, ORDER, LOST_BEFORE, FAIL_GANG, BELL; and forget the records of a run at RUN_ENDED. *ret_rung: system calls made.
- * Slice records and images are written when first needed, kept while a run of the program is in flight, found by program. Errors: PW_NO_SPACE (arena). */
+/* Do PREPARE, ORDER, LOST_BEFORE, FAIL_GANG, BELL, CANCEL, PROGRAM_ENDED; others are not for it. The image and its slice records
+ * are written for the first run of a program and stay until PROGRAM_ENDED; so does the room of a run's record, for the next run.
+ * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY: only of PREPARE, the run is then to be cancelled before anything of it is ordered. */
 PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *action, struct pw_error *ret_err);
 /* Did anything come? Feeds reports, then progress, of each device into the scheduler. Cheap when nothing did. */
 struct pw_scheduler;

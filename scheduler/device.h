@@ -1,0 +1,75 @@
+/* A device as the scheduler books it: rooms of its memory, how many gangs it was given and has done, what is to happen then.
+ *
+ * capacity = free + used_results + used_blocks + letting_go: each is counted when a room is taken, changes its use or is given
+ * back. The rooms themselves lie in one segment per tenant; capacity is booked over all of them.
+ *
+ * Markers say what a device's progress means: gangs count up per device, a marker stands at the count of its gang, and
+ * progress fires the markers that it passes. Gangs without consequence have none.
+ */
+#ifndef PW_SCHEDULER_DEVICE_H
+#define PW_SCHEDULER_DEVICE_H
+
+#include "base/range.h"
+#include "scheduler/run.h"
+
+struct pw_part;
+struct pw_device_add;
+
+enum pw_room_use { PW_USE_RESULT, PW_USE_BLOCK, PW_USE_LETTING_GO };
+
+struct pw_rooms { /* of one tenant in one device */
+        char *tenant;
+        uint32_t segment;
+        uint64_t bytes;
+        struct pw_range *range;
+};
+
+#define PW_MARKER_END 0xffffffffu /* instead of a gang: what the part had ordered on this device is done */
+struct pw_marker { uint64_t count; struct pw_part *part; uint32_t gang; };
+
+struct pw_device {
+        uint32_t number, island;
+        char *kind;
+        bool up;
+        uint32_t load; /* places of slices */
+        /* memory */
+        uint64_t capacity, free;
+        uint64_t used[3]; /* by enum pw_room_use */
+        struct pw_rooms **rooms;
+        uint32_t room_count, room_capacity;
+        /* gangs */
+        uint64_t ordered, done, done_seq;
+        uint64_t *seqs;        /* of the gangs that are ordered and not done: at count & seq_mask */
+        uint64_t seq_mask;
+        bool window_wanted;    /* a gang waits for this device to get on */
+        struct pw_marker *markers; /* a ring */
+        uint64_t marker_first, marker_end;
+        uint32_t marker_capacity;
+        char *lost_text;       /* how it was lost last; NULL: never */
+};
+
+struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead); /* NULL: out of memory */
+void pw_device_free(struct pw_device *device);
+
+/* memory.c */
+PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, const char *tenant, uint32_t segment, uint64_t bytes,
+                                               struct pw_error *ret_err);
+struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant); /* NULL: none */
+/* `bytes` is a multiple of 64, as all rooms are. False: no capacity, or no range that is long enough. */
+bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset);
+void pw_room_give(struct pw_device *device, const struct pw_room *room, enum pw_room_use use);
+void pw_room_change(struct pw_device *device, uint64_t bytes, enum pw_room_use from, enum pw_room_use to);
+
+/* The next gang of this device is `seq`; its count is device->ordered afterwards. */
+static inline void pw_device_order(struct pw_device *device, uint64_t seq)
+{
+        device->seqs[device->ordered++ & device->seq_mask] = seq;
+}
+static inline uint64_t pw_device_oldest(const struct pw_device *device) /* seq not done; UINT64_MAX: none */
+{
+        return device->done == device->ordered ? UINT64_MAX : device->seqs[device->done & device->seq_mask];
+}
+/* At the count of the gang ordered last. False: out of memory. */
+bool pw_device_mark(struct pw_device *device, struct pw_part *part, uint32_t gang);
+
+#endif

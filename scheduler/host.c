@@ -1,0 +1,266 @@
+/* The host's end of the scheduler: actions go into the boards, what executors published comes back. */
+#include "scheduler/prepare.h"
+#include "scheduler/scheduler.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define BATCH 256u
+_Static_assert(BATCH <= PW_ORDER_REACH, "no more are appended at once than lie in reach");
+
+struct pw_host *pw_host_new(void) { return calloc(1, sizeof(struct pw_host)); }
+
+void pw_host_free(struct pw_host *host)
+{
+        if (!host)
+                return;
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                pw_range_free(host->islands[i].arena);
+        free(host);
+}
+
+enum pw_status pw_host_island(struct pw_host *host, uint32_t island, struct pw_island_board *board, uint64_t board_bytes,
+                              struct pw_error *ret_err)
+{
+        if (island >= PW_ISLANDS_MAX || board_bytes <= offsetof(struct pw_island_board, arena))
+                return pw_error_set(ret_err, PW_INVALID, "no board for island %u", island);
+        host->islands[island].arena = pw_range_new(board_bytes - offsetof(struct pw_island_board, arena), PW_LINE_BYTES);
+        if (!host->islands[island].arena)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the board of island %u", island);
+        host->islands[island].board = board;
+        return PW_OK;
+}
+
+enum pw_status pw_host_device(struct pw_host *host, uint32_t device, uint32_t island, struct pw_device_board *board,
+                              struct pw_error *ret_err)
+{
+        if (device >= PW_DEVICES_MAX || island >= PW_ISLANDS_MAX || !host->islands[island].board)
+                return pw_error_set(ret_err, PW_INVALID, "no board for device %u of island %u", device, island);
+        host->devices[device].board = board;
+        host->devices[device].island = island;
+        if (device >= host->device_end)
+                host->device_end = device + 1;
+        return PW_OK;
+}
+
+void pw_host_bells(struct pw_host *host, struct pw_bells *bells) { host->bells = bells; }
+
+/* --- actions ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t column_of(const struct pw_run *run, uint32_t island)
+{
+        const struct pw_program *program = pw_live_of(run)->program;
+        uint32_t column = 0;
+
+        while (column + 1 < program->column_count && program->plans[column].island != island)
+                column++;
+        return column;
+}
+
+/* The sequence number of a node that others wait for, into the records of all islands of the run. */
+static void write_seq(struct pw_host *host, const struct pw_run *run, uint32_t slot, uint32_t column, uint64_t seq)
+{
+        uint32_t columns = pw_live_of(run)->program->column_count;
+
+        for (uint32_t c = 0; c < columns; c++) {
+                struct pw_run_record *record = pw_prepare_record(host, run, c);
+                _Atomic uint64_t *seqs = (_Atomic uint64_t *)((char *)record + record->seqs);
+                atomic_store_explicit(&seqs[(size_t)slot * columns + column], seq, memory_order_release);
+        }
+}
+
+static void fill_order(struct pw_host *host, uint32_t island, const struct pw_order_item *item, uint64_t seq, struct pw_order *ret_order)
+{
+        const struct pw_image_node *node = pw_image_node(item->run->row->image, item->node);
+        uint32_t column = column_of(item->run, island);
+
+        if (node->kind == PW_NODE_LOAD)
+                pw_prepare_load(host, item->run, column, node->input_index);
+        if (node->seq_slot != PW_NO_SEQ)
+                write_seq(host, item->run, node->seq_slot, column, seq);
+        *ret_order = (struct pw_order){ ((struct pw_host_run *)item->run->host)->records[column].line, item->node, item->members };
+}
+
+static void order(struct pw_host *host, const struct pw_action *action)
+{
+        struct pw_island_board *board = host->islands[action->island].board;
+        struct pw_order orders[BATCH];
+
+        for (uint32_t done = 0; done < action->order_count;) {
+                uint32_t count = action->order_count - done < BATCH ? action->order_count - done : BATCH;
+                for (uint32_t i = 0; i < count; i++)
+                        fill_order(host, action->island, &action->orders[done + i], action->seq + done + i, &orders[i]);
+                pw_order_append_many(board, orders, count);
+                done += count;
+        }
+        if (action->order_count && host->bells)
+                pw_bells_ring(host->bells, &host->bells->order_sleepers[action->island].bits, action->members);
+}
+
+/* In the place of a member that is dead: its mark says that it has no value, and it is done. */
+static void fail_gang(struct pw_host *host, const struct pw_action *action)
+{
+        struct pw_device_board *board = host->devices[action->device].board;
+        struct pw_mark *mark = &board->marks[action->seq % PW_ORDER_LOG];
+        uint64_t count = atomic_load(&board->history_count);
+
+        mark->status = action->status;
+        mark->cause_node = action->node;
+        mark->cause_device = action->device;
+        atomic_store(&mark->seq, action->seq);
+        board->history[count % PW_HISTORY] = (struct pw_history){ .seq = action->seq, .run = action->run->number,
+                                                                  .node = action->node, .status = action->status };
+        atomic_store(&board->history_count, count + 1);
+        atomic_store(&board->running_since_ns, 0);
+        atomic_store(&board->running, 0);
+        atomic_store(&board->done.count, atomic_load(&board->done.count) + 1);
+        atomic_store(&board->done.seq, action->seq);
+        if (host->bells)
+                pw_bells_ring(host->bells, &host->bells->sleepers[action->device].bits, UINT64_MAX);
+}
+
+static void lose(struct pw_host *host, const struct pw_action *action)
+{
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                if (host->islands[i].board)
+                        atomic_store(&host->islands[i].board->lost_before[action->device], action->seq);
+}
+
+static void cancel(struct pw_host *host, const struct pw_action *action)
+{
+        const struct pw_host_run *state = action->run->host;
+
+        for (uint32_t c = 0; state && c < state->column_count; c++)
+                if (state->records[c].bytes)
+                        __atomic_store_n(&pw_prepare_record(host, action->run, c)->cancelled_at, action->node, __ATOMIC_SEQ_CST);
+}
+
+enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *action, struct pw_error *ret_err)
+{
+        switch (action->kind) {
+        case PW_ACT_PREPARE: return pw_prepare_run(host, action->run, action->island, ret_err);
+        case PW_ACT_ORDER: order(host, action); break;
+        case PW_ACT_LOST_BEFORE: lose(host, action); break;
+        case PW_ACT_FAIL_GANG: fail_gang(host, action); break;
+        case PW_ACT_CANCEL: cancel(host, action); break;
+        case PW_ACT_PROGRAM_ENDED: pw_prepare_forget(host, action->program); break;
+        case PW_ACT_BELL:
+                for (uint64_t rest = action->members; host->bells && rest; rest &= rest - 1)
+                        pw_bells_ring_one(host->bells, (uint32_t)__builtin_ctzll(rest));
+                break;
+        default: break;
+        }
+        return PW_OK;
+}
+
+/* --- what comes back ----------------------------------------------------------------------------------------------------------- */
+
+/* The last gang that a device did, if it ended its run there, says how much memory was alive. */
+static void tell_peak(struct pw_device_board *board, struct pw_scheduler *scheduler)
+{
+        uint64_t count = atomic_load(&board->history_count);
+        const struct pw_history *last = &board->history[(count - 1) % PW_HISTORY];
+
+        if (count && last->peak_bytes)
+                pw_scheduler_peak(scheduler, last->run, last->peak_bytes);
+}
+
+/* All counts are read first, then all reports, then the counts are told: so whatever led to a count that is told, on any device,
+ * was reported before. */
+bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        uint64_t done[PW_DEVICES_MAX], seqs[PW_DEVICES_MAX], news = 0;
+        struct pw_report report;
+        bool any = false;
+
+        for (uint32_t d = 0; d < host->device_end; d++) {
+                struct pw_device_board *board = host->devices[d].board;
+                if (!board)
+                        continue;
+                done[d] = atomic_load(&board->done.count);
+                if (done[d] == host->devices[d].done)
+                        continue;
+                seqs[d] = atomic_load(&board->done.seq);
+                news |= UINT64_C(1) << d;
+        }
+        for (uint32_t d = 0; d < host->device_end; d++)
+                while (host->devices[d].board && pw_report_pop(host->devices[d].board, &host->devices[d].report_head, &report)) {
+                        pw_scheduler_report(scheduler, d, &report, now_us);
+                        any = true;
+                }
+        for (uint64_t rest = news; rest; rest &= rest - 1) {
+                uint32_t d = (uint32_t)__builtin_ctzll(rest);
+                host->devices[d].done = done[d];
+                tell_peak(host->devices[d].board, scheduler);
+                pw_scheduler_progress(scheduler, d, seqs[d], done[d], now_us);
+        }
+        return any || news;
+}
+
+static void set_asleep(struct pw_host *host, uint32_t asleep)
+{
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                if (host->islands[i].board)
+                        atomic_store(&host->islands[i].board->daemon_asleep, asleep);
+}
+
+bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        uint64_t ring_at[PW_DEVICES_MAX];
+        bool came = pw_scheduler_next_us(scheduler) <= now_us;
+
+        for (uint32_t d = 0; d < host->device_end; d++) {
+                if (!host->devices[d].board)
+                        continue;
+                ring_at[d] = pw_scheduler_ring_at(scheduler, d);
+                atomic_store(&host->islands[host->devices[d].island].board->ring_at[d], ring_at[d]);
+        }
+        set_asleep(host, 1);
+        for (uint32_t d = 0; d < host->device_end && !came; d++)
+                came = host->devices[d].board && atomic_load(&host->devices[d].board->done.count) >= ring_at[d];
+        if (came)
+                set_asleep(host, 0);
+        return came;
+}
+
+void pw_host_awake(struct pw_host *host) { set_asleep(host, 0); }
+
+/* --- listings -------------------------------------------------------------------------------------------------------------------- */
+
+static void each_ordered(struct pw_host *host, uint32_t device, void (*row)(void *, const struct pw_gang_row *), void *context)
+{
+        struct pw_device_board *board = host->devices[device].board;
+        uint32_t island = host->devices[device].island;
+        struct pw_island_board *orders = host->islands[island].board;
+        uint64_t head = atomic_load(&orders->head), seq = atomic_load(&board->done.seq) + 1, running = atomic_load(&board->running);
+
+        if (head >= PW_ORDER_REACH && seq <= head - PW_ORDER_REACH)
+                seq = head - PW_ORDER_REACH + 1;
+        for (; seq <= head; seq++) {
+                const struct pw_order *order = &orders->log[seq % PW_ORDER_LOG];
+                const struct pw_run_record *record = pw_host_at(host, island, order->run);
+                struct pw_gang_row gang = { .seq = seq, .run = record->run, .device = device, .node = order->node,
+                                            .running = seq == running };
+                if (order->members >> device & 1)
+                        row(context, &gang);
+        }
+}
+
+void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row), void *context)
+{
+        struct pw_device_board *board = device < PW_DEVICES_MAX ? host->devices[device].board : NULL;
+        uint64_t count, first;
+
+        if (!board)
+                return;
+        count = atomic_load(&board->history_count);
+        first = count > PW_HISTORY ? count - PW_HISTORY : 0;
+        for (uint64_t i = first; i < count; i++) {
+                const struct pw_history *past = &board->history[i % PW_HISTORY];
+                struct pw_gang_row gang = { .seq = past->seq, .run = past->run, .start_ns = past->start_ns, .end_ns = past->end_ns,
+                                            .device = device, .node = past->node, .status = past->status, .done = true,
+                                            .peak_bytes = past->peak_bytes };
+                row(context, &gang);
+        }
+        each_ordered(host, device, row, context);
+}

@@ -1,0 +1,53 @@
+/* An island: devices with one total order of gangs, decided here.
+ *
+ * A run that was admitted enters the island as a *part*, a cursor into the gangs that its program has here, in program order. A
+ * turn goes through the parts as the policy says and orders of each what it can, all of it one batch. A gang is ordered if
+ *
+ *   - each device of it has been given less than W gangs that it has not done (the window), and no part that came earlier waits
+ *     for one of these devices: so nobody is overtaken on a device for ever;
+ *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
+ *   - of a load: the input's writer is ordered wherever it is read; and where the input is updated in place, whoever else
+ *     reads that room is done or ordered before it on the same device.
+ *
+ * So everything that a gang will wait for, when its devices come to it, was ordered before it in time: waits form no cycle.
+ */
+#ifndef PW_SCHEDULER_ISLAND_H
+#define PW_SCHEDULER_ISLAND_H
+
+#include "scheduler/live.h"
+
+struct pw_ordered { struct pw_part *part; uint32_t gang; };
+
+struct pw_island {
+        uint32_t number;
+        struct pw_scheduler *scheduler;
+        const struct pw_policy *policy;
+        uint64_t members;       /* its devices */
+        struct pw_list parts;   /* that have gangs to order, as the policy lines them up */
+        uint32_t admitted;      /* parts that have not left */
+        bool dirty;             /* something may be ordered now */
+        uint64_t seq;           /* of the gang ordered last */
+        uint64_t reach;         /* known: gangs up to this may be ordered without overwriting one that is not done */
+        struct pw_ordered *log; /* PW_ORDER_LOG: what was ordered at seq */
+};
+
+/* Which part's gangs are ordered first. All slots are filled. */
+struct pw_policy {
+        const char *name;
+        /* Put a part that entered into the island's list. */
+        void (*enter)(struct pw_island *island, struct pw_part *part);
+        /* The part to look at after `part` in this turn (NULL: the first); NULL: none is left. */
+        struct pw_part *(*next)(struct pw_island *island, struct pw_part *part);
+};
+const struct pw_policy *pw_policy_find(const char *name); /* NULL: none */
+
+struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy);
+void pw_island_free(struct pw_island *island);
+void pw_island_enter(struct pw_island *island, struct pw_part *part);
+/* A notice came: gangs up to `node` are ordered in the island of `column`. */
+void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node);
+void pw_island_turn(struct pw_island *island);
+/* Gangs of this device up to `count` are done: fire the markers. */
+void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t done_seq, uint64_t count);
+
+#endif

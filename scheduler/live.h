@@ -1,0 +1,123 @@
+/* A run and its results as the scheduler keeps them, behind the public structs of run.h.
+ *
+ * A run has one part per island of its program. It ends when every part has left every device: what was ordered there is done
+ * and nothing more will be. Runs are kept for the next of the same program, results for the next of the same count of rooms.
+ */
+#ifndef PW_SCHEDULER_LIVE_H
+#define PW_SCHEDULER_LIVE_H
+
+#include "scheduler/program.h"
+
+struct pw_island;
+struct pw_live;
+
+enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP };
+
+struct pw_part {                 /* a run in one island */
+        struct pw_list link;     /* in the island's list while gangs are left to order */
+        struct pw_live *live;
+        const struct pw_plan *plan;
+        struct pw_island *island;
+        uint32_t column, next;   /* next: of the plan's gangs */
+        bool entered;
+        uint64_t open;           /* devices that still have a gang of it to come */
+        uint32_t devices_left;   /* devices that are not done with it */
+        enum pw_part_wait wait;  /* why the last turn passed it over */
+        uint32_t wait_for;       /* the input, or the column */
+        uint32_t *noticed;       /* per column: gangs of nodes below this are ordered there */
+};
+
+struct pw_live_input {
+        struct pw_list link;     /* among the waiters of its result */
+        struct pw_live *live;
+        bool missing, in_place, takes; /* takes: in place, and its room becomes a result's */
+        enum pw_status status;   /* other than PW_OK: loaded as an error */
+        char *text;              /* of that error; owned, may be NULL */
+};
+
+struct pw_cause { struct pw_cause *next; uint32_t node, device; enum pw_status status; char text[224]; };
+
+struct pw_live {
+        struct pw_run run;
+        struct pw_program *program;
+        struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
+        uint32_t missing;        /* inputs that are not there */
+        uint32_t parts_left, messages; /* messages: on their way to an island */
+        bool placed;             /* its blocks are there */
+        bool aside;              /* needs room that admitted runs will not give back */
+        uint32_t short_device;   /* where room was missing when it was looked at last */
+        uint64_t short_bytes;
+        uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
+        struct pw_part *parts;   /* per column */
+        struct pw_live_input *inputs;
+        uint64_t *block_offsets; /* per place of all slices */
+        struct pw_cause *causes;
+};
+
+struct pw_result_live {
+        struct pw_result result;
+        struct pw_scheduler *scheduler;
+        struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
+        uint64_t slice_serial;
+        uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
+        uint32_t left;           /* members of the writer that are not done */
+        bool letting_go, gone;
+        uint32_t pool;           /* 2^pool rooms */
+        uint32_t sentence;       /* length of the error's own sentence, without the way it came here */
+        struct { enum pw_status status; uint32_t node, device; } failed; /* reported; decided when the writer is done */
+        struct pw_room room_store[];
+};
+
+static inline struct pw_live *pw_live_of(const struct pw_run *run) { return run->own; }
+static inline struct pw_result_live *pw_result_live(struct pw_result *result)
+{
+        return pw_container_of(result, struct pw_result_live, result);
+}
+static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t slice, uint32_t place)
+{
+        return live->block_offsets[live->program->slices[slice].first_place + place];
+}
+static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
+
+/* run.c */
+struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
+void pw_live_recycle(struct pw_live *live);
+void pw_live_free(struct pw_live *live);
+/* The part has left `count` devices more. */
+void pw_part_left(struct pw_part *part, uint32_t count);
+/* Nothing more is ordered on the devices of `mask`: it leaves them when they have done what they were given. */
+void pw_part_leave(struct pw_part *part, uint64_t mask);
+/* Decide all results that are not, and let the run end as soon as it can. */
+void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
+void pw_live_maybe_end(struct pw_live *live);
+/* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
+void pw_input_arrived(struct pw_live_input *input);
+
+/* result.c */
+struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index);
+void pw_result_recycle(struct pw_result_live *result);
+void pw_result_decide(struct pw_result_live *result, enum pw_status status, const char *text);
+/* One member of its writer is done. */
+void pw_result_member_done(struct pw_result_live *result);
+/* Give its rooms back and drop it if nobody needs it any more. */
+void pw_result_maybe_drop(struct pw_result_live *result);
+
+/* report.c: the sentence of a result's error, from what was reported. Returns the length of its own part. */
+uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error);
+void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
+
+/* admission.c */
+void pw_admission_arrive(struct pw_live *live);
+void pw_admission_look(struct pw_scheduler *scheduler);
+/* Which memory lacks how much, and who holds it. */
+void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);
+void pw_admission_expire(struct pw_scheduler *scheduler, uint64_t now_us);
+/* place.c */
+enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
+/* Settle which inputs are in place; then take all rooms, or none. */
+void pw_place_inputs(struct pw_live *live);
+enum pw_place_verdict pw_place_run(struct pw_live *live);
+/* Bytes by which the run can never fit, and where; 0: it can. */
+uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint64_t *ret_need);
+
+#endif

@@ -1,0 +1,114 @@
+/* A device's process ended: what it was doing fails, what only its memory held is lost.
+ *
+ * What was written before the death counts as lost from its sequence number on (LOST_BEFORE): executors check the heads of rooms
+ * against it, so results of gangs that are still to run become errors by their reports. Results whose writer has run here
+ * already are decided, or marked, at once: nobody will write them again.
+ */
+#include "scheduler/state.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+static void lose_result(struct pw_result_live *result, const struct pw_device *device)
+{
+        struct pw_scheduler *scheduler = result->scheduler;
+        struct pw_result *open = &result->result;
+        struct pw_action *action;
+        char text[400];
+
+        if (open->status == PW_NOT_READY) {
+                if (result->failed.status == PW_OK) {
+                        result->failed.status = PW_DEVICE_LOST;
+                        result->failed.node = PW_NODE_NONE;
+                        result->failed.device = device->number;
+                }
+                return;
+        }
+        snprintf(text, sizeof text, "device h%u:%u, which held it, was lost: %s", scheduler->host, device->number, device->lost_text);
+        open->status = PW_DEVICE_LOST;
+        open->error = calloc(1, sizeof *open->error);
+        if (open->error) {
+                pw_error_set(open->error, PW_DEVICE_LOST, "%s", text);
+                result->sentence = (uint32_t)strlen(open->error->text);
+        }
+        action = pw_action_add(scheduler, PW_ACT_RESULT_LOST);
+        action->result = open;
+        action->device = device->number;
+        action->status = PW_DEVICE_LOST;
+        action->text = strdup(text);
+}
+
+static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
+{
+        struct pw_result *result;
+
+        pw_list_each(&scheduler->results, result, struct pw_result, link)
+                for (uint32_t i = 0; !result->donated && !pw_status_error(result->status) && i < result->room_count; i++)
+                        if (result->rooms[i].device == device->number && result->seqs[i] && result->seqs[i] < lost_before) {
+                                lose_result(pw_result_live(result), device);
+                                break;
+                        }
+}
+
+/* The dead member takes part in its gang with an error: peers go on, and what the gang writes is an error with this cause. */
+static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, uint64_t seq, enum pw_status status)
+{
+        struct pw_ordered *ordered = &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
+        const struct pw_gang *gang = &ordered->part->plan->gangs[ordered->gang];
+        struct pw_live *live = ordered->part->live;
+        struct pw_action *action = pw_action_add(scheduler, PW_ACT_FAIL_GANG);
+
+        action->island = device->island;
+        action->device = device->number;
+        action->seq = seq;
+        action->status = status;
+        action->run = &live->run;
+        action->node = gang->node;
+        pw_live_cause(live, gang->node, device->number, status, device->lost_text);
+        for (uint32_t i = 0; i < gang->result_count; i++) {
+                struct pw_result_live *result = pw_result_live(live->run.results[live->program->written[gang->first_result + i]]);
+                if (result->failed.status == PW_OK) {
+                        result->failed.status = status;
+                        result->failed.node = gang->node;
+                        result->failed.device = device->number;
+                }
+        }
+}
+
+void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, uint64_t seq, enum pw_status status,
+                              const char *text, uint64_t now_us)
+{
+        struct pw_device *device = pw_scheduler_device(scheduler, number);
+        uint64_t lost_before;
+        struct pw_action *action;
+        char *copy = strdup(text);
+
+        scheduler->now_us = now_us;
+        if (!device) {
+                free(copy);
+                return;
+        }
+        free(device->lost_text);
+        device->lost_text = copy;
+        device->up = false;
+        if (seq != pw_device_oldest(device))
+                seq = 0; /* done already, or not ordered for it */
+        lost_before = (seq ? seq : device->done_seq) + 1;
+        action = pw_action_add(scheduler, PW_ACT_LOST_BEFORE);
+        action->island = device->island;
+        action->device = number;
+        action->seq = lost_before;
+        if (seq)
+                fail_gang(scheduler, device, seq, status);
+        lose_results(scheduler, device, lost_before);
+}
+
+void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t number, uint64_t now_us)
+{
+        struct pw_device *device = pw_scheduler_device(scheduler, number);
+
+        scheduler->now_us = now_us;
+        if (device)
+                device->up = true;
+}

@@ -1,0 +1,63 @@
+/* The memory of a device: segments of its tenants, rooms in them, booked against one capacity. */
+#include "scheduler/device.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant)
+{
+        for (uint32_t i = 0; i < device->room_count; i++)
+                if (!strcmp(device->rooms[i]->tenant, tenant))
+                        return device->rooms[i];
+        return NULL;
+}
+
+enum pw_status pw_device_segment(struct pw_device *device, const char *tenant, uint32_t segment, uint64_t bytes,
+                                 struct pw_error *ret_err)
+{
+        struct pw_rooms *rooms;
+
+        if (pw_device_rooms(device, tenant))
+                return pw_error_set(ret_err, PW_EXISTS, "device %u has a segment of tenant %s", device->number, tenant);
+        if (!pw_grow((void **)&device->rooms, &device->room_capacity, device->room_count + 1, sizeof *device->rooms))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
+        rooms = calloc(1, sizeof *rooms);
+        if (!rooms)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
+        *rooms = (struct pw_rooms){ .tenant = strdup(tenant), .segment = segment, .bytes = bytes,
+                                    .range = pw_range_new(bytes, PW_LINE_BYTES) };
+        if (!rooms->tenant || !rooms->range) {
+                pw_range_free(rooms->range);
+                free(rooms->tenant);
+                free(rooms);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
+        }
+        device->rooms[device->room_count++] = rooms;
+        return PW_OK;
+}
+
+bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
+{
+        if (bytes > device->free || !pw_range_take(rooms->range, bytes, ret_offset))
+                return false;
+        device->free -= bytes;
+        device->used[use] += bytes;
+        return true;
+}
+
+void pw_room_give(struct pw_device *device, const struct pw_room *room, enum pw_room_use use)
+{
+        for (uint32_t i = 0; i < device->room_count; i++)
+                if (device->rooms[i]->segment == room->segment) {
+                        pw_range_give(device->rooms[i]->range, room->offset, room->bytes);
+                        device->used[use] -= room->bytes;
+                        device->free += room->bytes;
+                        return;
+                }
+}
+
+void pw_room_change(struct pw_device *device, uint64_t bytes, enum pw_room_use from, enum pw_room_use to)
+{
+        device->used[from] -= bytes;
+        device->used[to] += bytes;
+}

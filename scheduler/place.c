@@ -1,0 +1,246 @@
+/* Placing a run: which inputs stay where they are, and a room for everything else, on all devices at once or on none. */
+#include "scheduler/state.h"
+
+/* Does the input lie on the devices of the program's slice just as the program declares it? */
+static bool lies_as_declared(const struct pw_live *live, uint32_t index)
+{
+        const struct pw_result *result = live->run.inputs[index].result;
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
+        const struct pw_image_value *want = pw_image_value(image, input->value);
+        const struct pw_slice_map *map = &live->program->row.slices[want->slice];
+
+        if (result->room_count != map->device_count || result->value.shard_bytes != want->shard_bytes ||
+            memcmp(result->mesh, map->mesh, sizeof map->mesh) != 0 ||
+            !pw_sharding_equal(&result->value.sharding, &want->sharding, map->mesh))
+                return false;
+        if (pw_result_live((struct pw_result *)result)->slice_serial == live->program->slices[want->slice].serial)
+                return true;
+        for (uint32_t i = 0; i < map->device_count; i++)
+                if (result->rooms[i].device != map->devices[i])
+                        return false;
+        return true;
+}
+
+/* A value that takes the room of a result stays in place only if that room is the input's own. */
+static void place_input(struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        const struct pw_program_input *takes = &live->program->inputs[index];
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
+        bool in_block = pw_image_value(image, input->value)->place == PW_PLACE_BLOCK;
+        bool alone = place->donated && place->alone && place->source == PW_INPUT_RESULT && place->result->users == 1;
+
+        live->inputs[index].in_place = live->inputs[index].takes = false;
+        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || place->result->donated ||
+            !lies_as_declared(live, index) || !(in_block || (takes->takes_result && alone)))
+                return;
+        live->inputs[index].in_place = true;
+        live->inputs[index].takes = !in_block;
+}
+
+void pw_place_inputs(struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                place_input(live, i);
+}
+
+/* Bytes on each of the program's devices that the results in place need not have. `possible`: all that could be. */
+static void saved(const struct pw_live *live, bool possible, uint64_t ret_saved[PW_DEVICES_MAX])
+{
+        const struct pw_program *program = live->program;
+
+        memset(ret_saved, 0, program->device_count * sizeof *ret_saved);
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                const struct pw_program_input *input = &program->inputs[i];
+                const struct pw_slice_map *map;
+                if (!input->takes_result || !(possible ? live->run.inputs[i].alone : live->inputs[i].takes))
+                        continue;
+                map = &program->row.slices[pw_program_result_value(program, input->result)->slice];
+                for (uint32_t place = 0; place < map->device_count; place++)
+                        ret_saved[pw_program_device(program, map->devices[place]) - program->devices] +=
+                                program->results[input->result].room_bytes;
+        }
+}
+
+uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint64_t *ret_need)
+{
+        const struct pw_program *program = live->program;
+        uint64_t less[PW_DEVICES_MAX], excess = 0;
+
+        saved(live, true, less);
+        for (uint32_t i = 0; i < program->device_count; i++) {
+                const struct pw_program_device *device = &program->devices[i];
+                uint64_t need = device->bytes - less[i], limit = pw_min_u64(device->device->capacity, device->rooms->bytes);
+                if (need <= limit || need - limit <= excess)
+                        continue;
+                excess = need - limit;
+                *ret_device = device->device->number;
+                *ret_need = need;
+        }
+        return excess;
+}
+
+/* --- taking rooms ------------------------------------------------------------------------------------------------------------- */
+
+/* Takes rooms one after the other; after the first that is not there `failed` names its device. */
+struct taking { struct pw_live *live; struct pw_device *failed; uint64_t bytes; };
+
+static bool take(struct taking *taking, uint32_t number, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
+{
+        struct pw_program_device *device = pw_program_device(taking->live->program, number);
+
+        if (pw_room_take(device->device, device->rooms, bytes, use, ret_offset))
+                return true;
+        taking->failed = device->device;
+        taking->bytes = bytes;
+        return false;
+}
+
+static void give(struct pw_live *live, uint32_t number, uint64_t offset, uint64_t bytes, enum pw_room_use use)
+{
+        struct pw_program_device *device = pw_program_device(live->program, number);
+        struct pw_room room = { number, device->rooms->segment, offset, bytes };
+
+        pw_room_give(device->device, &room, use);
+}
+
+static bool take_block(struct taking *taking, uint32_t slice)
+{
+        struct pw_live *live = taking->live;
+        const struct pw_slice_map *map = &live->program->row.slices[slice];
+        uint64_t bytes = pw_round_up(live->program->slices[slice].block_bytes, PW_LINE_BYTES);
+        uint64_t *offsets = live->block_offsets + live->program->slices[slice].first_place;
+
+        for (uint32_t place = 0; bytes && place < map->device_count; place++)
+                if (!take(taking, map->devices[place], bytes, PW_USE_BLOCK, &offsets[place])) {
+                        while (place--)
+                                give(live, map->devices[place], offsets[place], bytes, PW_USE_BLOCK);
+                        return false;
+                }
+        return true;
+}
+
+static void give_block(struct pw_live *live, uint32_t slice)
+{
+        const struct pw_slice_map *map = &live->program->row.slices[slice];
+        uint64_t bytes = pw_round_up(live->program->slices[slice].block_bytes, PW_LINE_BYTES);
+
+        for (uint32_t place = 0; bytes && place < map->device_count; place++)
+                give(live, map->devices[place], pw_live_block(live, slice, place), bytes, PW_USE_BLOCK);
+}
+
+static bool in_place_result(const struct pw_live *live, uint32_t result, uint32_t *ret_input)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                if (live->inputs[i].takes && live->program->inputs[i].result == result) {
+                        *ret_input = i;
+                        return true;
+                }
+        return false;
+}
+
+static bool take_result(struct taking *taking, uint32_t index)
+{
+        struct pw_live *live = taking->live;
+        struct pw_result *result = live->run.results[index];
+        const struct pw_slice_map *map = &live->program->row.slices[result->value.slice];
+        uint64_t bytes = live->program->results[index].room_bytes;
+        uint32_t input;
+
+        if (in_place_result(live, index, &input))
+                return true;
+        for (uint32_t place = 0; place < map->device_count; place++) {
+                struct pw_room *room = &result->rooms[place];
+                *room = (struct pw_room){ map->devices[place], pw_program_device(live->program, map->devices[place])->rooms->segment,
+                                          0, bytes };
+                if (!take(taking, room->device, bytes, PW_USE_RESULT, &room->offset)) {
+                        while (place--)
+                                give(live, result->rooms[place].device, result->rooms[place].offset, bytes, PW_USE_RESULT);
+                        return false;
+                }
+        }
+        return true;
+}
+
+static void give_result(struct pw_live *live, uint32_t index)
+{
+        struct pw_result *result = live->run.results[index];
+        uint32_t input, count = live->program->row.slices[result->value.slice].device_count;
+
+        if (in_place_result(live, index, &input))
+                return;
+        for (uint32_t place = 0; place < count; place++)
+                pw_room_give(live->program->scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT);
+}
+
+/* A donated room goes on as the result's; the input keeps a note of where it was. */
+static void settle_result(struct pw_live *live, uint32_t index)
+{
+        struct pw_result *result = live->run.results[index];
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        uint32_t input;
+
+        result->room_count = live->program->row.slices[result->value.slice].device_count;
+        if (in_place_result(live, index, &input)) {
+                struct pw_result *source = live->run.inputs[input].result;
+                memcpy(result->rooms, source->rooms, result->room_count * sizeof *result->rooms);
+                source->donated = true;
+        }
+        pw_list_append(&scheduler->results, &result->link);
+        if (!pw_result_live(result)->letting_go)
+                return;
+        for (uint32_t place = 0; place < result->room_count; place++)
+                pw_room_change(scheduler->devices[result->rooms[place].device], result->rooms[place].bytes, PW_USE_RESULT,
+                               PW_USE_LETTING_GO);
+}
+
+static bool take_all(struct taking *taking)
+{
+        struct pw_live *live = taking->live;
+        uint32_t slices = live->program->row.image->slice_count, results = live->run.result_count, s, r;
+
+        for (s = 0; s < slices && take_block(taking, s); s++)
+                ;
+        for (r = 0; s == slices && r < results && take_result(taking, r); r++)
+                ;
+        if (s == slices && r == results)
+                return true;
+        while (r--)
+                give_result(live, r);
+        while (s--)
+                give_block(live, s);
+        return false;
+}
+
+/* Will admitted runs give back what is missing? */
+static enum pw_place_verdict lacking(struct pw_live *live, const struct pw_device *device, uint64_t need)
+{
+        uint64_t coming = device->used[PW_USE_BLOCK] + device->used[PW_USE_LETTING_GO];
+
+        live->short_device = device->number;
+        live->short_bytes = need > device->free ? need - device->free : need;
+        return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
+}
+
+enum pw_place_verdict pw_place_run(struct pw_live *live)
+{
+        const struct pw_program *program = live->program;
+        struct taking taking = { .live = live };
+        enum pw_place_verdict verdict = PW_PLACED;
+        uint64_t less[PW_DEVICES_MAX];
+
+        saved(live, false, less);
+        for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_ASIDE; i++)
+                if (program->devices[i].bytes - less[i] > program->devices[i].device->free)
+                        verdict = lacking(live, program->devices[i].device, program->devices[i].bytes - less[i]);
+        if (verdict != PW_PLACED)
+                return verdict;
+        if (!take_all(&taking))
+                return lacking(live, taking.failed, taking.bytes);
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                settle_result(live, i);
+        live->placed = true;
+        return PW_PLACED;
+}

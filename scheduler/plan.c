@@ -1,0 +1,204 @@
+/* The plan of a program: for each of its islands the gangs in program order, and what each needs and writes. */
+#include "scheduler/program.h"
+
+#include "base/memory.h"
+
+/* A value that travels in the marks is not read in its room. */
+static bool reads_afar(const struct pw_image_node *node)
+{
+        return node->kind == PW_NODE_TRANSFER && !node->eager && node->phase != PW_PHASE_RECV;
+}
+
+static uint64_t slice_members(const struct pw_program *program, uint32_t slice, uint32_t island)
+{
+        const struct pw_slice_map *map = &program->row.slices[slice];
+        uint64_t members = 0;
+
+        for (uint32_t i = 0; i < map->device_count; i++)
+                if (map->islands[i] == island)
+                        members |= UINT64_C(1) << map->devices[i];
+        return members;
+}
+
+static uint64_t node_members(const struct pw_program *program, const struct pw_image_node *node, uint32_t island)
+{
+        bool receives = node->kind != PW_NODE_TRANSFER || node->phase != PW_PHASE_SEND;
+        bool sends = node->kind == PW_NODE_TRANSFER && node->phase != PW_PHASE_RECV;
+
+        return (receives ? slice_members(program, node->slice, island) : 0) |
+               (sends ? slice_members(program, node->source_slice, island) : 0);
+}
+
+static bool find_columns(struct pw_program *program)
+{
+        uint32_t islands = 0;
+
+        for (uint32_t i = 0; i < program->row.image->slice_count; i++)
+                for (uint32_t place = 0; place < program->row.slices[i].device_count; place++)
+                        islands |= 1u << program->row.slices[i].islands[place];
+        program->column_count = (uint32_t)__builtin_popcount(islands);
+        program->plans = calloc(program->column_count, sizeof *program->plans);
+        for (uint32_t c = 0; program->plans && islands; islands &= islands - 1)
+                program->plans[c++].island = (uint32_t)__builtin_ctz(islands);
+        return program->plans;
+}
+
+/* Results in the order of their writers; `first` per node, `count` of them. */
+static bool find_writers(struct pw_program *program, uint32_t *first, uint32_t *count)
+{
+        const struct pw_image *image = program->row.image;
+        const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
+        uint32_t next = 0;
+
+        program->written = calloc(image->result_count + 1, sizeof *program->written);
+        if (!program->written)
+                return false;
+        for (uint32_t i = 0; i < image->result_count; i++)
+                count[results[i].writer]++;
+        for (uint32_t n = 0; n < image->node_count; n++) {
+                first[n] = next;
+                next += count[n];
+                count[n] = 0;
+        }
+        for (uint32_t i = 0; i < image->result_count; i++)
+                program->written[first[results[i].writer] + count[results[i].writer]++] = i;
+        return true;
+}
+
+static bool add_gangs(struct pw_program *program, struct pw_plan *plan, const uint32_t *first, const uint32_t *count)
+{
+        const struct pw_image *image = program->row.image;
+        uint64_t later = 0;
+
+        plan->gangs = calloc(image->node_count + 1, sizeof *plan->gangs);
+        if (!plan->gangs)
+                return false;
+        for (uint32_t n = 0; n < image->node_count; n++) {
+                const struct pw_image_node *node = pw_program_node(program, n);
+                uint64_t members = node_members(program, node, plan->island);
+                if (!members)
+                        continue;
+                plan->gangs[plan->gang_count++] = (struct pw_gang){
+                        .node = n, .members = members, .first_result = first[n], .result_count = count[n],
+                        .load = node->kind == PW_NODE_LOAD ? 1 + node->input_index : 0 };
+                plan->members |= members;
+                program->step_members[n] += (uint32_t)__builtin_popcountll(members);
+        }
+        for (uint32_t g = plan->gang_count; g--; later |= plan->gangs[g].members)
+                plan->gangs[g].last = plan->gangs[g].members & ~later;
+        return true;
+}
+
+/* The gang of `node` in a plan; NULL: none. Gangs are in the order of their nodes. */
+static struct pw_gang *find_gang(const struct pw_plan *plan, uint32_t node)
+{
+        uint32_t low = 0, high = plan->gang_count;
+
+        while (low < high) {
+                uint32_t middle = (low + high) / 2;
+                if (plan->gangs[middle].node < node)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < plan->gang_count && plan->gangs[low].node == node ? &plan->gangs[low] : NULL;
+}
+
+/* `gang` of `column` needs `node`, wherever else it has gangs. Of one column only the latest node counts. */
+static bool add_need(struct pw_program *program, uint32_t column, struct pw_gang *gang, uint32_t node)
+{
+        struct pw_plan *plan = &program->plans[column];
+
+        for (uint32_t c = 0; c < program->column_count; c++) {
+                struct pw_gang *needed = c == column ? NULL : find_gang(&program->plans[c], node);
+                uint32_t i = gang->first_need;
+                if (!needed)
+                        continue;
+                needed->notify |= 1u << column;
+                while (i < plan->need_count && plan->needs[i].column != c)
+                        i++;
+                if (i == plan->need_count) {
+                        if (!pw_grow((void **)&plan->needs, &plan->need_capacity, i + 1, sizeof *plan->needs))
+                                return false;
+                        plan->needs[plan->need_count++].column = c;
+                        gang->need_count++;
+                }
+                plan->needs[i].node = plan->needs[i].node > node ? plan->needs[i].node : node;
+        }
+        return true;
+}
+
+static bool add_needs(struct pw_program *program, uint32_t column)
+{
+        const struct pw_image *image = program->row.image;
+        struct pw_plan *plan = &program->plans[column];
+
+        for (uint32_t g = 0; g < plan->gang_count; g++) {
+                struct pw_gang *gang = &plan->gangs[g];
+                const struct pw_image_node *node = pw_program_node(program, gang->node);
+                const uint32_t *waits = PW_IMAGE_AT(image, uint32_t, node->waits);
+                gang->first_need = plan->need_count;
+                if (node->send_node != PW_NODE_NONE && node->kind == PW_NODE_TRANSFER && node->phase == PW_PHASE_RECV &&
+                    !add_need(program, column, gang, node->send_node))
+                        return false;
+                for (uint32_t w = 0; w < node->wait_count; w++)
+                        if (!add_need(program, column, gang, waits[w]))
+                                return false;
+        }
+        return true;
+}
+
+static bool find_results(struct pw_program *program)
+{
+        const struct pw_image *image = program->row.image;
+        const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
+
+        program->results = calloc(image->result_count + 1, sizeof *program->results);
+        if (!program->results)
+                return false;
+        for (uint32_t i = 0; i < image->result_count; i++) {
+                struct pw_program_result *result = &program->results[i];
+                result->writer_members = program->step_members[results[i].writer];
+                result->room_bytes = pw_room_bytes(pw_program_result_value(program, i)->shard_bytes);
+                for (uint32_t c = 0; c < program->column_count; c++)
+                        if (find_gang(&program->plans[c], results[i].writer))
+                                result->islands |= 1u << program->plans[c].island;
+        }
+        for (uint32_t n = 0; n < image->node_count; n++) {
+                const struct pw_image_node *node = pw_program_node(program, n);
+                const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs);
+                for (uint32_t i = 0; reads_afar(node) && i < node->input_count; i++)
+                        if (pw_image_value(image, inputs[i])->place == PW_PLACE_RESULT)
+                                program->results[pw_image_value(image, inputs[i])->index].read_afar = true;
+        }
+        return true;
+}
+
+bool pw_program_plan(struct pw_program *program)
+{
+        uint32_t nodes = program->row.image->node_count;
+        pw_auto_free uint32_t *first = calloc(nodes + 1, sizeof *first), *count = calloc(nodes + 1, sizeof *count);
+
+        program->step_members = calloc(nodes + 1, sizeof *program->step_members);
+        if (!first || !count || !program->step_members || !find_columns(program) || !find_writers(program, first, count))
+                return false;
+        for (uint32_t c = 0; c < program->column_count; c++)
+                if (!add_gangs(program, &program->plans[c], first, count))
+                        return false;
+        for (uint32_t c = 0; c < program->column_count; c++)
+                if (!add_needs(program, c))
+                        return false;
+        return find_results(program);
+}
+
+void pw_program_plan_done(struct pw_program *program)
+{
+        for (uint32_t c = 0; program->plans && c < program->column_count; c++) {
+                free(program->plans[c].gangs);
+                free(program->plans[c].needs);
+        }
+        free(program->plans);
+        free(program->step_members);
+        free(program->written);
+        free(program->results);
+}

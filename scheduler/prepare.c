@@ -1,0 +1,307 @@
+/* The prepare of a run: its record in the arena of each of its islands, with the program's image beside it. */
+#include "scheduler/prepare.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+
+static bool take(struct pw_host *host, uint32_t island, uint64_t bytes, struct pw_host_record *ret_record)
+{
+        uint64_t offset;
+
+        if (bytes > UINT32_MAX || !pw_range_take(host->islands[island].arena, bytes, &offset))
+                return false;
+        ret_record->line = (uint32_t)((offsetof(struct pw_island_board, arena) + offset) / PW_LINE_BYTES);
+        ret_record->bytes = (uint32_t)bytes;
+        return true;
+}
+
+static void give(struct pw_host *host, uint32_t island, uint32_t line, uint32_t bytes)
+{
+        if (bytes)
+                pw_range_give(host->islands[island].arena, (uint64_t)line * PW_LINE_BYTES - offsetof(struct pw_island_board, arena),
+                              bytes);
+}
+
+/* --- image ---------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t slice_bytes(const struct pw_slice_map *map)
+{
+        struct pw_slice_record *record;
+
+        return pw_round_up(sizeof *record + map->device_count * sizeof record->devices[0], PW_LINE_BYTES);
+}
+
+static void write_slice(struct pw_slice_record *record, const struct pw_slice_map *map)
+{
+        record->device_count = map->device_count;
+        memcpy(record->mesh, map->mesh, sizeof record->mesh);
+        record->zero = 0;
+        for (uint32_t i = 0; i < map->device_count; i++) {
+                record->devices[i].device = map->devices[i];
+                record->devices[i].island = map->islands[i];
+        }
+}
+
+static enum pw_status write_image(struct pw_host *host, struct pw_host_program *program, const struct pw_program_row *row,
+                                  uint32_t island, struct pw_error *ret_err)
+{
+        uint64_t image_bytes = pw_round_up(row->image->bytes, PW_LINE_BYTES), bytes = image_bytes;
+        struct pw_host_record record;
+        char *at;
+
+        for (uint32_t i = 0; i < row->image->slice_count; i++)
+                bytes += slice_bytes(&row->slices[i]);
+        if (!take(host, island, bytes, &record))
+                return pw_error_set(ret_err, PW_NO_SPACE, "the board of island %u has no room for program %s", island, row->name);
+        at = pw_host_at(host, island, record.line);
+        memcpy(at, row->image, row->image->bytes);
+        program->images[island].line = record.line;
+        program->images[island].bytes = record.bytes;
+        program->images[island].serial = ++host->image_serial;
+        program->images[island].slices = record.line + (uint32_t)(image_bytes / PW_LINE_BYTES);
+        at += image_bytes;
+        for (uint32_t i = 0; i < row->image->slice_count; i++) {
+                write_slice((struct pw_slice_record *)at, &row->slices[i]);
+                at += slice_bytes(&row->slices[i]);
+        }
+        return PW_OK;
+}
+
+void pw_prepare_forget(struct pw_host *host, struct pw_program_row *row)
+{
+        struct pw_host_program *program = row->host;
+        const struct pw_program *plans = pw_program_of(row);
+
+        if (!program)
+                return;
+        while (program->runs) {
+                struct pw_host_run *run = program->runs;
+                program->runs = run->next;
+                for (uint32_t c = 0; c < run->column_count; c++)
+                        give(host, plans->plans[c].island, run->records[c].line, run->records[c].bytes);
+                free(run);
+        }
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                give(host, i, program->images[i].line, program->images[i].bytes);
+        free(program);
+        row->host = NULL;
+}
+
+/* --- record ------------------------------------------------------------------------------------------------------------------ */
+
+struct pw_run_record *pw_prepare_record(const struct pw_host *host, const struct pw_run *run, uint32_t column)
+{
+        const struct pw_host_run *state = run->host;
+
+        return pw_host_at(host, pw_live_of(run)->program->plans[column].island, state->records[column].line);
+}
+
+static uint32_t shard_count(const struct pw_live *live, uint32_t input)
+{
+        const struct pw_input_place *place = &live->run.inputs[input];
+
+        if (live->inputs[input].status != PW_OK)
+                return 0;
+        return place->source == PW_INPUT_RESULT ? place->result->room_count : !place->is_inline;
+}
+
+/* Hands out parts of the record one after the other; with `base` NULL it only counts. */
+struct writer { char *base; uint32_t at; };
+
+static uint32_t part(struct writer *writer, uint64_t count, size_t bytes)
+{
+        uint32_t at = writer->at;
+
+        writer->at += (uint32_t)pw_round_up(count * bytes, 8);
+        return at;
+}
+
+static void *at(const struct writer *writer, uint32_t offset) { return writer->base ? writer->base + offset : NULL; }
+
+static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, uint32_t slice)
+{
+        const struct pw_slice_map *map = &live->program->row.slices[slice];
+        uint32_t offset = part(writer, map->device_count, sizeof(struct pw_run_room));
+        struct pw_run_room *rooms = at(writer, offset);
+
+        for (uint32_t i = 0; rooms && i < map->device_count; i++)
+                rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->devices[i])->rooms->segment, 0,
+                                                 pw_live_block(live, slice, i) };
+        return offset;
+}
+
+static uint32_t write_result(struct writer *writer, const struct pw_live *live, uint32_t index)
+{
+        const struct pw_result *result = live->run.results[index];
+        uint32_t offset = part(writer, result->room_count, sizeof(struct pw_run_room));
+        struct pw_run_room *rooms = at(writer, offset);
+
+        for (uint32_t i = 0; rooms && i < result->room_count; i++)
+                rooms[i] = (struct pw_run_room){ result->rooms[i].segment, 0, result->rooms[i].offset };
+        return offset;
+}
+
+static void write_host_input(const struct pw_input_place *place, struct pw_run_input *input, struct pw_run_shard *shards)
+{
+        input->mesh[0] = input->mesh[1] = 1;
+        input->bytes = place->bytes;
+        input->is_inline = place->is_inline;
+        if (place->is_inline)
+                memcpy(input->value, place->value, sizeof input->value);
+        else
+                *shards = (struct pw_run_shard){ place->segment, PW_NODE_NONE, place->offset, 0 };
+}
+
+static void write_result_input(const struct pw_result *result, struct pw_run_input *input, struct pw_run_shard *shards)
+{
+        if (pw_dims_bytes(result->value.dtype, &result->value.dims, &input->bytes, NULL) != PW_OK)
+                input->bytes = 0;
+        input->sharding = result->value.sharding;
+        memcpy(input->mesh, result->mesh, sizeof input->mesh);
+        for (uint32_t i = 0; i < result->room_count; i++)
+                shards[i] = (struct pw_run_shard){ result->rooms[i].segment, result->rooms[i].device, result->rooms[i].offset,
+                                                   result->seqs[i] };
+}
+
+static void write_input(struct writer *writer, const struct pw_live *live, uint32_t index, struct pw_run_input *inputs)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        uint32_t count = shard_count(live, index), offset = part(writer, count, sizeof(struct pw_run_shard));
+
+        if (!inputs)
+                return;
+        inputs[index] = (struct pw_run_input){ .in_place = live->inputs[index].in_place, .status = live->inputs[index].status,
+                                               .shard_count = count, .shards = offset };
+        if (live->inputs[index].status != PW_OK)
+                return;
+        if (place->source == PW_INPUT_HOST)
+                write_host_input(place, &inputs[index], at(writer, offset));
+        else
+                write_result_input(place->result, &inputs[index], at(writer, offset));
+}
+
+/* The same walk counts and writes. Returns the bytes of the record. */
+static uint32_t write_record(struct writer *writer, const struct pw_live *live)
+{
+        const struct pw_program *program = live->program;
+        const struct pw_image *image = program->row.image;
+        struct pw_run_record none, *record = &none;
+        uint32_t *blocks, *results;
+        struct pw_run_input *inputs;
+
+        if (writer->base)
+                record = (struct pw_run_record *)writer->base;
+        part(writer, 1, sizeof *record);
+        record->island_numbers = part(writer, program->column_count, sizeof(uint32_t));
+        record->seqs = part(writer, (uint64_t)image->seq_count * program->column_count, sizeof(uint64_t));
+        record->slices = part(writer, image->slice_count, sizeof(uint32_t));
+        blocks = at(writer, record->blocks = part(writer, image->slice_count, sizeof *blocks));
+        results = at(writer, record->results = part(writer, image->result_count, sizeof *results));
+        inputs = at(writer, record->inputs = part(writer, image->input_count, sizeof *inputs));
+        for (uint32_t i = 0; i < image->slice_count; i++) {
+                uint32_t offset = write_rooms(writer, live, i);
+                if (blocks)
+                        blocks[i] = offset;
+        }
+        for (uint32_t i = 0; i < image->result_count; i++) {
+                uint32_t offset = write_result(writer, live, i);
+                if (results)
+                        results[i] = offset;
+        }
+        for (uint32_t i = 0; i < image->input_count; i++)
+                write_input(writer, live, i, inputs);
+        return record->bytes = writer->at;
+}
+
+static void write_constants(const struct pw_live *live, uint32_t island, struct pw_run_record *record)
+{
+        const struct pw_program *program = live->program;
+        const struct pw_host_program *state = program->row.host;
+        uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = state->images[island].slices;
+        uint32_t *slices = (uint32_t *)((char *)record + record->slices);
+
+        record->run = live->run.number;
+        record->image = state->images[island].line;
+        record->image_serial = state->images[island].serial;
+        record->island_count = program->column_count;
+        record->zero = 0;
+        __atomic_store_n(&record->cancelled_at, UINT32_MAX, __ATOMIC_SEQ_CST);
+        memset((char *)record + record->seqs, 0, (size_t)program->row.image->seq_count * program->column_count * sizeof(uint64_t));
+        for (uint32_t c = 0; c < program->column_count; c++)
+                numbers[c] = program->plans[c].island;
+        for (uint32_t i = 0; i < program->row.image->slice_count; i++) {
+                slices[i] = line;
+                line += (uint32_t)(slice_bytes(&program->row.slices[i]) / PW_LINE_BYTES);
+        }
+}
+
+static enum pw_status run_state(struct pw_run *run, struct pw_error *ret_err)
+{
+        struct pw_host_program *program = run->row->host;
+        uint32_t columns = pw_live_of(run)->program->column_count;
+        struct pw_host_run *state;
+
+        if (!program)
+                run->row->host = program = calloc(1, sizeof *program);
+        if (program && !run->host) {
+                state = calloc(1, sizeof *state + columns * sizeof state->records[0]);
+                if (state) {
+                        state->column_count = columns;
+                        state->next = program->runs;
+                        run->host = program->runs = state;
+                }
+        }
+        return program && run->host ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->number);
+}
+
+enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t island, struct pw_error *ret_err)
+{
+        const struct pw_live *live = pw_live_of(run);
+        struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
+        struct pw_host_program *program;
+        struct pw_host_record *record;
+        enum pw_status status = run_state(run, ret_err);
+        uint32_t column = 0, bytes;
+
+        if (status != PW_OK)
+                return status;
+        program = run->row->host;
+        if (!program->images[island].bytes)
+                status = write_image(host, program, run->row, island, ret_err);
+        if (status != PW_OK)
+                return status;
+        while (live->program->plans[column].island != island)
+                column++;
+        record = &((struct pw_host_run *)run->host)->records[column];
+        bytes = (uint32_t)pw_round_up(write_record(&counter, live), PW_LINE_BYTES);
+        if (record->bytes < bytes) {
+                give(host, island, record->line, record->bytes);
+                record->bytes = 0;
+                if (!take(host, island, bytes, record))
+                        return pw_error_set(ret_err, PW_NO_SPACE, "the board of island %u has no room for run %lu of %s", island,
+                                            (unsigned long)run->number, run->row->name);
+        }
+        writer.base = pw_host_at(host, island, record->line);
+        write_record(&writer, live);
+        write_constants(live, island, (struct pw_run_record *)writer.base);
+        return PW_OK;
+}
+
+void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, uint32_t index)
+{
+        const struct pw_live *live = pw_live_of(run);
+        const struct pw_input_place *place = &run->inputs[index];
+        struct pw_run_record *record = pw_prepare_record(host, run, column);
+        struct pw_run_input *input = (struct pw_run_input *)((char *)record + record->inputs) + index;
+        struct pw_run_shard *shards = (struct pw_run_shard *)((char *)record + input->shards);
+
+        if (live->inputs[index].status != PW_OK) {
+                input->status = live->inputs[index].status;
+                input->in_place = 0;
+                input->shard_count = 0;
+                return;
+        }
+        for (uint32_t i = 0; place->source == PW_INPUT_RESULT && i < input->shard_count; i++)
+                shards[i].seq = place->result->seqs[i];
+}

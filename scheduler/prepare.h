@@ -1,0 +1,50 @@
+/* Writing what executors need of a program and of a run into the arena of an island's board. Private to host*.c, prepare.c.
+ */
+#ifndef PW_SCHEDULER_PREPARE_H
+#define PW_SCHEDULER_PREPARE_H
+
+#include "base/range.h"
+#include "scheduler/host.h"
+#include "scheduler/live.h"
+
+struct pw_host_island {
+        struct pw_island_board *board; /* NULL: none */
+        struct pw_range *arena;
+};
+
+struct pw_host_record { uint32_t line, bytes; }; /* bytes 0: none */
+
+/* The image and the slice records of a program, in each board of its islands; and the records of its runs. */
+struct pw_host_program {
+        struct { uint32_t line, serial, bytes, slices; } images[PW_ISLANDS_MAX]; /* slices: line of the first slice record */
+        struct pw_host_run *runs; /* all that were made for it */
+};
+
+/* A run's records, by column. They stay for the next run that is kept in the same struct pw_run. */
+struct pw_host_run {
+        struct pw_host_run *next;
+        uint32_t column_count;
+        struct pw_host_record records[];
+};
+
+struct pw_host {
+        struct pw_host_island islands[PW_ISLANDS_MAX];
+        struct { struct pw_device_board *board; uint32_t island, report_head; uint64_t done; } devices[PW_DEVICES_MAX];
+        uint32_t device_end;          /* one more than the highest number */
+        struct pw_bells *bells;
+        uint32_t image_serial;
+};
+
+static inline void *pw_host_at(const struct pw_host *host, uint32_t island, uint32_t line)
+{
+        return (char *)host->islands[island].board + (uint64_t)line * PW_LINE_BYTES;
+}
+
+/* Write the record of `run` for `island`, and the image if this is the first run there. Errors: PW_NO_SPACE, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t island, struct pw_error *ret_err);
+/* The load of an input is about to be ordered: what is known of it now is final. */
+void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, uint32_t input);
+struct pw_run_record *pw_prepare_record(const struct pw_host *host, const struct pw_run *run, uint32_t column);
+void pw_prepare_forget(struct pw_host *host, struct pw_program_row *program);
+
+#endif

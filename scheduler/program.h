@@ -1,0 +1,87 @@
+/* A compiled program as the islands order it: its gangs island by island, and the memory that a run takes.
+ *
+ * Computed once from the image: nothing of it is looked at device by device while runs pass through.
+ */
+#ifndef PW_SCHEDULER_PROGRAM_H
+#define PW_SCHEDULER_PROGRAM_H
+
+#include "scheduler/device.h"
+
+struct pw_scheduler;
+
+/* The islands of a program, ascending, are its columns. */
+struct pw_need { uint32_t column, node; }; /* gangs up to `node` are ordered there */
+
+struct pw_gang {                /* a node in one island */
+        uint32_t node;
+        uint32_t load;          /* of a load: 1 + the program's input */
+        uint64_t members;
+        uint64_t last;          /* members for which it is the run's last gang in this island */
+        uint32_t notify;        /* columns that have a gang which needs this one */
+        uint32_t first_need, need_count;     /* in the plan's needs */
+        uint32_t first_result, result_count; /* in the program's `written` */
+};
+
+struct pw_plan {                /* the gangs of one island, in program order */
+        uint32_t island;
+        uint64_t members;
+        struct pw_gang *gangs;
+        struct pw_need *needs;
+        uint32_t gang_count, need_count, need_capacity;
+};
+
+struct pw_program_input { bool takes_result; uint32_t result; }; /* donated: its load writes the room of this result */
+
+struct pw_program_result {
+        uint32_t writer_members; /* of the writing node, over all islands */
+        uint32_t islands;        /* mask of columns in which the writer has a gang */
+        bool read_afar;          /* other devices read its room while the program runs */
+        uint64_t room_bytes;
+};
+
+struct pw_program_device {
+        struct pw_device *device;
+        struct pw_rooms *rooms;
+        uint64_t bytes;          /* of blocks and results, nothing in place */
+};
+
+struct pw_program_slice { uint64_t serial; uint64_t block_bytes; uint32_t first_place; };
+
+struct pw_program {
+        struct pw_program_row row;
+        struct pw_scheduler *scheduler;
+        uint32_t column_count;
+        struct pw_plan *plans;               /* per column */
+        uint32_t *step_members;              /* per node: members over all islands, 0: no gang */
+        struct pw_program_input *inputs;
+        struct pw_program_result *results;
+        uint32_t *written;                   /* results, by writer */
+        struct pw_program_slice *slices;
+        uint32_t place_count;                /* of all slices */
+        struct pw_program_device *devices;   /* by number */
+        uint32_t device_count;
+        uint64_t device_mask, memory_mask;   /* all; those of which a run takes memory */
+        struct pw_list idle_runs;            /* to be used again */
+        struct pw_list link;                 /* among the ended ones */
+};
+
+static inline struct pw_program *pw_program_of(struct pw_program_row *row) { return row->own; }
+static inline const struct pw_image_node *pw_program_node(const struct pw_program *program, uint32_t node)
+{
+        return pw_image_node(program->row.image, node);
+}
+static inline const struct pw_image_value *pw_program_result_value(const struct pw_program *program, uint32_t result)
+{
+        const struct pw_image *image = program->row.image;
+        return pw_image_value(image, (PW_IMAGE_AT(image, struct pw_image_result, image->results) + result)->value);
+}
+struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number); /* NULL: not one of its */
+
+/* plan.c: fill columns, plans, step_members, results. False: out of memory. */
+bool pw_program_plan(struct pw_program *program);
+void pw_program_plan_done(struct pw_program *program);
+/* Free it once it is freed by its owner and no run is left. */
+void pw_program_maybe_end(struct pw_program *program);
+void pw_program_destroy(struct pw_program *program);
+
+#endif

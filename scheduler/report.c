@@ -1,0 +1,148 @@
+/* What goes wrong in a run: causes as executors report them, and the sentence that a result's error says.
+ *
+ * A run keeps the text of each cause. The error of a result names the cause where it began; a result that was computed from
+ * another run's says besides by which input of which run the error came to it, the last step only, so that sentences do not
+ * grow along a chain of runs.
+ */
+#include "scheduler/state.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+#define CAUSES_MAX 16u
+
+void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text)
+{
+        struct pw_cause **end = &live->causes;
+        uint32_t count = 0;
+
+        for (; *end; end = &(*end)->next, count++)
+                if ((*end)->node == node && (*end)->device == device)
+                        return;
+        if (count == CAUSES_MAX)
+                return;
+        *end = calloc(1, sizeof **end);
+        if (!*end)
+                return;
+        **end = (struct pw_cause){ .node = node, .device = device, .status = status };
+        snprintf((*end)->text, sizeof (*end)->text, "%s", text);
+}
+
+/* The cause with this node and device; else one of that device; else none. */
+static const struct pw_cause *find_cause(const struct pw_live *live, uint32_t node, uint32_t device)
+{
+        const struct pw_cause *near = NULL;
+
+        for (const struct pw_cause *cause = live->causes; cause; cause = cause->next) {
+                if (cause->node == node && cause->device == device)
+                        return cause;
+                if (!near && cause->device == device && cause->status != PW_FAILED)
+                        near = cause;
+        }
+        return near;
+}
+
+static const char *node_name(const struct pw_live *live, uint32_t node)
+{
+        const struct pw_image *image = live->program->row.image;
+
+        return node < image->node_count ? pw_image_text(image, pw_image_node(image, node)->name) : live->run.row->name;
+}
+
+static const char *verb(enum pw_status status)
+{
+        switch (status) {
+        case PW_CRASHED: return "crashed";
+        case PW_TIME_LIMIT: return "ran over its time limit";
+        case PW_DEVICE_LOST: return "lost its value";
+        case PW_CANCELLED: return "was cancelled";
+        default: return "failed";
+        }
+}
+
+static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause *cause, struct pw_error *ret_error)
+{
+        pw_error_set(ret_error, cause->status, "%s %s on device h%u:%u, run %lu: %s", node_name(live, cause->node),
+                     verb(cause->status), live->program->scheduler->host, cause->device, (unsigned long)live->run.number, cause->text);
+        return (uint32_t)strlen(ret_error->text);
+}
+
+/* The error came with an input: its own sentence, then the way here. */
+static uint32_t input_sentence(const struct pw_live *live, uint32_t index, enum pw_status status, struct pw_error *ret_error)
+{
+        const struct pw_result *input = live->run.inputs[index].source == PW_INPUT_RESULT ? live->run.inputs[index].result : NULL;
+        char text[400];
+        size_t length;
+
+        if (input && input->error) {
+                length = pw_result_live((struct pw_result *)input)->sentence;
+                status = input->error->status;
+        } else {
+                length = sizeof text - 1;
+        }
+        snprintf(text, sizeof text, "%.*s", (int)pw_min_u64(length, sizeof text - 1),
+                 input && input->error ? input->error->text :
+                 live->inputs[index].text ? live->inputs[index].text : pw_status_text(status));
+        pw_error_set(ret_error, status, "%s (input %u of run %lu, %s)", text, index, (unsigned long)live->run.number,
+                     live->run.row->name);
+        return (uint32_t)strlen(text);
+}
+
+static bool input_in_error(const struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+
+        return live->inputs[index].status != PW_OK || (place->source == PW_INPUT_RESULT && pw_status_error(place->result->status));
+}
+
+uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error)
+{
+        const struct pw_live *live = pw_live_of(result->result.run);
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_cause *cause = find_cause(live, result->failed.node, result->failed.device);
+        const struct pw_device *device = pw_scheduler_device(result->scheduler, result->failed.device);
+        uint32_t node = result->failed.node;
+
+        if (cause)
+                return cause_sentence(live, cause, ret_error);
+        if (node < image->node_count && pw_image_node(image, node)->kind == PW_NODE_LOAD &&
+            input_in_error(live, pw_image_node(image, node)->input_index))
+                return input_sentence(live, pw_image_node(image, node)->input_index, result->failed.status, ret_error);
+        if (result->failed.status == PW_DEVICE_LOST && device && device->lost_text) {
+                pw_error_set(ret_error, PW_DEVICE_LOST, "device h%u:%u was lost: %s", result->scheduler->host, device->number,
+                             device->lost_text);
+                return (uint32_t)strlen(ret_error->text);
+        }
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                if (input_in_error(live, i))
+                        return input_sentence(live, i, result->failed.status, ret_error);
+        if (live->causes)
+                return cause_sentence(live, live->causes, ret_error);
+        pw_error_set(ret_error, result->failed.status, "%s of run %lu: %s", live->run.row->name, (unsigned long)live->run.number,
+                     pw_status_text(result->failed.status));
+        return (uint32_t)strlen(ret_error->text);
+}
+
+void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_find(scheduler, report->run);
+        enum pw_status status = pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
+        struct pw_result_live *result;
+
+        scheduler->now_us = now_us;
+        if (!live)
+                return;
+        if (report->result == PW_NODE_NONE) {
+                pw_live_cause(live, report->node, device, status, report->text);
+                return;
+        }
+        if (report->result >= live->run.result_count)
+                return;
+        result = pw_result_live(live->run.results[report->result]);
+        if (result->failed.status != PW_OK)
+                return;
+        result->failed.status = status;
+        result->failed.node = report->cause_node;
+        result->failed.device = report->cause_device;
+}

@@ -1,0 +1,145 @@
+/* Listings: what devices, islands, programs and runs are doing, and what a run waits for. */
+#include "scheduler/state.h"
+
+#include <stdio.h>
+
+void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_device_row *), void *context)
+{
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
+                const struct pw_device *device = scheduler->devices[i];
+                struct pw_device_row out;
+                if (!device)
+                        continue;
+                out = (struct pw_device_row){ .device = device->number, .island = device->island, .kind = device->kind,
+                                              .up = device->up, .capacity = device->capacity,
+                                              .used_results = device->used[PW_USE_RESULT],
+                                              .used_blocks = device->used[PW_USE_BLOCK],
+                                              .letting_go = device->used[PW_USE_LETTING_GO], .free = device->free,
+                                              .ordered = device->ordered, .done = device->done };
+                row(context, &out);
+        }
+}
+
+void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_island_row *), void *context)
+{
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
+                const struct pw_island *island = scheduler->islands[i];
+                struct pw_island_row out;
+                struct pw_live *live;
+                if (!island)
+                        continue;
+                out = (struct pw_island_row){ .island = i, .devices = (uint32_t)__builtin_popcountll(island->members),
+                                              .admitted = island->admitted, .ordered = island->seq, .policy = island->policy->name };
+                pw_list_each(&scheduler->queue, live, struct pw_live, link)
+                        out.queued += (live->program->device_mask & island->members) != 0;
+                row(context, &out);
+        }
+}
+
+void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_program_row *), void *context)
+{
+        for (uint32_t i = 1; i <= scheduler->programs.top; i++) {
+                struct pw_program *program = pw_handles_get(&scheduler->programs, i);
+                if (program)
+                        row(context, &program->row);
+        }
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------------------------- */
+
+#define WAITING_BYTES sizeof(((struct pw_run_row *)0)->waiting_for)
+
+static void waits_for_input(const struct pw_live *live, uint32_t index, struct pw_run_row *row)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+
+        if (place->source == PW_INPUT_RESULT && place->result->run) {
+                row->blocking_run = place->result->run->number;
+                snprintf(row->waiting_for, WAITING_BYTES, "input %u, result %u of run %lu", index, place->result->index,
+                         (unsigned long)row->blocking_run);
+        } else {
+                snprintf(row->waiting_for, WAITING_BYTES, "input %u, which is not ready", index);
+        }
+        if (place->source == PW_INPUT_RESULT)
+                row->blocking_input = place->result;
+}
+
+static const char *gang_name(const struct pw_live *live, uint32_t node)
+{
+        return pw_image_text(live->program->row.image, pw_program_node(live->program, node)->name);
+}
+
+/* The gang that a device is at: ordered, not done. */
+static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_live *live, struct pw_run_row *row)
+{
+        for (uint64_t rest = live->program->device_mask; rest; rest &= rest - 1) {
+                const struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
+                uint64_t seq = pw_device_oldest(device);
+                const struct pw_ordered *at;
+                if (seq == UINT64_MAX)
+                        continue;
+                at = &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
+                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host,
+                         device->number, device->up ? "" : " (down)", (unsigned long)seq,
+                         gang_name(at->part->live, at->part->plan->gangs[at->gang].node), (unsigned long)at->part->live->run.number);
+                if (at->part->live != live)
+                        row->blocking_run = at->part->live->run.number;
+                return;
+        }
+}
+
+static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *part, struct pw_run_row *row)
+{
+        const struct pw_live *live = part->live;
+
+        if (part->next == part->plan->gang_count)
+                return;
+        switch (part->wait) {
+        case PW_WAIT_INPUT: waits_for_input(live, part->wait_for, row); break;
+        case PW_WAIT_NOTICE:
+                snprintf(row->waiting_for, WAITING_BYTES, "island %u to order what %s in island %u needs",
+                         live->program->plans[part->wait_for].island, gang_name(live, part->plan->gangs[part->next].node),
+                         part->plan->island);
+                break;
+        default: waits_for_device(scheduler, live, row); break;
+        }
+}
+
+static void describe(struct pw_scheduler *scheduler, struct pw_live *live, struct pw_run_row *row)
+{
+        if (live->run.state == PW_RUN_WAITING) {
+                for (uint32_t i = 0; i < live->run.input_count; i++)
+                        if (live->inputs[i].missing) {
+                                waits_for_input(live, i, row);
+                                return;
+                        }
+        } else if (live->run.state == PW_RUN_QUEUED) {
+                char lack[240];
+                pw_admission_lack(live, lack, sizeof lack);
+                snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
+        } else {
+                for (uint32_t c = 0; c < live->program->column_count && !row->waiting_for[0]; c++)
+                        waits_in_part(scheduler, &live->parts[c], row);
+                if (!row->waiting_for[0])
+                        waits_for_device(scheduler, live, row);
+        }
+}
+
+void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context,
+                           uint64_t now_us)
+{
+        struct pw_live *live;
+        uint32_t cursor = 0;
+
+        (void)now_us;
+        while ((live = pw_table_next(&scheduler->runs, &cursor))) {
+                struct pw_run_row out = { .number = live->run.number, .submitted_us = live->run.submitted_us,
+                                          .program = live->run.row->name, .client = live->run.client, .state = live->run.state };
+                for (uint32_t c = 0; c < live->program->column_count; c++) {
+                        out.nodes += live->parts[c].plan->gang_count;
+                        out.nodes_ordered += live->parts[c].next;
+                }
+                describe(scheduler, live, &out);
+                row(context, &out);
+        }
+}

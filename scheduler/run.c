@@ -1,0 +1,414 @@
+/* The life of a run: made, submitted, waiting for its inputs, ended. */
+#include "scheduler/state.h"
+
+#include "base/error.h"
+#include "base/size.h"
+
+#include <stdio.h>
+
+/* One block: the run, then its arrays; `at` walks over them. */
+static void *carve(char **at, uint64_t count, size_t bytes)
+{
+        void *array = *at;
+
+        *at += pw_round_up(count * bytes, 16);
+        return array;
+}
+
+static size_t live_bytes(const struct pw_program *program)
+{
+        uint64_t inputs = program->row.input_count, columns = program->column_count;
+
+        return pw_round_up(sizeof(struct pw_live), 16) + pw_round_up(inputs * sizeof(struct pw_input_place), 16) +
+               pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
+               pw_round_up(inputs * sizeof(struct pw_live_input), 16) + pw_round_up(columns * sizeof(struct pw_part), 16) +
+               pw_round_up(columns * columns * sizeof(uint32_t), 16) +
+               pw_round_up(program->place_count * sizeof(uint64_t), 16);
+}
+
+static struct pw_live *live_new(struct pw_program *program)
+{
+        struct pw_live *live = calloc(1, live_bytes(program));
+        char *at = (char *)live + pw_round_up(sizeof *live, 16);
+        uint32_t columns = program->column_count, *noticed;
+
+        if (!live)
+                return NULL;
+        live->program = program;
+        live->run.own = live;
+        live->run.row = &program->row;
+        live->run.program = program->row.program;
+        live->run.input_count = program->row.input_count;
+        live->run.result_count = program->row.result_count;
+        live->run.inputs = carve(&at, live->run.input_count, sizeof *live->run.inputs);
+        live->run.results = carve(&at, live->run.result_count, sizeof *live->run.results);
+        live->inputs = carve(&at, live->run.input_count, sizeof *live->inputs);
+        live->parts = carve(&at, columns, sizeof *live->parts);
+        noticed = carve(&at, (uint64_t)columns * columns, sizeof *noticed);
+        live->block_offsets = carve(&at, program->place_count, sizeof *live->block_offsets);
+        for (uint32_t c = 0; c < columns; c++)
+                live->parts[c] = (struct pw_part){ .live = live, .plan = &program->plans[c], .column = c,
+                                                   .island = program->scheduler->islands[program->plans[c].island],
+                                                   .noticed = noticed + (size_t)c * columns };
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                live->inputs[i].live = live;
+        return live;
+}
+
+static void reset(struct pw_live *live)
+{
+        struct pw_run *run = &live->run;
+        uint32_t columns = live->program->column_count;
+
+        memset(run->inputs, 0, run->input_count * sizeof *run->inputs);
+        run->session = 0;
+        run->client = NULL;
+        run->sequential = run->cancelled = false;
+        run->submitted_us = run->deadline_us = 0;
+        live->missing = live->messages = 0;
+        live->placed = live->aside = false;
+        live->short_bytes = 0;
+        live->parts_left = 0;
+        for (uint32_t i = 0; i < run->input_count; i++) {
+                pw_list_init(&live->inputs[i].link);
+                live->inputs[i].missing = live->inputs[i].in_place = live->inputs[i].takes = false;
+                live->inputs[i].status = PW_OK;
+        }
+        for (uint32_t c = 0; c < columns; c++) {
+                struct pw_part *part = &live->parts[c];
+                pw_list_init(&part->link);
+                part->next = 0;
+                part->entered = false;
+                part->wait = PW_WAIT_NOTHING;
+                part->open = part->plan->members;
+                part->devices_left = (uint32_t)__builtin_popcountll(part->open);
+                live->parts_left += part->devices_left > 0;
+                memset(part->noticed, 0, columns * sizeof *part->noticed);
+        }
+}
+
+struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t number)
+{
+        struct pw_program *program = pw_handles_get(&scheduler->programs, number);
+        struct pw_live *live;
+
+        if (!program || program->row.freed)
+                return NULL;
+        live = pw_list_empty(&program->idle_runs) ? live_new(program) : pw_list_first(&program->idle_runs, struct pw_live, link);
+        if (!live)
+                return NULL;
+        if (live->run.number)
+                pw_list_remove(&live->link);
+        pw_list_init(&live->link);
+        live->run.number = ++scheduler->run_count;
+        live->run.state = PW_RUN_WAITING;
+        reset(live);
+        for (uint32_t i = 0; i < live->run.result_count; i++) {
+                struct pw_result_live *result = pw_result_new(live, i);
+                live->run.results[i] = result ? &result->result : NULL;
+        }
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (!live->run.results[i])
+                        goto fail;
+        if (pw_table_put(&scheduler->runs, live->run.number, live)) {
+                program->row.runs++;
+                program->row.runs_in_flight++;
+                return &live->run;
+        }
+fail:
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i])
+                        pw_result_recycle(pw_result_live(live->run.results[i]));
+        pw_live_free(live);
+        return NULL;
+}
+
+struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number) { return pw_table_get(&scheduler->runs, number); }
+
+static void forget_causes(struct pw_live *live)
+{
+        while (live->causes) {
+                struct pw_cause *cause = live->causes;
+                live->causes = cause->next;
+                free(cause);
+        }
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                free(live->inputs[i].text);
+                live->inputs[i].text = NULL;
+        }
+}
+
+void pw_live_recycle(struct pw_live *live)
+{
+        forget_causes(live);
+        pw_list_remove(&live->link);
+        pw_list_append(&live->program->idle_runs, &live->link);
+}
+
+void pw_live_free(struct pw_live *live)
+{
+        forget_causes(live);
+        free(live);
+}
+
+/* --- inputs ------------------------------------------------------------------------------------------------------------ */
+
+static void input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text)
+{
+        struct pw_live_input *input = &live->inputs[index];
+
+        input->status = status;
+        if (text && !input->text)
+                input->text = strdup(text);
+}
+
+/* What the program was compiled for is what comes: executors rely on it. */
+static void check_value(struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
+        const struct pw_image_value *want = pw_image_value(image, input->value);
+        bool is_result = place->source == PW_INPUT_RESULT;
+        const struct pw_dims *dims = is_result ? &place->result->value.dims : &place->dims;
+        enum pw_dtype dtype = is_result ? place->result->value.dtype : place->dtype;
+        char have_text[120], want_text[120], text[400];
+        uint64_t bytes = 0;
+
+        if (live->inputs[index].status != PW_OK)
+                return;
+        if (dtype == want->dtype && pw_dims_equal(dims, &want->dims))
+                return;
+        if (!is_result && dtype == PW_OPAQUE && pw_dims_bytes(want->dtype, &want->dims, &bytes, NULL) == PW_OK &&
+            bytes == place->bytes)
+                return;
+        snprintf(text, sizeof text, "input %u of %s is %s %s, the program wants %s %s", index, live->program->row.name,
+                 pw_dtype_text(dtype), pw_dims_format(dims, have_text, sizeof have_text), pw_dtype_text(want->dtype),
+                 pw_dims_format(&want->dims, want_text, sizeof want_text));
+        input_fails(live, index, PW_SHAPE, text);
+}
+
+static void input_missing(struct pw_live *live, uint32_t index)
+{
+        live->inputs[index].missing = true;
+        live->missing++;
+}
+
+static void look_at_input(struct pw_live *live, uint32_t index)
+{
+        struct pw_input_place *place = &live->run.inputs[index];
+
+        if (place->source == PW_INPUT_HOST && place->pending) {
+                input_missing(live, index);
+                return;
+        }
+        if (place->source == PW_INPUT_HOST && place->status != PW_OK) {
+                input_fails(live, index, place->status, NULL);
+                return;
+        }
+        if (place->source == PW_INPUT_RESULT) {
+                place->result->users++;
+                if (place->result->run && place->result->run->state != PW_RUN_ADMITTED && place->result->status == PW_NOT_READY) {
+                        pw_list_append(&pw_result_live(place->result)->waiters, &live->inputs[index].link);
+                        input_missing(live, index);
+                        return;
+                }
+                if (pw_status_error(place->result->status))
+                        input_fails(live, index, place->result->status, NULL);
+        }
+        check_value(live, index);
+}
+
+void pw_input_arrived(struct pw_live_input *input)
+{
+        struct pw_live *live = input->live;
+        uint32_t index = (uint32_t)(input - live->inputs);
+        struct pw_input_place *place = &live->run.inputs[index];
+
+        pw_list_remove(&input->link);
+        input->missing = false;
+        if (place->source == PW_INPUT_RESULT && pw_status_error(place->result->status))
+                input_fails(live, index, place->result->status, NULL);
+        check_value(live, index);
+        if (!--live->missing && live->run.state == PW_RUN_WAITING)
+                pw_admission_arrive(live);
+}
+
+void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t index, enum pw_status status,
+                              const char *text, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_of(run);
+
+        scheduler->now_us = now_us;
+        if (run->state != PW_RUN_WAITING || index >= run->input_count || !live->inputs[index].missing)
+                return;
+        run->inputs[index].pending = false;
+        run->inputs[index].status = status;
+        if (status != PW_OK)
+                input_fails(live, index, status, text);
+        pw_input_arrived(&live->inputs[index]);
+        pw_admission_look(scheduler);
+}
+
+/* --- from submission to the end ------------------------------------------------------------------------------------------- */
+
+void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_of(run);
+        char text[400], need_text[16], have_text[16], more_text[16];
+        uint32_t device = 0;
+        uint64_t need = 0, excess;
+
+        scheduler->now_us = run->submitted_us = now_us;
+        if (!run->deadline_us)
+                run->deadline_us = now_us + scheduler->admit_us;
+        for (uint32_t i = 0; i < run->input_count; i++)
+                look_at_input(live, i);
+        excess = pw_place_excess(live, &device, &need);
+        if (excess) {
+                snprintf(text, sizeof text, "run %lu of %s needs %s on device h%u:%u, which has %s: %s too much",
+                         (unsigned long)run->number, run->row->name, pw_size_format(need, need_text), scheduler->host, device,
+                         pw_size_format(need - excess, have_text), pw_size_format(excess, more_text));
+                pw_live_fail(live, PW_TOO_LARGE, text);
+                return;
+        }
+        if (run->deadline_us < scheduler->next_deadline)
+                scheduler->next_deadline = run->deadline_us;
+        if (live->missing) {
+                pw_list_append(&scheduler->waiting, &live->link);
+                return;
+        }
+        pw_admission_arrive(live);
+        if (scheduler->queue_count == 1)
+                pw_admission_look(scheduler);
+}
+
+void pw_part_left(struct pw_part *part, uint32_t count)
+{
+        part->devices_left -= count;
+        if (part->devices_left)
+                return;
+        part->island->admitted -= part->entered;
+        part->live->parts_left--;
+        pw_live_maybe_end(part->live);
+}
+
+void pw_part_leave(struct pw_part *part, uint64_t mask)
+{
+        struct pw_scheduler *scheduler = part->live->program->scheduler;
+        uint32_t left = 0;
+
+        for (; mask; mask &= mask - 1) {
+                struct pw_device *device = scheduler->devices[__builtin_ctzll(mask)];
+                if (device->done == device->ordered || !pw_device_mark(device, part, PW_MARKER_END))
+                        left++;
+        }
+        if (left)
+                pw_part_left(part, left);
+}
+
+void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
+{
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->status == PW_NOT_READY)
+                        pw_result_decide(pw_result_live(live->run.results[i]), status, text);
+        pw_live_maybe_end(live);
+}
+
+static void release_inputs(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                struct pw_input_place *place = &live->run.inputs[i];
+                pw_list_remove(&live->inputs[i].link);
+                if (place->source == PW_INPUT_RESULT) {
+                        place->result->users--;
+                        pw_result_maybe_drop(pw_result_live(place->result));
+                }
+                if (place->object) {
+                        struct pw_action *action = pw_action_add(scheduler, PW_ACT_RELEASE);
+                        action->run = &live->run;
+                        action->object = place->object;
+                }
+        }
+}
+
+static void give_blocks(struct pw_live *live)
+{
+        struct pw_program *program = live->program;
+
+        for (uint32_t s = 0; live->placed && s < program->row.image->slice_count; s++) {
+                const struct pw_slice_map *map = &program->row.slices[s];
+                uint64_t bytes = pw_round_up(program->slices[s].block_bytes, PW_LINE_BYTES);
+                for (uint32_t place = 0; bytes && place < map->device_count; place++) {
+                        struct pw_program_device *device = pw_program_device(program, map->devices[place]);
+                        struct pw_room room = { map->devices[place], device->rooms->segment, pw_live_block(live, s, place), bytes };
+                        pw_room_give(device->device, &room, PW_USE_BLOCK);
+                }
+        }
+        live->placed = false;
+}
+
+static void end(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        struct pw_run *run = &live->run;
+
+        if (run->state != PW_RUN_ADMITTED)
+                pw_list_remove(&live->link);
+        scheduler->queue_count -= run->state == PW_RUN_QUEUED;
+        run->state = PW_RUN_ENDED;
+        release_inputs(live);
+        give_blocks(live);
+        for (uint32_t i = 0; i < run->result_count; i++) {
+                run->results[i]->run = NULL;
+                pw_result_maybe_drop(pw_result_live(run->results[i]));
+        }
+        pw_table_remove(&scheduler->runs, run->number);
+        pw_action_add(scheduler, PW_ACT_RUN_ENDED)->run = run;
+        pw_list_append(&scheduler->actions.ended_runs, &live->link);
+        live->program->row.runs_in_flight--;
+        pw_program_maybe_end(live->program);
+        scheduler->look = true;
+        pw_scheduler_dirty(scheduler, NULL);
+}
+
+void pw_live_maybe_end(struct pw_live *live)
+{
+        if (live->run.state == PW_RUN_ENDED || live->messages)
+                return;
+        if (live->run.state != PW_RUN_ADMITTED || !live->parts_left)
+                end(live);
+}
+
+/* Nothing more of it is ordered; what is ordered is skipped where it can be. */
+static void stop(struct pw_live *live)
+{
+        pw_action_add(live->program->scheduler, PW_ACT_CANCEL)->run = &live->run;
+        for (uint32_t c = 0; c < live->program->column_count; c++) {
+                struct pw_part *part = &live->parts[c];
+                uint64_t open = part->open;
+                pw_list_remove(&part->link);
+                part->open = 0;
+                pw_part_leave(part, open);
+        }
+}
+
+void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_find(scheduler, number);
+        char text[400];
+        bool admitted;
+
+        scheduler->now_us = now_us;
+        if (!live || live->run.cancelled)
+                return;
+        live->run.cancelled = true;
+        snprintf(text, sizeof text, "run %lu of %s was cancelled", (unsigned long)number, live->run.row->name);
+        admitted = live->run.state == PW_RUN_ADMITTED;
+        pw_live_fail(live, PW_CANCELLED, text);
+        if (admitted)
+                stop(live);
+        pw_admission_look(scheduler);
+}

@@ -1,0 +1,222 @@
+/* The scheduler's face: events of the daemon go to the part that they concern. */
+#include "scheduler/state.h"
+
+#include "base/error.h"
+
+struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err)
+{
+        const struct pw_policy *policy = pw_policy_find(params->policy ? params->policy : "fifo");
+        struct pw_scheduler *scheduler;
+
+        if (!policy) {
+                pw_error_set(ret_err, PW_BAD_CONFIG, "no scheduling policy %s", params->policy);
+                return NULL;
+        }
+        if (params->ahead > PW_AHEAD_MAX) {
+                pw_error_set(ret_err, PW_BAD_CONFIG, "%u gangs ahead: at most %u", params->ahead, PW_AHEAD_MAX);
+                return NULL;
+        }
+        scheduler = calloc(1, sizeof *scheduler);
+        if (!scheduler) {
+                pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a scheduler");
+                return NULL;
+        }
+        scheduler->ahead = params->ahead ? params->ahead : PW_AHEAD_DEFAULT;
+        scheduler->admit_us = params->admit_us ? params->admit_us : PW_ADMIT_US_DEFAULT;
+        scheduler->host = params->host;
+        scheduler->policy = policy;
+        scheduler->next_deadline = UINT64_MAX;
+        pw_actions_init(&scheduler->actions);
+        pw_list_init(&scheduler->waiting);
+        pw_list_init(&scheduler->queue);
+        pw_list_init(&scheduler->results);
+        for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
+                pw_list_init(&scheduler->idle_results[i]);
+        return scheduler;
+}
+
+static void free_results(struct pw_list *list)
+{
+        struct pw_result *result;
+
+        pw_list_each(list, result, struct pw_result, link) {
+                free(result->error);
+                free(pw_result_live(result));
+        }
+        pw_list_init(list);
+}
+
+/* What is still in flight goes without a word: the daemon has ended its executors. */
+static void free_runs(struct pw_scheduler *scheduler)
+{
+        struct pw_live *live;
+        uint32_t cursor = 0;
+
+        while ((live = pw_table_next(&scheduler->runs, &cursor))) {
+                for (uint32_t i = 0; i < live->run.result_count; i++)
+                        if (!live->run.results[i]->room_count) {
+                                free(live->run.results[i]->error);
+                                free(pw_result_live(live->run.results[i]));
+                        }
+                pw_live_free(live);
+        }
+        pw_table_done(&scheduler->runs);
+}
+
+void pw_scheduler_free(struct pw_scheduler *scheduler)
+{
+        if (!scheduler)
+                return;
+        pw_actions_done(&scheduler->actions);
+        free_runs(scheduler);
+        free_results(&scheduler->results);
+        for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
+                free_results(&scheduler->idle_results[i]);
+        for (uint32_t i = 1; i <= scheduler->programs.top; i++)
+                if (pw_handles_get(&scheduler->programs, i))
+                        pw_program_destroy(pw_handles_get(&scheduler->programs, i));
+        for (uint32_t i = 1; i <= scheduler->slices.top; i++)
+                pw_slice_destroy(pw_handles_get(&scheduler->slices, i));
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
+                pw_device_free(scheduler->devices[i]);
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                pw_island_free(scheduler->islands[i]);
+        pw_handles_done(&scheduler->programs);
+        pw_handles_done(&scheduler->slices);
+        free(scheduler);
+}
+
+struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler) { return &scheduler->actions; }
+
+enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add, struct pw_error *ret_err)
+{
+        struct pw_island **island;
+        struct pw_device *device;
+
+        if (add->device >= PW_DEVICES_MAX || add->island >= PW_ISLANDS_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "device %u in island %u: at most %u devices in %u islands", add->device,
+                                    add->island, PW_DEVICES_MAX, PW_ISLANDS_MAX);
+        if (scheduler->devices[add->device])
+                return pw_error_set(ret_err, PW_EXISTS, "device %u is there already", add->device);
+        island = &scheduler->islands[add->island];
+        if (!*island)
+                *island = pw_island_new(scheduler, add->island, scheduler->policy);
+        device = *island ? pw_device_new(add, scheduler->ahead) : NULL;
+        if (!device)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", add->device);
+        scheduler->devices[add->device] = device;
+        (*island)->members |= UINT64_C(1) << add->device;
+        return PW_OK;
+}
+
+enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t number, const char *tenant, uint32_t segment,
+                                    uint64_t bytes, struct pw_error *ret_err)
+{
+        struct pw_device *device = pw_scheduler_device(scheduler, number);
+
+        if (!device)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "no device %u", number);
+        return pw_device_segment(device, tenant, segment, bytes, ret_err);
+}
+
+bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t number, const char *tenant)
+{
+        const struct pw_device *device = pw_scheduler_device(scheduler, number);
+
+        return device && pw_device_rooms(device, tenant);
+}
+
+void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint64_t done_seq, uint64_t done_count, uint64_t now_us)
+{
+        struct pw_device *device = pw_scheduler_device(scheduler, number);
+
+        scheduler->now_us = now_us;
+        if (device)
+                pw_island_progress(scheduler->islands[device->island], device, done_seq, done_count);
+}
+
+void pw_scheduler_peak(struct pw_scheduler *scheduler, uint64_t run, uint64_t bytes)
+{
+        struct pw_live *live = pw_live_find(scheduler, run);
+
+        if (live && bytes > live->program->row.measured_peak_bytes)
+                live->program->row.measured_peak_bytes = bytes;
+}
+
+static struct pw_part *part_in(struct pw_live *live, uint32_t island)
+{
+        for (uint32_t c = 0; c < live->program->column_count; c++)
+                if (live->parts[c].plan->island == island)
+                        return &live->parts[c];
+        return NULL;
+}
+
+void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us)
+{
+        struct pw_live *live;
+        struct pw_part *part, *from;
+
+        if (message->kind != PW_ACT_SUBMIT && message->kind != PW_ACT_NOTICE)
+                return;
+        scheduler->now_us = now_us;
+        live = pw_live_of(message->run);
+        part = part_in(live, message->island);
+        live->messages--;
+        if (message->kind == PW_ACT_NOTICE) {
+                from = part_in(live, message->from);
+                if (!live->run.cancelled)
+                        pw_island_notice(part, from->column, message->node);
+        } else if (!live->run.cancelled) {
+                pw_island_enter(part->island, part);
+        }
+        pw_live_maybe_end(live);
+}
+
+void pw_scheduler_dirty(struct pw_scheduler *scheduler, const struct pw_island *except)
+{
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
+                struct pw_island *island = scheduler->islands[i];
+                if (island && island != except && !pw_list_empty(&island->parts))
+                        island->dirty = true;
+        }
+}
+
+void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        scheduler->now_us = now_us;
+        pw_admission_look(scheduler);
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                if (scheduler->islands[i] && scheduler->islands[i]->dirty)
+                        pw_island_turn(scheduler->islands[i]);
+}
+
+uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
+{
+        if (scheduler->look && scheduler->queue_count)
+                return 0;
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                if (scheduler->islands[i] && scheduler->islands[i]->dirty)
+                        return 0;
+        return scheduler->queue_count || !pw_list_empty(&scheduler->waiting) ? scheduler->next_deadline : UINT64_MAX;
+}
+
+void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        scheduler->now_us = now_us;
+        pw_admission_expire(scheduler, now_us);
+}
+
+uint64_t pw_scheduler_ring_at(const struct pw_scheduler *scheduler, uint32_t number)
+{
+        const struct pw_device *device = pw_scheduler_device(scheduler, number);
+        uint64_t at = UINT64_MAX, window;
+
+        if (!device || device->done == device->ordered)
+                return UINT64_MAX;
+        if (device->marker_first != device->marker_end)
+                at = device->markers[device->marker_first & (device->marker_capacity - 1)].count;
+        if (!device->window_wanted)
+                return at;
+        window = device->ordered > scheduler->ahead / 2 ? device->ordered - scheduler->ahead / 2 : 0;
+        return pw_min_u64(at, pw_max_u64(window, device->done + 1));
+}

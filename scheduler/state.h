@@ -1,0 +1,60 @@
+/* The scheduler's whole state: devices, islands, slices, programs, runs. Private to scheduler/.
+ */
+#ifndef PW_SCHEDULER_STATE_H
+#define PW_SCHEDULER_STATE_H
+
+#include "base/table.h"
+#include "scheduler/island.h"
+#include "scheduler/scheduler.h"
+
+#define PW_RESULT_POOLS 8u
+#define PW_AHEAD_DEFAULT 64u
+#define PW_AHEAD_MAX 1024u
+#define PW_ADMIT_US_DEFAULT UINT64_C(600000000)
+
+struct pw_slice_live {
+        struct pw_slice_map map; /* owns its arrays */
+        uint64_t serial;         /* never used again, unlike the id */
+        uint32_t session, users; /* programs */
+        bool open;
+};
+
+struct pw_scheduler {
+        struct pw_actions actions;
+        uint32_t ahead, host;
+        uint64_t admit_us;
+        const struct pw_policy *policy;
+        struct pw_device *devices[PW_DEVICES_MAX];
+        struct pw_island *islands[PW_ISLANDS_MAX];
+        struct pw_handles slices, programs;
+        struct pw_table runs;            /* number: struct pw_live */
+        uint64_t run_count, serial_count;
+        struct pw_list waiting;          /* runs whose inputs are not there */
+        struct pw_list queue;            /* runs with an arrival number, in its order: what is not admitted */
+        uint32_t queue_count;
+        bool look;                       /* room was given back, or a run arrived */
+        uint64_t next_deadline;          /* of those runs, at the earliest */
+        uint64_t now_us;
+        struct pw_list results;          /* that lie somewhere */
+        struct pw_list idle_results[PW_RESULT_POOLS];
+};
+
+static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *scheduler, uint32_t number)
+{
+        return number < PW_DEVICES_MAX ? scheduler->devices[number] : NULL;
+}
+/* Something changed that a part of any island but `except` (may be NULL) may wait for. */
+void pw_scheduler_dirty(struct pw_scheduler *scheduler, const struct pw_island *except);
+
+/* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
+struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
+struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler);
+void pw_actions_init(struct pw_actions *actions);
+void pw_actions_done(struct pw_actions *actions);
+
+/* resource.c */
+void pw_slice_use(struct pw_slice_live *slice);
+void pw_slice_unuse(struct pw_scheduler *scheduler, uint32_t id);
+void pw_slice_destroy(struct pw_slice_live *slice);
+
+#endif
