@@ -1,18 +1,20 @@
-# libclient: libclient.la is everything, for executor, cli and tests; libpathways.la exports what the public headers declare
-noinst_LTLIBRARIES += libclient/libclient.la
-libclient_libclient_la_SOURCES = libclient/compile.c libclient/connection.c libclient/future.c libclient/get.c libclient/lane.c \
-	libclient/listing.c libclient/name.c libclient/open.c libclient/program.c libclient/put.c libclient/room.c libclient/run.c \
-	libclient/segment_map.c libclient/session.c libclient/slice.c libclient/socket.c libclient/take.c libclient/unref.c \
-	libclient/value.c libclient/wait.c
-libclient_libclient_la_CFLAGS = $(AM_CFLAGS) -pthread
-libclient_libclient_la_LIBADD = wire/libwire.la plane/libplane.la base/libbase.la -lpthread
+# libclient: libclient.la is everything, for executor, cli and tests; libpathways.la exports what the public headers declare.
+# libclient_core.la has the objects of this folder alone: libtool would put those of nested archives into a shared library twice.
+noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
+libclient_libclient_core_la_SOURCES = libclient/compile.c libclient/connection.c libclient/future.c libclient/get.c \
+	libclient/lane.c libclient/listing.c libclient/name.c libclient/open.c libclient/program.c libclient/put.c libclient/room.c \
+	libclient/run.c libclient/segment_map.c libclient/session.c libclient/slice.c libclient/socket.c libclient/take.c \
+	libclient/unref.c libclient/value.c libclient/wait.c
+libclient_parts = libclient/libclient_core.la wire/libwire.la plane/libplane.la base/libbase.la
+libclient_libclient_la_SOURCES =
+libclient_libclient_la_LIBADD = $(libclient_parts)
 noinst_HEADERS += libclient/connection.h libclient/future.h libclient/lane.h libclient/listing.h libclient/program.h \
 	libclient/room.h libclient/segment_map.h libclient/session.h libclient/socket.h libclient/unref.h
 EXTRA_DIST += libclient/README.md
 
 lib_LTLIBRARIES += libclient/libpathways.la
 libclient_libpathways_la_SOURCES =
-libclient_libpathways_la_LIBADD = libclient/libclient.la
+libclient_libpathways_la_LIBADD = $(libclient_parts)
 # nodelete: a thread that ends after dlclose() still finds the destructor of its lanes.
 libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,-z,nodelete \
 	-Wl,--version-script='$(srcdir)/libclient/libpathways.map'

@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += wire/libwire.la
 wire_libwire_la_SOURCES = wire/frame.c wire/decoder.c
 nodist_wire_libwire_la_SOURCES = wire/pathways.pb-c.c wire/pathways.pb-c.h
-wire_libwire_la_LIBADD = base/libbase.la $(PROTOBUF_C_LIBS)
+wire_libwire_la_LIBADD = $(PROTOBUF_C_LIBS)
 noinst_HEADERS += wire/frame.h
 EXTRA_DIST += wire/README.md wire/pathways.proto
 
@@ -16,4 +16,4 @@ CLEANFILES += wire/pathways.pb-c.c wire/pathways.pb-c.h
 wire_tests = wire/frame_test
 check_PROGRAMS += $(wire_tests)
 TESTS += $(wire_tests)
-wire_frame_test_LDADD = wire/libwire.la $(CMOCKA_LIBS)
+wire_frame_test_LDADD = wire/libwire.la base/libbase.la $(CMOCKA_LIBS)
