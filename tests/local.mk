@@ -1,1 +1,2 @@
 # tests
+include tests/bench/local.mk

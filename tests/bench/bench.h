@@ -1,0 +1,74 @@
+/* The table of benches, and what each of them fills in.
+ *
+ * A bench starts a private daemon, measures its work and, in the same run, the floor: the least that the machine asks for
+ * such work. Every figure is a median of at least 5 repeats, which its smallest and largest value go with.
+ */
+#ifndef PW_TESTS_BENCH_H
+#define PW_TESTS_BENCH_H
+
+#include "base/error.h"
+
+#define PW_BENCH_REPEATS 5u
+#define PW_BENCH_ROWS_MAX 32u
+
+enum pw_bench_goal {
+        PW_BENCH_AT_LEAST,       /* the value is to be at least `reach` */
+        PW_BENCH_AT_MOST,        /* at most */
+        PW_BENCH_RATIO_AT_LEAST, /* the value divided by the floor */
+        PW_BENCH_RATIO_AT_MOST,
+};
+
+struct pw_bench_row {
+        const char *name, *unit;
+        enum pw_bench_goal goal;
+        double reach;
+        double values[PW_BENCH_REPEATS]; /* one of each repeat */
+        double floors[PW_BENCH_REPEATS];
+        uint32_t count;     /* values there are; 0: not measured here */
+        uint32_t floor_count;
+        const char *remark; /* why it was not measured, or NULL */
+};
+
+struct pw_bench_context {
+        bool quick; /* a tenth of the work: to see that everything works */
+        struct pw_bench_row rows[PW_BENCH_ROWS_MAX];
+        uint32_t row_count;
+};
+
+struct pw_bench {
+        const char *name;
+        enum pw_status (*run)(struct pw_bench_context *context, struct pw_error *ret_err);
+};
+
+/* One per bench; each adds its rows. Errors: whatever keeps it from measuring. */
+enum pw_status pw_bench_put_1k(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_put_64m(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_get_1k(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_wake(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_chain(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_lone(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_gang8(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_idle(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_start(struct pw_bench_context *context, struct pw_error *ret_err);
+
+/* A new row, to be filled through the pointer. */
+struct pw_bench_row *pw_bench_row_add(struct pw_bench_context *context, const char *name, const char *unit,
+                                      enum pw_bench_goal goal, double reach);
+void pw_bench_row_value(struct pw_bench_row *row, double value);
+void pw_bench_row_floor(struct pw_bench_row *row, double floor);
+double pw_bench_seconds(void); /* now */
+
+/* report.c */
+struct pw_bench_summary { double value, least, most, floor, ratio; bool reached; };
+struct pw_bench_summary pw_bench_summarize(const struct pw_bench_row *row);
+void pw_bench_print_heading(void);
+void pw_bench_print_row(const struct pw_bench_row *row);
+void pw_bench_print_json(const struct pw_bench_row *row);
+
+/* syscalls.c: count the system calls of this thread. After begin(), each mark() lets the next one be counted; end() gives the
+ * number of marks that were followed by one. begin() is false where the machine cannot. */
+bool pw_syscalls_begin(void);
+void pw_syscalls_mark(void);
+uint64_t pw_syscalls_end(void);
+
+#endif
