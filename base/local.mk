@@ -1,10 +1,10 @@
 noinst_LTLIBRARIES += base/libbase.la
 base_libbase_la_SOURCES = base/box.c base/box_reduce.c base/dims.c base/error.c base/handles.c base/id.c base/layout.c \
-	base/log.c base/memory.c base/nearest.c base/option.c base/option_file.c base/option_help.c base/option_value.c \
+	base/log.c base/memory.c base/nearest.c base/range.c base/option.c base/option_file.c base/option_help.c base/option_value.c \
 	base/size.c base/size_class.c base/sources.c base/status.c base/table.c
 base_libbase_la_LIBADD = $(INIH_LIBS)
 noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \
-	base/option.h base/option_value.h base/size.h base/sources.h base/table.h
+	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/table.h
 
 base_tests = base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/size_test base/sources_test base/status_test base/table_test

@@ -134,7 +134,6 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
                 pw_submit_object_ready(daemon, action->object, now_us);
                 break;
         case PW_STORE_DRAIN:
-                daemon->hungry = true;
                 daemon->more = true;
                 pw_lanes_look(daemon);
                 break;

@@ -52,6 +52,7 @@ bool pw_turn(struct pw_daemon *daemon)
         bool any = daemon->more;
 
         daemon->more = false;
+        daemon->hungry = pw_store_waits_for_room(daemon->store);
         any |= pw_lanes_turn(daemon);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
         look_and_submit(daemon, now_us);

@@ -156,6 +156,9 @@ PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct
 uint64_t pw_store_next_us(const struct pw_store *store);
 void pw_store_tick(struct pw_store *store, uint64_t now_us);
 
+/* Somebody queues for room: DROPs are wanted at once. */
+bool pw_store_waits_for_room(const struct pw_store *store);
+
 struct pw_memory_terms {
         uint64_t capacity, free, used, idle, letting_go, quarantined, reserved, overhead;
         int64_t unaccounted; /* capacity less the sum of the others */
