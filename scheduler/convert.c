@@ -1,5 +1,5 @@
-/* Conversions: the transfers that bring a value into another layout. One node inside an island; a pair, SEND and RECV, where
- * shards cross islands; and two steps where a reduction is cheaper so. */
+/* Conversions: the transfers that bring a value into another layout. One node inside an island; a pair, SEND and RECV,
+ * where shards cross islands; and two steps where a reduction is cheaper so. */
 #include "scheduler/lowering.h"
 
 #include "plane/board.h"
@@ -17,8 +17,12 @@ static struct pw_transfer_ends ends_of(const struct way *way)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
 
-        return (struct pw_transfer_ends){ &value->sharding, &way->low->graph->slices[value->slice], &way->sharding,
-                                          &way->low->graph->slices[way->slice], &value->dims, value->slice == way->slice,
+        return (struct pw_transfer_ends){ &value->sharding,
+                                          &way->low->graph->slices[value->slice],
+                                          &way->sharding,
+                                          &way->low->graph->slices[way->slice],
+                                          &value->dims,
+                                          value->slice == way->slice,
                                           way->island_partial & PW_REDUCE_IN_ISLAND };
 }
 
@@ -47,12 +51,15 @@ static uint8_t op_of(const struct way *way)
 static struct pw_low_node node_of(const struct way *way, enum pw_transfer_phase phase)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
-        const struct pw_slice_map *from = &way->low->graph->slices[value->slice], *to = &way->low->graph->slices[way->slice];
+        const struct pw_slice_map *from = &way->low->graph->slices[value->slice],
+                                  *to = &way->low->graph->slices[way->slice];
         struct pw_low_node node = { .reach = way->reach };
 
         node.image.kind = PW_NODE_TRANSFER;
-        node.image.transfer = (uint8_t)(way->island_partial & PW_REDUCE_IN_ISLAND ? PW_TRANSFER_ALL_REDUCE :
-                                        pw_transfer_between(&value->sharding, from->mesh, &way->sharding, to->mesh, from == to));
+        node.image.transfer = (uint8_t)(way->island_partial & PW_REDUCE_IN_ISLAND
+                                                ? PW_TRANSFER_ALL_REDUCE
+                                                : pw_transfer_between(&value->sharding, from->mesh, &way->sharding,
+                                                                      to->mesh, from == to));
         node.image.phase = (uint8_t)phase;
         node.image.eager = phase == PW_PHASE_WHOLE && value->shard_bytes <= PW_MARK_BYTES;
         node.image.island_partial = phase == PW_PHASE_SEND ? 0 : way->island_partial;
@@ -67,8 +74,12 @@ static struct pw_low_node node_of(const struct way *way, enum pw_transfer_phase 
 static enum pw_status add_output(const struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
-        struct pw_low_value output = { .dtype = value->dtype, .slice = way->slice, .sharding = way->sharding, .dims = value->dims,
-                                       .writer = PW_NODE_NONE, .input = PW_NODE_NONE };
+        struct pw_low_value output = { .dtype = value->dtype,
+                                       .slice = way->slice,
+                                       .sharding = way->sharding,
+                                       .dims = value->dims,
+                                       .writer = PW_NODE_NONE,
+                                       .input = PW_NODE_NONE };
 
         return pw_low_add_value(way->low, &output, ret_value, ret_err);
 }
@@ -80,7 +91,8 @@ static enum pw_status add_whole(const struct way *way, uint32_t *ret_value, stru
         enum pw_status status = add_output(way, &output, ret_err);
 
         if (status == PW_OK)
-                status = pw_low_add_node(way->low, &node, &(struct pw_low_links){ &way->value, 1, &output, 1 }, ret_err);
+                status =
+                        pw_low_add_node(way->low, &node, &(struct pw_low_links){ &way->value, 1, &output, 1 }, ret_err);
         if (status == PW_OK)
                 *ret_value = output;
         return status;
@@ -96,13 +108,15 @@ static enum pw_status add_pair(const struct way *way, uint32_t *ret_value, struc
                 status = pw_low_add_node(way->low, &send, &(struct pw_low_links){ &way->value, 1, NULL, 0 }, ret_err);
         receive.image.send_node = way->low->node_count - 1;
         if (status == PW_OK)
-                status = pw_low_add_node(way->low, &receive, &(struct pw_low_links){ &way->value, 1, &output, 1 }, ret_err);
+                status = pw_low_add_node(way->low, &receive, &(struct pw_low_links){ &way->value, 1, &output, 1 },
+                                         ret_err);
         if (status == PW_OK)
                 *ret_value = output;
         return status;
 }
 
-/* Across islands: where it saves bytes, reduce inside each island first, into a value that is partial over islands only. */
+/* Across islands: where it saves bytes, reduce inside each island first, into a value that is partial over islands
+ * only. */
 static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
 {
         struct pw_transfer_ends ends = ends_of(way);
@@ -126,7 +140,8 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         return status == PW_OK ? add_pair(way, ret_value, ret_err) : status;
 }
 
-/* Is it an all-reduce over axis *ret_axis alone, of a shard that is worth two steps? Then *ret_dim is the dim to scatter over. */
+/* Is it an all-reduce over axis *ret_axis alone, of a shard that is worth two steps? Then *ret_dim is the dim to
+ * scatter over. */
 static bool worth_two_steps(const struct way *way, uint32_t *ret_axis, uint8_t *ret_dim)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
@@ -140,11 +155,12 @@ static bool worth_two_steps(const struct way *way, uint32_t *ret_axis, uint8_t *
                 axis = 1;
         other = 1 - axis;
         completed.axis[axis] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
-        if (mesh[axis] < 2 || value->sharding.axis[axis].lay != PW_LAY_PARTIAL || pw_sharding_has_partial(&completed, mesh) ||
-            !pw_sharding_equal(&completed, &way->sharding, mesh))
+        if (mesh[axis] < 2 || value->sharding.axis[axis].lay != PW_LAY_PARTIAL ||
+            pw_sharding_has_partial(&completed, mesh) || !pw_sharding_equal(&completed, &way->sharding, mesh))
                 return false;
         for (uint8_t dim = 0; dim < value->dims.rank; dim++) {
-                if (mesh[other] > 1 && value->sharding.axis[other].lay == PW_LAY_SPLIT && value->sharding.axis[other].dim == dim)
+                if (mesh[other] > 1 && value->sharding.axis[other].lay == PW_LAY_SPLIT &&
+                    value->sharding.axis[other].dim == dim)
                         continue;
                 if (value->dims.dim[dim] < mesh[axis])
                         continue;
@@ -156,7 +172,8 @@ static bool worth_two_steps(const struct way *way, uint32_t *ret_axis, uint8_t *
 }
 
 /* A large all-reduce: each device reduces its part, then all gather the parts. */
-static enum pw_status add_two_steps(struct way *way, uint32_t axis, uint8_t dim, uint32_t *ret_value, struct pw_error *ret_err)
+static enum pw_status add_two_steps(struct way *way, uint32_t axis, uint8_t dim, uint32_t *ret_value,
+                                    struct pw_error *ret_err)
 {
         struct way scatter = *way;
         struct pw_transfer_ends ends;
@@ -197,9 +214,11 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
 }
 
 /* The value that was made from `value` in this layout already, or PW_NODE_NONE. */
-static uint32_t find_made(const struct pw_lowering *low, uint32_t value, const struct pw_sharding *to, uint32_t to_slice)
+static uint32_t find_made(const struct pw_lowering *low, uint32_t value, const struct pw_sharding *to,
+                          uint32_t to_slice)
 {
-        for (uint32_t made = low->values[value].conversions; made != PW_NODE_NONE; made = low->values[made].next_conversion)
+        for (uint32_t made = low->values[value].conversions; made != PW_NODE_NONE;
+             made = low->values[made].next_conversion)
                 if (low->values[made].slice == to_slice &&
                     pw_sharding_equal(&low->values[made].sharding, to, low->graph->slices[to_slice].mesh))
                         return made;
@@ -213,7 +232,8 @@ enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const str
         uint32_t made;
         enum pw_status status;
 
-        if (low->values[value].slice == to_slice && pw_sharding_equal(&low->values[value].sharding, to, low->graph->slices[to_slice].mesh)) {
+        if (low->values[value].slice == to_slice &&
+            pw_sharding_equal(&low->values[value].sharding, to, low->graph->slices[to_slice].mesh)) {
                 *ret_value = value;
                 return PW_OK;
         }
@@ -233,7 +253,9 @@ enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const str
 
 enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *ret_value, struct pw_error *ret_err)
 {
-        struct way way = { .low = low, .value = value, .slice = low->values[value].slice, .sharding = low->values[value].sharding };
+        struct way way = {
+                .low = low, .value = value, .slice = low->values[value].slice, .sharding = low->values[value].sharding
+        };
         struct pw_transfer_ends ends = ends_of(&way);
         enum pw_status status = pw_low_use(low, value, ret_err);
 

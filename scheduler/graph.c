@@ -60,8 +60,8 @@ static bool copy_bytes(const void *data, size_t bytes, void **ret_copy)
         return true;
 }
 
-struct pw_graph_call *pw_graph_add_call(struct pw_graph *graph, const char *function, const uint32_t *args, uint32_t arg_count,
-                                        const void *params, uint32_t params_bytes)
+struct pw_graph_call *pw_graph_add_call(struct pw_graph *graph, const char *function, const uint32_t *args,
+                                        uint32_t arg_count, const void *params, uint32_t params_bytes)
 {
         struct pw_graph_call call = { .arg_count = arg_count, .params_bytes = params_bytes };
 
@@ -82,7 +82,8 @@ struct pw_graph_call *pw_graph_add_call(struct pw_graph *graph, const char *func
 bool pw_graph_add_result(struct pw_graph *graph, uint32_t value)
 {
         if (graph->result_count >= PW_GRAPH_VALUES_MAX - 1 ||
-            !pw_grow((void **)&graph->results, &graph->result_capacity, graph->result_count + 1, sizeof *graph->results))
+            !pw_grow((void **)&graph->results, &graph->result_capacity, graph->result_count + 1,
+                     sizeof *graph->results))
                 return false;
         graph->results[graph->result_count++] = value;
         return true;

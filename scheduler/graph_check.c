@@ -16,12 +16,14 @@ static enum pw_status check_slice(const struct pw_graph *graph, uint32_t i, stru
         const struct pw_slice_map *slice = &graph->slices[i];
 
         if (!slice->device_count || pw_mesh_count(slice->mesh) != slice->device_count)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "slice %" PRIu32 ": its mesh does not fit its %" PRIu32 " devices", i,
+                return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                    "slice %" PRIu32 ": its mesh does not fit its %" PRIu32 " devices", i,
                                     slice->device_count);
         return PW_OK;
 }
 
-static enum pw_status check_input(const struct pw_graph *graph, const struct pw_graph_value *value, struct pw_error *ret_err)
+static enum pw_status check_input(const struct pw_graph *graph, const struct pw_graph_value *value,
+                                  struct pw_error *ret_err)
 {
         const uint32_t *mesh = graph->slices[value->slice].mesh;
         uint64_t bytes;
@@ -40,15 +42,19 @@ static enum pw_status check_output(struct pw_graph *graph, uint32_t index, struc
         struct pw_graph_call *call;
 
         if (value->call >= graph->call_count)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is of call %" PRIu32 ", there are %" PRIu32, value->call,
-                                    graph->call_count);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is of call %" PRIu32 ", there are %" PRIu32,
+                                    value->call, graph->call_count);
         call = &graph->calls[value->call];
-        if (value->output >= (call->output_count ? call->output_count : PW_TASK_ARGS_MAX) || value->output >= PW_TASK_ARGS_MAX)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "%s has no output %" PRIu32, call->function, value->output);
+        if (value->output >= (call->output_count ? call->output_count : PW_TASK_ARGS_MAX) ||
+            value->output >= PW_TASK_ARGS_MAX)
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "%s has no output %" PRIu32, call->function,
+                                    value->output);
         if (call->outputs[value->output] != PW_GRAPH_VALUES_MAX)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "output %" PRIu32 " of %s is named twice", value->output, call->function);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "output %" PRIu32 " of %s is named twice", value->output,
+                                    call->function);
         if (value->slice != call->slice)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is not on the slice of %s, which makes it", call->function);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is not on the slice of %s, which makes it",
+                                    call->function);
         call->outputs[value->output] = index;
         return pw_sharding_check(&value->sharding, &any_dims, graph->slices[value->slice].mesh, ret_err);
 }
@@ -60,11 +66,11 @@ static enum pw_status check_as(const struct pw_graph *graph, uint32_t index, str
         enum pw_status status;
 
         if (value->source >= graph->value_count)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is made from value %" PRIu32 ", there are %" PRIu32, value->source,
-                                    graph->value_count);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is made from value %" PRIu32 ", there are %" PRIu32,
+                                    value->source, graph->value_count);
         if (value->source >= index)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is made from value %" PRIu32 ", which is made later: a cycle",
-                                    value->source);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                    "it is made from value %" PRIu32 ", which is made later: a cycle", value->source);
         source = &graph->values[value->source];
         status = pw_sharding_check(&value->sharding, &any_dims, graph->slices[value->slice].mesh, ret_err);
         if (status != PW_OK)
@@ -79,8 +85,8 @@ static enum pw_status check_value(struct pw_graph *graph, uint32_t index, struct
         const struct pw_graph_value *value = &graph->values[index];
 
         if (value->slice >= graph->slice_count)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is on slice %" PRIu32 ", there are %" PRIu32, value->slice,
-                                    graph->slice_count);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is on slice %" PRIu32 ", there are %" PRIu32,
+                                    value->slice, graph->slice_count);
         switch (value->kind) {
         case PW_VALUE_INPUT: return check_input(graph, value, ret_err);
         case PW_VALUE_CALL: return check_output(graph, index, ret_err);
@@ -118,20 +124,23 @@ static bool is_function_name(const char *text)
         return slash && slash != text && slash[1] && !strchr(slash + 1, '/');
 }
 
-static enum pw_status check_arg(const struct pw_graph *graph, const struct pw_graph_call *call, uint32_t i, struct pw_error *ret_err)
+static enum pw_status check_arg(const struct pw_graph *graph, const struct pw_graph_call *call, uint32_t i,
+                                struct pw_error *ret_err)
 {
         uint32_t arg = call->args[i];
 
         if (arg >= graph->value_count)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "argument %" PRIu32 ": value %" PRIu32 " is not there, there are %" PRIu32,
-                                    i, arg, graph->value_count);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                    "argument %" PRIu32 ": value %" PRIu32 " is not there, there are %" PRIu32, i, arg,
+                                    graph->value_count);
         for (uint32_t j = 0; j < call->output_count; j++)
                 if (arg >= call->outputs[j])
                         return pw_error_set(ret_err, PW_BAD_PROGRAM,
                                             "argument %" PRIu32 ": value %" PRIu32 " is made later: a cycle", i, arg);
         if (graph->values[arg].slice != call->slice)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM,
-                                    "argument %" PRIu32 ": it lies on another slice than the call; move it with pw_move()", i);
+                return pw_error_set(
+                        ret_err, PW_BAD_PROGRAM,
+                        "argument %" PRIu32 ": it lies on another slice than the call; move it with pw_move()", i);
         return PW_OK;
 }
 
@@ -140,10 +149,11 @@ static enum pw_status check_call(const struct pw_graph *graph, struct pw_graph_c
         if (!is_function_name(call->function))
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "a function is called \"module/function\"");
         if (call->arg_count > PW_TASK_ARGS_MAX)
-                return pw_error_set(ret_err, PW_BAD_PROGRAM, "%" PRIu32 " arguments; a function takes %d at most", call->arg_count,
-                                    PW_TASK_ARGS_MAX);
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "%" PRIu32 " arguments; a function takes %d at most",
+                                    call->arg_count, PW_TASK_ARGS_MAX);
         if (!call->output_count)
-                while (call->output_count < PW_TASK_ARGS_MAX && call->outputs[call->output_count] != PW_GRAPH_VALUES_MAX)
+                while (call->output_count < PW_TASK_ARGS_MAX &&
+                       call->outputs[call->output_count] != PW_GRAPH_VALUES_MAX)
                         call->output_count++;
         if (!call->output_count)
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "no value names an output of it");
@@ -171,17 +181,20 @@ static enum pw_status check_calls(struct pw_graph *graph, struct pw_error *ret_e
         return PW_OK;
 }
 
-/* Outputs are found anew; calls without a slice or with too many outputs are refused before anything indexes by them. */
+/* Outputs are found anew; calls without a slice or with too many outputs are refused before anything indexes by them.
+ */
 static enum pw_status begin_calls(struct pw_graph *graph, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < graph->call_count; i++) {
                 struct pw_graph_call *call = &graph->calls[i];
                 if (call->slice >= graph->slice_count)
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: it is on slice %" PRIu32 ", there are %" PRIu32,
-                                            i, call->function, call->slice, graph->slice_count);
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                            "call %" PRIu32 ", %s: it is on slice %" PRIu32 ", there are %" PRIu32, i,
+                                            call->function, call->slice, graph->slice_count);
                 if (call->output_count > PW_TASK_ARGS_MAX)
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: %" PRIu32 " outputs; %d at most", i,
-                                            call->function, call->output_count, PW_TASK_ARGS_MAX);
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                            "call %" PRIu32 ", %s: %" PRIu32 " outputs; %d at most", i, call->function,
+                                            call->output_count, PW_TASK_ARGS_MAX);
                 for (uint32_t j = 0; j < PW_TASK_ARGS_MAX; j++)
                         call->outputs[j] = PW_GRAPH_VALUES_MAX;
         }
@@ -194,8 +207,9 @@ static enum pw_status check_results(const struct pw_graph *graph, struct pw_erro
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "it has no results: name one with pw_result()");
         for (uint32_t i = 0; i < graph->result_count; i++)
                 if (graph->results[i] >= graph->value_count)
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "result %" PRIu32 ": value %" PRIu32 " is not there, there are %" PRIu32,
-                                            i, graph->results[i], graph->value_count);
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                            "result %" PRIu32 ": value %" PRIu32 " is not there, there are %" PRIu32, i,
+                                            graph->results[i], graph->value_count);
         return PW_OK;
 }
 
@@ -218,7 +232,8 @@ static enum pw_status check_donations(const struct pw_graph *graph, struct pw_er
         for (uint32_t i = 0; i < graph->value_count; i++) {
                 const struct pw_graph_value *value = &graph->values[i];
                 if (value->kind == PW_VALUE_INPUT && (value->flags & PW_DONATED) && !used[i])
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "input %" PRIu32 ": it is donated, but nothing reads it", inputs);
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM,
+                                            "input %" PRIu32 ": it is donated, but nothing reads it", inputs);
                 inputs += value->kind == PW_VALUE_INPUT;
         }
         return PW_OK;

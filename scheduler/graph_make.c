@@ -22,12 +22,17 @@ void pw_make_slice(struct pw_graph *graph, struct pw_make_slice *slice, const st
         assert_true(pw_graph_add_slice(graph, &map));
 }
 
-uint32_t pw_make_input(struct pw_graph *graph, uint32_t slice, struct pw_dims dims, struct pw_sharding sharding, uint32_t flags)
+uint32_t pw_make_input(struct pw_graph *graph, uint32_t slice, struct pw_dims dims, struct pw_sharding sharding,
+                       uint32_t flags)
 {
         struct pw_graph_value *value = pw_graph_add_value(graph);
 
         assert_non_null(value);
-        *value = (struct pw_graph_value){ .kind = PW_VALUE_INPUT, .slice = slice, .dtype = PW_I32, .dims = dims, .sharding = sharding,
+        *value = (struct pw_graph_value){ .kind = PW_VALUE_INPUT,
+                                          .slice = slice,
+                                          .dtype = PW_I32,
+                                          .dims = dims,
+                                          .sharding = sharding,
                                           .flags = flags };
         return graph->value_count - 1;
 }
@@ -52,8 +57,11 @@ uint32_t pw_make_call(struct pw_graph *graph, const struct pw_make_call *made)
         for (uint32_t i = 0; i < made->output_count; i++) {
                 struct pw_graph_value *value = pw_graph_add_value(graph);
                 assert_non_null(value);
-                *value = (struct pw_graph_value){ .kind = PW_VALUE_CALL, .slice = made->slice, .sharding = made->shardings[i],
-                                                  .call = graph->call_count - 1, .output = i };
+                *value = (struct pw_graph_value){ .kind = PW_VALUE_CALL,
+                                                  .slice = made->slice,
+                                                  .sharding = made->shardings[i],
+                                                  .call = graph->call_count - 1,
+                                                  .output = i };
         }
         return first;
 }

@@ -24,7 +24,8 @@ static uint32_t reserve(struct writer *writer, uint64_t bytes, uint32_t align)
 
         if (bytes > IMAGE_BYTES_MAX || at + bytes > IMAGE_BYTES_MAX)
                 writer->status = PW_TOO_LARGE;
-        else if (writer->status == PW_OK && !pw_grow((void **)&writer->bytes, &writer->capacity, (uint32_t)(at + bytes), 1))
+        else if (writer->status == PW_OK &&
+                 !pw_grow((void **)&writer->bytes, &writer->capacity, (uint32_t)(at + bytes), 1))
                 writer->status = PW_NO_MEMORY;
         if (writer->status != PW_OK)
                 return 0;
@@ -80,7 +81,9 @@ static void put_values(struct writer *writer, const struct pw_lowering *low, uin
 /* What people call the node. */
 static void node_name(const struct pw_low_node *node, char *text, size_t bytes)
 {
-        static const char *const phases[] = { [PW_PHASE_WHOLE] = "", [PW_PHASE_SEND] = " send", [PW_PHASE_RECV] = " receive" };
+        static const char *const phases[] = {
+                [PW_PHASE_WHOLE] = "", [PW_PHASE_SEND] = " send", [PW_PHASE_RECV] = " receive"
+        };
         const char *kind = pw_transfer_text(node->image.transfer);
 
         if (node->image.kind == PW_NODE_LOAD)
@@ -106,7 +109,8 @@ static uint32_t put_function(struct writer *writer, struct functions *functions,
         for (uint32_t i = 0; i < functions->count; i++)
                 if (functions->items[i].name == name && functions->items[i].digest == call->digest)
                         return i;
-        if (!module || !pw_grow((void **)&functions->items, &functions->capacity, functions->count + 1, sizeof *functions->items)) {
+        if (!module || !pw_grow((void **)&functions->items, &functions->capacity, functions->count + 1,
+                                sizeof *functions->items)) {
                 writer->status = PW_NO_MEMORY;
                 return 0;
         }
@@ -142,13 +146,15 @@ static void put_nodes(struct writer *writer, const struct pw_lowering *low, stru
 static void put_ends(struct writer *writer, const struct pw_lowering *low, const struct pw_image *header)
 {
         for (uint32_t i = 0; i < low->input_count; i++)
-                *ITEM(writer, struct pw_image_input, header->inputs, i) = (struct pw_image_input){ low->inputs[i], low->donated[i] };
+                *ITEM(writer, struct pw_image_input, header->inputs, i) =
+                        (struct pw_image_input){ low->inputs[i], low->donated[i] };
         for (uint32_t i = 0; i < low->graph->result_count; i++)
                 *ITEM(writer, struct pw_image_result, header->results, i) =
                         (struct pw_image_result){ low->results[i], low->values[low->results[i]].writer, -1, 0 };
         for (uint32_t i = 0; i < low->input_count; i++)
                 if (low->donated[i])
-                        ITEM(writer, struct pw_image_result, header->results, low->values[low->inputs[i]].result)->donated_input = (int32_t)i;
+                        ITEM(writer, struct pw_image_result, header->results, low->values[low->inputs[i]].result)
+                                ->donated_input = (int32_t)i;
         for (uint32_t i = 0; i < low->graph->slice_count; i++)
                 *ITEM(writer, struct pw_image_slice, header->slices, i) =
                         (struct pw_image_slice){ low->block_bytes[i], low->graph->slices[i].id, 0 };
@@ -156,9 +162,13 @@ static void put_ends(struct writer *writer, const struct pw_lowering *low, const
 
 static void put_all(struct writer *writer, const struct pw_lowering *low, struct functions *functions)
 {
-        struct pw_image header = { .magic = PW_IMAGE_MAGIC, .slice_count = low->graph->slice_count, .value_count = low->value_count,
-                                   .node_count = low->node_count, .input_count = low->input_count,
-                                   .result_count = low->graph->result_count, .seq_count = low->seq_count };
+        struct pw_image header = { .magic = PW_IMAGE_MAGIC,
+                                   .slice_count = low->graph->slice_count,
+                                   .value_count = low->value_count,
+                                   .node_count = low->node_count,
+                                   .input_count = low->input_count,
+                                   .result_count = low->graph->result_count,
+                                   .seq_count = low->seq_count };
 
         reserve(writer, sizeof header, PW_LINE_BYTES);
         header.slices = reserve(writer, header.slice_count * sizeof(struct pw_image_slice), 8);
@@ -207,15 +217,19 @@ static enum pw_status find_peak(struct pw_image *image, const struct pw_graph *g
         bool fits = true;
 
         for (uint32_t s = 0; s < image->slice_count; s++)
-                fits = fits && pw_add_ok(total, PW_IMAGE_AT(image, struct pw_image_slice, image->slices)[s].block_bytes, &total);
+                fits = fits && pw_add_ok(total, PW_IMAGE_AT(image, struct pw_image_slice, image->slices)[s].block_bytes,
+                                         &total);
         for (uint32_t r = 0; r < image->result_count; r++)
-                fits = fits && pw_add_ok(total, pw_room_bytes(pw_image_value(image, results[r].value)->shard_bytes), &total);
+                fits = fits &&
+                       pw_add_ok(total, pw_room_bytes(pw_image_value(image, results[r].value)->shard_bytes), &total);
         if (!fits)
-                return pw_error_set(ret_err, PW_TOO_LARGE, "the values of the program have more bytes than 64 bits can count");
+                return pw_error_set(ret_err, PW_TOO_LARGE,
+                                    "the values of the program have more bytes than 64 bits can count");
         for (uint32_t s = 0; s < graph->slice_count; s++)
                 for (uint32_t i = 0; i < graph->slices[s].device_count; i++)
-                        image->peak_bytes = pw_max_u64(image->peak_bytes,
-                                                       pw_image_device_peak(image, graph->slices, graph->slices[s].devices[i]));
+                        image->peak_bytes =
+                                pw_max_u64(image->peak_bytes,
+                                           pw_image_device_peak(image, graph->slices, graph->slices[s].devices[i]));
         return PW_OK;
 }
 

@@ -43,18 +43,21 @@ static enum pw_status check_links(const struct check *check, uint32_t index, boo
 
         if (!inside(check->image, node->inputs, node->input_count * UINT64_C(4), 4) ||
             !inside(check->image, node->outputs, node->output_count * UINT64_C(4), 4) ||
-            !inside(check->image, node->waits, node->wait_count * UINT64_C(4), 4) || !inside(check->image, node->name, 1, 1) ||
+            !inside(check->image, node->waits, node->wait_count * UINT64_C(4), 4) ||
+            !inside(check->image, node->name, 1, 1) ||
             !inside(check->image, node->params, node->params_bytes, node->params_bytes ? PW_LINE_BYTES : 1))
                 return FAIL(check, "node %" PRIu32 ": a list lies outside of the image", index);
         for (uint32_t i = 0; i < node->input_count; i++)
                 if (inputs[i] >= check->image->value_count || !written[inputs[i]] ||
                     pw_image_value(check->image, inputs[i])->slice != node->source_slice)
-                        return FAIL(check, "node %" PRIu32 ": reads value %" PRIu32 ", which is not there", index, inputs[i]);
+                        return FAIL(check, "node %" PRIu32 ": reads value %" PRIu32 ", which is not there", index,
+                                    inputs[i]);
         for (uint32_t i = 0; i < node->output_count; i++) {
                 if (outputs[i] >= check->image->value_count || written[outputs[i]] ||
                     pw_image_value(check->image, outputs[i])->slice != node->slice ||
                     pw_image_value(check->image, outputs[i])->first_use != index)
-                        return FAIL(check, "node %" PRIu32 ": writes value %" PRIu32 ", which is not its own", index, outputs[i]);
+                        return FAIL(check, "node %" PRIu32 ": writes value %" PRIu32 ", which is not its own", index,
+                                    outputs[i]);
                 written[outputs[i]] = true;
         }
         return PW_OK;
@@ -71,17 +74,19 @@ static enum pw_status check_node(const struct check *check, uint32_t index, bool
         for (uint32_t i = 0; i < node->wait_count && status == PW_OK; i++) {
                 uint32_t on = PW_IMAGE_AT(check->image, uint32_t, node->waits)[i];
                 if (on >= index || pw_image_node(check->image, on)->seq_slot >= check->image->seq_count)
-                        status = FAIL(check, "node %" PRIu32 ": waits for node %" PRIu32 ", which nobody can see", index, on);
+                        status = FAIL(check, "node %" PRIu32 ": waits for node %" PRIu32 ", which nobody can see",
+                                      index, on);
         }
-        if (status == PW_OK && (node->kind == PW_NODE_TRANSFER && node->phase == PW_PHASE_RECV) != (node->send_node != PW_NODE_NONE))
+        if (status == PW_OK &&
+            (node->kind == PW_NODE_TRANSFER && node->phase == PW_PHASE_RECV) != (node->send_node != PW_NODE_NONE))
                 status = FAIL(check, "node %" PRIu32 ": a RECV and only a RECV has a SEND", index);
         if (status == PW_OK && node->kind == PW_NODE_CALL && node->function >= check->image->function_count)
                 status = FAIL(check, "node %" PRIu32 ": there is no such function", index);
         return status;
 }
 
-/* Two values that live at the same time have different rooms; but an output may take the room of a donated input that its own
- * writer reads last. */
+/* Two values that live at the same time have different rooms; but an output may take the room of a donated input that
+ * its own writer reads last. */
 static enum pw_status check_pair(const struct check *check, uint32_t i, uint32_t j)
 {
         const struct pw_image_value *a = pw_image_value(check->image, i), *b = pw_image_value(check->image, j);
@@ -92,8 +97,10 @@ static enum pw_status check_pair(const struct check *check, uint32_t i, uint32_t
         if (a->place == PW_PLACE_BLOCK && a->offset < b->offset + pw_room_bytes(b->shard_bytes) &&
             b->offset < a->offset + pw_room_bytes(a->shard_bytes))
                 return FAIL(check, "values %" PRIu32 " and %" PRIu32 " lie in the same place at the same time", i, j);
-        if (a->place == PW_PLACE_RESULT && a->index == b->index && a->last_use != b->first_use && b->last_use != a->first_use)
-                return FAIL(check, "values %" PRIu32 " and %" PRIu32 " lie in result %u at the same time", i, j, a->index);
+        if (a->place == PW_PLACE_RESULT && a->index == b->index && a->last_use != b->first_use &&
+            b->last_use != a->first_use)
+                return FAIL(check, "values %" PRIu32 " and %" PRIu32 " lie in result %u at the same time", i, j,
+                            a->index);
         return PW_OK;
 }
 
@@ -103,12 +110,14 @@ static enum pw_status check_values(const struct check *check, const bool *writte
 
         for (uint32_t i = 0; i < image->value_count; i++) {
                 const struct pw_image_value *value = pw_image_value(image, i);
-                const struct pw_image_slice *slice = PW_IMAGE_AT(image, struct pw_image_slice, image->slices) + value->slice;
+                const struct pw_image_slice *slice =
+                        PW_IMAGE_AT(image, struct pw_image_slice, image->slices) + value->slice;
                 if (!written[i] || value->last_use < value->first_use || value->last_use >= image->node_count)
                         return FAIL(check, "value %" PRIu32 ": nobody writes it, or its life ends before it begins", i);
-                if (value->place == PW_PLACE_BLOCK ?
-                            value->offset % PW_LINE_BYTES || value->offset + pw_room_bytes(value->shard_bytes) > slice->block_bytes :
-                            value->index >= image->result_count)
+                if (value->place == PW_PLACE_BLOCK
+                            ? value->offset % PW_LINE_BYTES ||
+                                      value->offset + pw_room_bytes(value->shard_bytes) > slice->block_bytes
+                            : value->index >= image->result_count)
                         return FAIL(check, "value %" PRIu32 ": its room lies outside", i);
                 for (uint32_t j = 0; j < i; j++) {
                         enum pw_status status = check_pair(check, i, j);
@@ -138,8 +147,11 @@ static enum pw_status check_ends(const struct check *check)
         }
         for (uint32_t s = 0; s < image->slice_count; s++)
                 for (uint32_t i = 0; i < check->slices[s].device_count; i++)
-                        largest = pw_max_u64(largest, pw_image_device_peak(image, check->slices, check->slices[s].devices[i]));
-        return largest == image->peak_bytes ? PW_OK : FAIL(check, "the peak is %" PRIu64 ", not %" PRIu64, largest, image->peak_bytes);
+                        largest = pw_max_u64(largest,
+                                             pw_image_device_peak(image, check->slices, check->slices[s].devices[i]));
+        return largest == image->peak_bytes
+                       ? PW_OK
+                       : FAIL(check, "the peak is %" PRIu64 ", not %" PRIu64, largest, image->peak_bytes);
 }
 
 enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, struct pw_error *ret_err)

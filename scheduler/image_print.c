@@ -31,7 +31,8 @@ static void append_value(char *text, size_t bytes, const struct pw_image *image,
         const struct pw_image_value *value = pw_image_value(image, index);
         char dims[96], sharding[64];
 
-        append(text, bytes, "%" PRIu32 " %s %s %s, ", index, pw_dtype_text(value->dtype), pw_dims_format(&value->dims, dims, sizeof dims),
+        append(text, bytes, "%" PRIu32 " %s %s %s, ", index, pw_dtype_text(value->dtype),
+               pw_dims_format(&value->dims, dims, sizeof dims),
                pw_sharding_format(&value->sharding, two_axes, sharding, sizeof sharding));
         if (value->place == PW_PLACE_RESULT)
                 append(text, bytes, "result %u", value->index);
@@ -41,7 +42,9 @@ static void append_value(char *text, size_t bytes, const struct pw_image *image,
 
 void pw_image_row(const struct pw_image *image, uint32_t index, struct pw_image_row *ret_row)
 {
-        static const char *const kinds[] = { [PW_NODE_CALL] = "call", [PW_NODE_TRANSFER] = "transfer", [PW_NODE_LOAD] = "load" };
+        static const char *const kinds[] = {
+                [PW_NODE_CALL] = "call", [PW_NODE_TRANSFER] = "transfer", [PW_NODE_LOAD] = "load"
+        };
         const struct pw_image_node *node = pw_image_node(image, index);
         const uint32_t *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
         struct pw_image_row row = { .node = index, .kind = kinds[node->kind], .name = pw_image_text(image, node->name),

@@ -1,8 +1,8 @@
 /* Lifetimes and rooms: which values of a slice share which part of its block.
  *
- * A value lives from its writer to its last reader, in program order. Rooms are placed greedily, the largest first, each into
- * the smallest gap between those that live at the same time (Pisarchyk and Lee, "Efficient memory management for deep neural
- * net inference", 2020, greedy by size). Results have rooms of their own. */
+ * A value lives from its writer to its last reader, in program order. Rooms are placed greedily, the largest first,
+ * each into the smallest gap between those that live at the same time (Pisarchyk and Lee, "Efficient memory management
+ * for deep neural net inference", 2020, greedy by size). Results have rooms of their own. */
 #include "scheduler/lowering.h"
 
 #include "base/memory.h"
@@ -59,7 +59,8 @@ static enum pw_status place(struct block *block, uint32_t index, struct pw_error
 
         value->offset = find_gap(block, value);
         if (!pw_add_ok(value->offset, pw_low_room(value), &end) || end > UINT64_MAX / 2)
-                return pw_error_set(ret_err, PW_TOO_LARGE, "the values of the program have more bytes than 64 bits can count");
+                return pw_error_set(ret_err, PW_TOO_LARGE,
+                                    "the values of the program have more bytes than 64 bits can count");
         for (; at > 0 && block->values[block->placed[at - 1]].offset > value->offset; at--)
                 block->placed[at] = block->placed[at - 1];
         block->placed[at] = index;

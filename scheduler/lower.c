@@ -1,4 +1,5 @@
-/* Nodes in program order: the graph's calls as they were traced, what has to be loaded and moved for them before each. */
+/* Nodes in program order: the graph's calls as they were traced, what has to be loaded and moved for them before each.
+ */
 #include "scheduler/lowering.h"
 
 #include "base/memory.h"
@@ -8,7 +9,8 @@
 
 #include <inttypes.h>
 
-enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_value *value, uint32_t *ret_value, struct pw_error *ret_err)
+enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_value *value, uint32_t *ret_value,
+                                struct pw_error *ret_err)
 {
         struct pw_low_value *added;
         struct pw_dims dims;
@@ -40,7 +42,8 @@ enum pw_status pw_low_add_link(struct pw_lowering *low, uint32_t link, struct pw
         return PW_OK;
 }
 
-static enum pw_status add_links(struct pw_lowering *low, const uint32_t *links, uint32_t count, struct pw_error *ret_err)
+static enum pw_status add_links(struct pw_lowering *low, const uint32_t *links, uint32_t count,
+                                struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
 
@@ -49,8 +52,8 @@ static enum pw_status add_links(struct pw_lowering *low, const uint32_t *links, 
         return status;
 }
 
-enum pw_status pw_low_add_node(struct pw_lowering *low, const struct pw_low_node *node, const struct pw_low_links *links,
-                               struct pw_error *ret_err)
+enum pw_status pw_low_add_node(struct pw_lowering *low, const struct pw_low_node *node,
+                               const struct pw_low_links *links, struct pw_error *ret_err)
 {
         struct pw_low_node *added;
         enum pw_status status;
@@ -123,7 +126,8 @@ static enum pw_status lower_call(struct pw_lowering *low, uint32_t index, struct
         node.image.slice = node.image.source_slice = (uint16_t)call->slice;
         node.image.send_node = PW_NODE_NONE;
         node.image.time_limit_us = call->time_limit_us;
-        return pw_low_add_node(low, &node, &(struct pw_low_links){ inputs, call->arg_count, outputs, call->output_count }, ret_err);
+        return pw_low_add_node(low, &node,
+                               &(struct pw_low_links){ inputs, call->arg_count, outputs, call->output_count }, ret_err);
 }
 
 static enum pw_status lower_value(struct pw_lowering *low, uint32_t index, struct pw_error *ret_err)
@@ -139,7 +143,8 @@ static enum pw_status lower_value(struct pw_lowering *low, uint32_t index, struc
                 low->inputs[low->input_count++] = low->value_of[index];
                 return status;
         case PW_VALUE_AS:
-                status = pw_low_convert(low, low->value_of[value->source], &value->sharding, value->slice, &low->value_of[index], ret_err);
+                status = pw_low_convert(low, low->value_of[value->source], &value->sharding, value->slice,
+                                        &low->value_of[index], ret_err);
                 if (status != PW_OK)
                         pw_error_prefix(ret_err, "value %" PRIu32 ", made from value %" PRIu32, index, value->source);
                 return status;
@@ -190,13 +195,15 @@ static bool can_take_room(const struct pw_lowering *low, const struct pw_low_val
         const struct pw_low_value *given;
         uint32_t times = 0;
 
-        if (node->image.kind != PW_NODE_CALL || !node->call->in_place || &low->values[pw_low_outputs(low, node)[0]] != result)
+        if (node->image.kind != PW_NODE_CALL || !node->call->in_place ||
+            &low->values[pw_low_outputs(low, node)[0]] != result)
                 return false;
         given = &low->values[inputs[node->call->in_place - 1]];
         for (uint32_t i = 0; i < node->image.input_count; i++)
                 times += &low->values[inputs[i]] == given;
-        return times == 1 && given->input != PW_NODE_NONE && given->last_use == result->writer && given->dtype == result->dtype &&
-               given->slice == result->slice && pw_dims_equal(&given->dims, &result->dims) &&
+        return times == 1 && given->input != PW_NODE_NONE && given->last_use == result->writer &&
+               given->dtype == result->dtype && given->slice == result->slice &&
+               pw_dims_equal(&given->dims, &result->dims) &&
                pw_sharding_equal(&given->sharding, &result->sharding, low->graph->slices[given->slice].mesh);
 }
 
@@ -212,7 +219,8 @@ static void find_donations(struct pw_lowering *low)
                 struct pw_low_value *given;
                 if (!can_take_room(low, result))
                         continue;
-                given = &low->values[pw_low_inputs(low, &low->nodes[result->writer])[low->nodes[result->writer].call->in_place - 1]];
+                given = &low->values[pw_low_inputs(
+                        low, &low->nodes[result->writer])[low->nodes[result->writer].call->in_place - 1]];
                 if (low->donated[given->input])
                         given->result = i;
         }

@@ -1,6 +1,7 @@
 /* A program on its way from graph to image: nodes and values in lists, links between them by index.
  *
- * Order of the steps: nodes (lower.c, convert.c), lifetimes and places (lifetime.c), waits (wait.c), then the image (image.c).
+ * Order of the steps: nodes (lower.c, convert.c), lifetimes and places (lifetime.c), waits (wait.c), then the image
+ * (image.c).
  */
 #ifndef PW_SCHEDULER_LOWERING_H
 #define PW_SCHEDULER_LOWERING_H
@@ -52,8 +53,8 @@ static inline const uint32_t *pw_low_outputs(const struct pw_lowering *low, cons
 }
 
 /* Append. Errors: PW_NO_MEMORY, PW_TOO_LARGE. */
-PW_MUST_CHECK enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_value *value, uint32_t *ret_value,
-                                              struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_value *value,
+                                              uint32_t *ret_value, struct pw_error *ret_err);
 struct pw_low_links { const uint32_t *inputs; uint32_t input_count; const uint32_t *outputs; uint32_t output_count; };
 PW_MUST_CHECK enum pw_status pw_low_add_node(struct pw_lowering *low, const struct pw_low_node *node,
                                              const struct pw_low_links *links, struct pw_error *ret_err);
@@ -62,13 +63,15 @@ PW_MUST_CHECK enum pw_status pw_low_add_link(struct pw_lowering *low, uint32_t l
 /* Make sure that a node writes `value`: an input is loaded where it is first read. */
 PW_MUST_CHECK enum pw_status pw_low_use(struct pw_lowering *low, uint32_t value, struct pw_error *ret_err);
 /* `value` in another sharding, perhaps on another slice: itself, or what a transfer makes, once. */
-PW_MUST_CHECK enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const struct pw_sharding *to, uint32_t to_slice,
-                                            uint32_t *ret_value, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const struct pw_sharding *to,
+                                            uint32_t to_slice, uint32_t *ret_value, struct pw_error *ret_err);
 /* The same value again, in a room of its own. */
-PW_MUST_CHECK enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *ret_value, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *ret_value,
+                                         struct pw_error *ret_err);
 
 PW_MUST_CHECK enum pw_status pw_low_lifetimes(struct pw_lowering *low, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err);
-PW_MUST_CHECK enum pw_status pw_low_image(const struct pw_lowering *low, struct pw_image **ret_image, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_low_image(const struct pw_lowering *low, struct pw_image **ret_image,
+                                          struct pw_error *ret_err);
 
 #endif

@@ -4,13 +4,17 @@
 #include "base/memory.h"
 #include "base/sources.h"
 
-/* What the receiver at `place` of the destination reads. Returns how many places; the arrays have room for every source. */
-static uint32_t sources_of(const struct pw_transfer_ends *ends, uint32_t place, uint32_t *ret_places, uint32_t *ret_groups)
+/* What the receiver at `place` of the destination reads. Returns how many places; the arrays have room for every
+ * source. */
+static uint32_t sources_of(const struct pw_transfer_ends *ends, uint32_t place, uint32_t *ret_places,
+                           uint32_t *ret_groups)
 {
         const struct pw_slice_map *from = ends->from_slice, *to = ends->to_slice;
         struct pw_lie lie = { .dims = *ends->dims, .sharding = *ends->from, .islands = from->islands };
-        struct pw_receiver receiver = { .place = ends->same_slice ? place : PW_PLACE_NONE, .number = place,
-                                        .island = to->islands[place], .flags = ends->in_island ? PW_SOURCES_OWN_ISLAND : 0 };
+        struct pw_receiver receiver = { .place = ends->same_slice ? place : PW_PLACE_NONE,
+                                        .number = place,
+                                        .island = to->islands[place],
+                                        .flags = ends->in_island ? PW_SOURCES_OWN_ISLAND : 0 };
 
         memcpy(lie.mesh, from->mesh, sizeof lie.mesh);
         pw_shard_box(ends->dims, ends->to, to->mesh, place, &receiver.wanted);
@@ -30,7 +34,8 @@ static void add_reach(const struct pw_transfer_ends *ends, uint32_t receiver, co
         }
 }
 
-enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach, struct pw_error *ret_err)
+enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach,
+                                 struct pw_error *ret_err)
 {
         uint32_t room = ends->from_slice->device_count;
         pw_auto_free uint32_t *places = calloc(room, sizeof *places);

@@ -1,7 +1,8 @@
 /* Shapes of values, call after call: what to ask the describing executor, and what its answers add up to.
  *
- * A function is asked about shards, not values. Places of the mesh where every argument has the same shard dims form a class,
- * and one question is asked for each; the dims of a whole output follow from its sharding, and must give back every answer. */
+ * A function is asked about shards, not values. Places of the mesh where every argument has the same shard dims form a
+ * class, and one question is asked for each; the dims of a whole output follow from its sharding, and must give back
+ * every answer. */
 #include "scheduler/shape.h"
 
 #include "base/memory.h"
@@ -32,7 +33,8 @@ void pw_call_shapes_free(struct pw_call_shapes *shapes)
 }
 
 /* The dims of the shard of argument `arg` at `place`. */
-static struct pw_dims arg_dims(const struct pw_graph *graph, const struct pw_graph_call *call, uint32_t arg, uint32_t place)
+static struct pw_dims arg_dims(const struct pw_graph *graph, const struct pw_graph_call *call, uint32_t arg,
+                               uint32_t place)
 {
         const struct pw_graph_value *value = &graph->values[call->args[arg]];
         struct pw_sharding sharding = pw_sharding_completed(value->sharding);
@@ -67,7 +69,8 @@ static bool find_classes(const struct pw_graph *graph, const struct pw_graph_cal
                 shapes->class_of[place] = c;
                 if (c < shapes->class_count)
                         continue;
-                if (!pw_grow((void **)&shapes->first_place, &shapes->class_capacity, c + 1, sizeof *shapes->first_place))
+                if (!pw_grow((void **)&shapes->first_place, &shapes->class_capacity, c + 1,
+                             sizeof *shapes->first_place))
                         return false;
                 shapes->first_place[shapes->class_count++] = place;
         }
@@ -75,7 +78,8 @@ static bool find_classes(const struct pw_graph *graph, const struct pw_graph_cal
         return shapes->answers;
 }
 
-static enum pw_status ask(struct pw_graph *graph, uint32_t index, struct pw_shape_query *ret_query, struct pw_error *ret_err)
+static enum pw_status ask(struct pw_graph *graph, uint32_t index, struct pw_shape_query *ret_query,
+                          struct pw_error *ret_err)
 {
         struct pw_graph_call *call = &graph->calls[index];
         struct pw_shape_query query = { .call = index, .function = call->function };
@@ -135,7 +139,8 @@ enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct pw_shape_query
 
 static bool is_split(const struct pw_graph_value *value, const uint32_t *mesh, uint32_t axis, uint32_t dim)
 {
-        return mesh[axis] > 1 && value->sharding.axis[axis].lay == PW_LAY_SPLIT && value->sharding.axis[axis].dim == dim;
+        return mesh[axis] > 1 && value->sharding.axis[axis].lay == PW_LAY_SPLIT &&
+               value->sharding.axis[axis].dim == dim;
 }
 
 /* One output of one call, all of whose classes are answered. */
@@ -153,7 +158,8 @@ static const struct answer *answer_at(const struct settle *settle, uint32_t plac
         return &shapes->answers[shapes->class_of[place] * settle->call->output_count + settle->output];
 }
 
-/* The size of `dim` of the whole value: the sum of its shards over the axes that split it, at coordinate 0 of the others. */
+/* The size of `dim` of the whole value: the sum of its shards over the axes that split it, at coordinate 0 of the
+ * others. */
 static enum pw_status sum_dim(const struct settle *settle, uint32_t dim, uint64_t *ret_size, struct pw_error *ret_err)
 {
         uint64_t size = 0;
@@ -185,14 +191,19 @@ static enum pw_status check_fit(const struct settle *settle, const struct pw_dim
                         shard = pw_box_dims(&box);
                         if (pw_dims_equal(&shard, &answer->dims))
                                 continue;
-                        return pw_error_set(ret_err, PW_SHAPE, "its shards do not fit together: place %" PRIu32 " makes %s, %s of %s gives it %s",
-                                            place, pw_dims_format(&answer->dims, makes, sizeof makes),
-                                            pw_sharding_format(&settle->value->sharding, settle->slice->mesh, sharding, sizeof sharding),
-                                            pw_dims_format(dims, whole, sizeof whole), pw_dims_format(&shard, gets, sizeof gets));
+                        return pw_error_set(
+                                ret_err, PW_SHAPE,
+                                "its shards do not fit together: place %" PRIu32 " makes %s, %s of %s gives it %s",
+                                place, pw_dims_format(&answer->dims, makes, sizeof makes),
+                                pw_sharding_format(&settle->value->sharding, settle->slice->mesh, sharding,
+                                                   sizeof sharding),
+                                pw_dims_format(dims, whole, sizeof whole), pw_dims_format(&shard, gets, sizeof gets));
                 }
-                return pw_error_set(ret_err, PW_SHAPE, "its shards do not fit together: place 0 makes %s %s, place %" PRIu32 " %s %s",
-                                    pw_dtype_text(answer_at(settle, 0)->dtype), pw_dims_format(dims, whole, sizeof whole), place,
-                                    pw_dtype_text(answer->dtype), pw_dims_format(&answer->dims, makes, sizeof makes));
+                return pw_error_set(ret_err, PW_SHAPE,
+                                    "its shards do not fit together: place 0 makes %s %s, place %" PRIu32 " %s %s",
+                                    pw_dtype_text(answer_at(settle, 0)->dtype),
+                                    pw_dims_format(dims, whole, sizeof whole), place, pw_dtype_text(answer->dtype),
+                                    pw_dims_format(&answer->dims, makes, sizeof makes));
         }
         return PW_OK;
 }
@@ -236,17 +247,19 @@ static enum pw_status settle_call(struct pw_graph *graph, struct pw_graph_call *
 }
 
 /* Keep one answer. What comes from user code is checked like anything else from outside. */
-static enum pw_status keep_answer(struct pw_graph_call *call, const struct pw_shape_query *query, const struct pw_function_facts *facts,
-                                  struct pw_error *ret_err)
+static enum pw_status keep_answer(struct pw_graph_call *call, const struct pw_shape_query *query,
+                                  const struct pw_function_facts *facts, struct pw_error *ret_err)
 {
         struct answer *answers = &call->shapes->answers[query->variant * call->output_count];
         uint64_t bytes;
 
         if (facts->in_place > call->arg_count)
-                return pw_error_set(ret_err, PW_BAD_MODULE, "it updates input %" PRIu32 " in place, but has %" PRIu32 " arguments",
+                return pw_error_set(ret_err, PW_BAD_MODULE,
+                                    "it updates input %" PRIu32 " in place, but has %" PRIu32 " arguments",
                                     facts->in_place - 1, call->arg_count);
         if (query->variant && facts->digest != call->digest)
-                return pw_error_set(ret_err, PW_BAD_MODULE, "its module was replaced while the program was compiled; compile it again");
+                return pw_error_set(ret_err, PW_BAD_MODULE,
+                                    "its module was replaced while the program was compiled; compile it again");
         for (uint32_t i = 0; i < call->output_count; i++) {
                 enum pw_status status;
                 answers[i].dtype = (enum pw_dtype)query->task.outputs[i].dtype;
@@ -265,8 +278,8 @@ static enum pw_status keep_answer(struct pw_graph_call *call, const struct pw_sh
         return PW_OK;
 }
 
-enum pw_status pw_graph_answer(struct pw_graph *graph, const struct pw_shape_query *query, const struct pw_function_facts *facts,
-                               struct pw_error *ret_err)
+enum pw_status pw_graph_answer(struct pw_graph *graph, const struct pw_shape_query *query,
+                               const struct pw_function_facts *facts, struct pw_error *ret_err)
 {
         struct pw_graph_call *call = query->call < graph->call_count ? &graph->calls[query->call] : NULL;
         enum pw_status status;

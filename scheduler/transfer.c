@@ -63,7 +63,8 @@ static bool has_split(const struct pw_sharding *sharding, const uint32_t mesh[PW
 }
 
 enum pw_transfer_kind pw_transfer_between(const struct pw_sharding *from, const uint32_t from_mesh[PW_MESH_AXES_MAX],
-                                          const struct pw_sharding *to, const uint32_t to_mesh[PW_MESH_AXES_MAX], bool same_slice)
+                                          const struct pw_sharding *to, const uint32_t to_mesh[PW_MESH_AXES_MAX],
+                                          bool same_slice)
 {
         uint32_t from_count = pw_mesh_count(from_mesh), to_count = pw_mesh_count(to_mesh);
         enum move moves[PW_MESH_AXES_MAX];
@@ -94,9 +95,14 @@ enum pw_status pw_transfer_check(const struct pw_transfer_ends *ends, struct pw_
                 if (!is_partial(ends->to, ends->to_slice, i))
                         continue;
                 if (!is_partial(ends->from, ends->from_slice, i))
-                        return pw_error_set(ret_err, PW_SHAPE, "no transfer makes a value partial over axis %" PRIu32 " of the mesh", i);
-                if (ends->from->axis[i].op != ends->to->axis[i].op || ends->from_slice->mesh[i] != ends->to_slice->mesh[i])
-                        return pw_error_set(ret_err, PW_SHAPE, "what is partial over axis %" PRIu32 " of the mesh stays so only with the same op and as many devices", i);
+                        return pw_error_set(ret_err, PW_SHAPE,
+                                            "no transfer makes a value partial over axis %" PRIu32 " of the mesh", i);
+                if (ends->from->axis[i].op != ends->to->axis[i].op ||
+                    ends->from_slice->mesh[i] != ends->to_slice->mesh[i])
+                        return pw_error_set(ret_err, PW_SHAPE,
+                                            "what is partial over axis %" PRIu32
+                                            " of the mesh stays so only with the same op and as many devices",
+                                            i);
         }
         return PW_OK;
 }

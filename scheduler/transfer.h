@@ -1,4 +1,5 @@
-/* A transfer between two layouts of one value: what it is called, whether there is one, and which shards each receiver reads.
+/* A transfer between two layouts of one value: what it is called, whether there is one, and which shards each receiver
+ * reads.
  */
 #ifndef PW_SCHEDULER_TRANSFER_H
 #define PW_SCHEDULER_TRANSFER_H
@@ -30,10 +31,12 @@ struct pw_reach {
         bool other_device; /* some receiver reads a shard of another device ... */
         bool other_island; /* ... even of another island */
 };
-PW_MUST_CHECK enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach,
+                                               struct pw_error *ret_err);
 
-/* Does a reduction over islands begin inside them? Yes if each group of shards that are reduced together has members in each island
- * of the source, some group more than one in some island, and nothing stays partial. */
-PW_MUST_CHECK enum pw_status pw_transfer_in_steps(const struct pw_transfer_ends *ends, bool *ret_steps, struct pw_error *ret_err);
+/* Does a reduction over islands begin inside them? Yes if each group of shards that are reduced together has members in
+ * each island of the source, some group more than one in some island, and nothing stays partial. */
+PW_MUST_CHECK enum pw_status pw_transfer_in_steps(const struct pw_transfer_ends *ends, bool *ret_steps,
+                                                  struct pw_error *ret_err);
 
 #endif

@@ -1,8 +1,9 @@
 /* Waits: what must be done on all of its members before any member of a node may start.
  *
- * A device runs its nodes in order, so only reads by other devices are a danger: a room may be written again when the transfers
- * that read it from elsewhere are done. Walking over the nodes, those reads are kept until a node of the same slice waits for
- * them; all later writers of the room come behind that one on every device. Values that travel in the marks are not read. */
+ * A device runs its nodes in order, so only reads by other devices are a danger: a room may be written again when the
+ * transfers that read it from elsewhere are done. Walking over the nodes, those reads are kept until a node of the same
+ * slice waits for them; all later writers of the room come behind that one on every device. Values that travel in the
+ * marks are not read. */
 #include "scheduler/lowering.h"
 
 #include "base/memory.h"
@@ -23,8 +24,10 @@ static struct pending room_of(const struct pw_low_value *value)
 {
         bool block = value->result == PW_NODE_NONE;
 
-        return (struct pending){ .start = block ? value->offset : 0, .end = (block ? value->offset : 0) + pw_low_room(value),
-                                 .slice = value->slice, .result = value->result };
+        return (struct pending){ .start = block ? value->offset : 0,
+                                 .end = (block ? value->offset : 0) + pw_low_room(value),
+                                 .slice = value->slice,
+                                 .result = value->result };
 }
 
 static bool overlap(const struct pending *a, const struct pending *b)
@@ -51,7 +54,8 @@ static enum pw_status add_wait(struct waits *waits, struct pw_low_node *node, ui
 
         if (awaited->image.seq_slot == PW_NO_SEQ) {
                 if (waits->low->seq_count >= PW_NO_SEQ)
-                        return pw_error_set(ret_err, PW_TOO_LARGE, "the program has more than %u transfers to be waited for", PW_NO_SEQ);
+                        return pw_error_set(ret_err, PW_TOO_LARGE,
+                                            "the program has more than %u transfers to be waited for", PW_NO_SEQ);
                 awaited->image.seq_slot = (uint16_t)waits->low->seq_count++;
         }
         node->image.wait_count++;
@@ -91,7 +95,8 @@ static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_e
         const struct pw_low_node *node = &waits->low->nodes[index];
         struct pending *pending;
 
-        if (node->image.kind != PW_NODE_TRANSFER || node->image.phase == PW_PHASE_SEND || node->image.eager || !node->reach.other_device)
+        if (node->image.kind != PW_NODE_TRANSFER || node->image.phase == PW_PHASE_SEND || node->image.eager ||
+            !node->reach.other_device)
                 return PW_OK;
         if (!pw_grow((void **)&waits->pending, &waits->capacity, waits->count + 1, sizeof *waits->pending))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
