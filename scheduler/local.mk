@@ -1,1 +1,32 @@
 # scheduler
+
+# From a traced program to an image.
+noinst_LTLIBRARIES += scheduler/libscheduler.la
+scheduler_libscheduler_la_SOURCES = scheduler/convert.c scheduler/graph.c scheduler/graph_check.c scheduler/image.c \
+	scheduler/image_check.c scheduler/image_print.c scheduler/lifetime.c scheduler/lower.c scheduler/reach.c scheduler/shape.c \
+	scheduler/transfer.c scheduler/wait.c
+scheduler_libscheduler_la_LIBADD = plane/libplane.la base/libbase.la
+noinst_HEADERS += scheduler/graph.h scheduler/lower.h scheduler/lowering.h scheduler/shape.h scheduler/transfer.h
+scheduler_tests = scheduler/graph_test scheduler/lower_test scheduler/rooms_test scheduler/shape_test scheduler/transfer_test
+check_PROGRAMS += $(scheduler_tests)
+TESTS += $(scheduler_tests)
+noinst_HEADERS += scheduler/graph_make.h scheduler/rooms_sim.h
+scheduler_graph_test_SOURCES = scheduler/graph_test.c scheduler/graph_make.c
+scheduler_lower_test_SOURCES = scheduler/lower_test.c scheduler/graph_make.c
+scheduler_rooms_test_SOURCES = scheduler/rooms_test.c scheduler/graph_make.c scheduler/rooms_direct.c scheduler/rooms_sim.c
+scheduler_shape_test_SOURCES = scheduler/shape_test.c scheduler/graph_make.c
+scheduler_graph_test_LDADD = $(scheduler_test_libs)
+scheduler_lower_test_LDADD = $(scheduler_test_libs)
+scheduler_rooms_test_LDADD = $(scheduler_test_libs)
+scheduler_shape_test_LDADD = $(scheduler_test_libs)
+scheduler_transfer_test_LDADD = $(scheduler_test_libs)
+scheduler_test_libs = scheduler/libscheduler.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+
+# From a compiled program to gangs in order.
+scheduler_libscheduler_la_SOURCES += scheduler/action.c scheduler/admission.c scheduler/check.c scheduler/device.c \
+	scheduler/host.c scheduler/island.c scheduler/loss.c scheduler/memory.c scheduler/place.c scheduler/plan.c \
+	scheduler/policy.c scheduler/prepare.c scheduler/program.c scheduler/report.c scheduler/resource.c scheduler/result.c \
+	scheduler/rows.c scheduler/run.c scheduler/scheduler.c
+noinst_HEADERS += scheduler/device.h scheduler/host.h scheduler/island.h scheduler/live.h scheduler/prepare.h \
+	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h
+EXTRA_DIST += scheduler/README.md
