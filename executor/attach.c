@@ -1,0 +1,188 @@
+/* Attaching: Hello, Welcome, maps; and the surroundings of the launch loop, by requests to the daemon. */
+#include "executor/attach.h"
+
+#include "base/memory.h"
+#include "libclient/connection.h"
+
+#include <fcntl.h>
+
+#define MAPS_MAX (2 + PW_ISLANDS_MAX + PW_DEVICES_MAX)
+
+struct pw_attached {
+        struct pw_connection *connection;
+        struct pw_surroundings around;
+        struct pw_launch_params params;
+        struct pw_map maps[MAPS_MAX];
+        uint32_t map_count;
+};
+
+/* The daemon ends executors that it wants to live on without it: none. */
+static void daemon_gone(void *context)
+{
+        (void)context;
+        _exit(0);
+}
+
+/* --- surroundings -------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status one_descriptor(const struct pw_answer *answer, bool body, const char *what, struct pw_error *ret_err)
+{
+        if (!body || answer->fd_count != 1)
+                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd answered a request for a %s with something else", what);
+        return PW_OK;
+}
+
+static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        struct pw_attached *attached = context;
+        Pathways__Wire__SegmentRequest body = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        struct pw_answer answer;
+        enum pw_status status;
+
+        body.segment = segment;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SEGMENT;
+        request.segment = &body;
+        status = pw_connection_call(attached->connection, &request, &answer, ret_err);
+        if (status != PW_OK)
+                return status;
+        status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT, "segment", ret_err);
+        if (status == PW_OK) /* only those of the own device can be written */
+                status = pw_map_fd(answer.fds[0], answer.reply->segment->bytes,
+                                   (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
+        pw_answer_done(&answer);
+        return status;
+}
+
+static enum pw_status ask_module(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+{
+        struct pw_attached *attached = context;
+        Pathways__Wire__ModuleRequest body = PATHWAYS__WIRE__MODULE_REQUEST__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        struct pw_answer answer;
+        enum pw_status status;
+
+        body.module = (char *)(uintptr_t)name;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_MODULE;
+        request.module = &body;
+        status = pw_connection_call(attached->connection, &request, &answer, ret_err);
+        if (status != PW_OK)
+                return status;
+        status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_MODULE, "module", ret_err);
+        if (status == PW_OK) {
+                *ret_fd = answer.fds[0];
+                *ret_digest = answer.reply->module->digest;
+                answer.fds[0] = -1;
+        }
+        pw_answer_done(&answer);
+        return status;
+}
+
+static void ring_doorbell(void *context)
+{
+        struct pw_attached *attached = context;
+
+        pw_connection_doorbell(attached->connection);
+}
+
+/* --- the Welcome --------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status map_next(struct pw_attached *attached, const struct pw_answer *welcome, uint64_t bytes, bool writable,
+                               void **ret_base, struct pw_error *ret_err)
+{
+        struct pw_map *map = &attached->maps[attached->map_count];
+        enum pw_status status = pw_map_fd(welcome->fds[attached->map_count], bytes, writable, map, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        attached->map_count++;
+        *ret_base = map->base;
+        return PW_OK;
+}
+
+static enum pw_status map_boards(struct pw_attached *attached, const struct pw_answer *answer, struct pw_error *ret_err)
+{
+        const Pathways__Wire__Welcome *welcome = answer->reply->welcome;
+        struct pw_launch_params *params = &attached->params;
+        void *bells = NULL, *own = NULL, *board = NULL;
+        enum pw_status status;
+
+        if (welcome->device_count > PW_DEVICES_MAX || welcome->island_count > PW_ISLANDS_MAX ||
+            params->device >= welcome->device_count || welcome->island >= welcome->island_count ||
+            answer->fd_count != 2 + welcome->island_count + welcome->device_count)
+                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd welcomed device %u of %u on island %u of %u with %u descriptors",
+                                    params->device, welcome->device_count, welcome->island, welcome->island_count, answer->fd_count);
+        params->island = welcome->island;
+        params->device_count = welcome->device_count;
+        params->island_count = welcome->island_count;
+        status = map_next(attached, answer, sizeof(struct pw_bells), true, &bells, ret_err);
+        if (status == PW_OK)
+                status = map_next(attached, answer, sizeof(struct pw_device_board), true, &own, ret_err);
+        for (uint32_t i = 0; i < welcome->island_count && status == PW_OK; i++) {
+                status = map_next(attached, answer, PW_ISLAND_BOARD_BYTES, false, &board, ret_err);
+                params->islands[i] = board;
+        }
+        for (uint32_t i = 0; i < welcome->device_count && status == PW_OK; i++) {
+                status = map_next(attached, answer, sizeof(struct pw_device_board), false, &board, ret_err);
+                params->boards[i] = i == params->device ? own : board;
+        }
+        params->bells = bells;
+        return status;
+}
+
+static enum pw_status open_device(struct pw_launch_params *params, const char *text, struct pw_error *ret_err)
+{
+        struct pw_device_options options;
+        enum pw_status status = pw_device_options_parse(text, &options, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        options.params.number = params->device;
+        params->kind = pw_device_kind(options.kind);
+        params->collective = pw_collective_kind("host");
+        if (!params->kind)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "this executor has no devices of kind %s", options.kind);
+        return params->kind->open(&options.params, &params->handle, ret_err);
+}
+
+enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attached, struct pw_error *ret_err)
+{
+        struct pw_attached *attached = calloc(1, sizeof *attached);
+        struct pw_connection_params params = { .fd = fd, .role = "executor", .device = device, .gone = daemon_gone };
+        struct pw_answer welcome;
+        enum pw_status status;
+
+        if (!attached)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for an executor");
+        status = pw_connection_open(&params, &attached->connection, &welcome, ret_err);
+        if (status != PW_OK) {
+                free(attached);
+                return status;
+        }
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_module, ring_doorbell };
+        attached->params.around = &attached->around;
+        attached->params.device = device;
+        status = map_boards(attached, &welcome, ret_err);
+        if (status == PW_OK)
+                status = open_device(&attached->params, welcome.reply->welcome->device_options, ret_err);
+        pw_answer_done(&welcome);
+        if (status != PW_OK)
+                pw_detach(attached);
+        else
+                *ret_attached = attached;
+        return status;
+}
+
+void pw_detach(struct pw_attached *attached)
+{
+        if (!attached)
+                return;
+        if (attached->params.handle)
+                attached->params.kind->close(attached->params.handle);
+        for (uint32_t i = 0; i < attached->map_count; i++)
+                pw_unmap(&attached->maps[i]);
+        pw_connection_close(attached->connection);
+        free(attached);
+}
+
+const struct pw_launch_params *pw_attached_params(const struct pw_attached *attached) { return &attached->params; }

@@ -1,0 +1,63 @@
+/* The plain kind: a share of the host's processor. Functions run in the launching thread, memory is host memory. */
+#include "executor/device/kinds.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <time.h>
+
+struct pw_device {
+        struct pw_task_services services;
+};
+
+static void cpu_sleep_us(struct pw_task *task, uint64_t us)
+{
+        struct timespec left = { .tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000 };
+
+        (void)task;
+        while (nanosleep(&left, &left) && errno == EINTR)
+                ;
+}
+
+static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_device **ret_device, struct pw_error *ret_err)
+{
+        struct pw_device *device = calloc(1, sizeof *device);
+
+        if (!device)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
+        device->services.sleep_us = cpu_sleep_us;
+        *ret_device = device;
+        return PW_OK;
+}
+
+static void cpu_close(struct pw_device *device) { free(device); }
+
+static enum pw_status cpu_launch(struct pw_device *device, const struct pw_function *function, struct pw_task *task)
+{
+        task->services = &device->services;
+        return function->run(task);
+}
+
+static void cpu_moved(struct pw_device *device, uint64_t bytes)
+{
+        (void)device;
+        (void)bytes;
+}
+
+static enum pw_status cpu_finish(struct pw_device *device, struct pw_error *ret_err)
+{
+        (void)device;
+        (void)ret_err;
+        return PW_OK;
+}
+
+const struct pw_device_kind pw_device_cpu = {
+        .name = "cpu",
+        .about = "a share of the host's processor",
+        .caps = PW_DEVICE_HOST_MEMORY | PW_DEVICE_SYNCHRONOUS,
+        .open = cpu_open,
+        .close = cpu_close,
+        .launch = cpu_launch,
+        .moved = cpu_moved,
+        .finish = cpu_finish,
+};

@@ -1,0 +1,109 @@
+/* A device that takes time without taking a processor: each function a launch delay, each transfer its bytes over a bandwidth,
+ * sleep_us what it says.
+ *
+ * Delays are planned: one ends at the planned end of the one before plus its duration, so that late wake-ups do not add up;
+ * after finish(), when the queue has run empty, plans begin anew. A plan that real work has overtaken moves up to the present.
+ */
+#include "executor/device/kinds.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+/* No single delay is longer: about 31 years. */
+#define DELAY_MAX_NS (NS_PER_S * 1000000000)
+
+struct pw_device {
+        struct pw_task_services services;
+        uint64_t launch_delay_ns, copy_bandwidth;
+        uint64_t planned_end_ns; /* of the last delay; 0: the queue was empty since */
+};
+
+static uint64_t now_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t limited_ns(uint64_t count, uint64_t ns_each)
+{
+        uint64_t ns;
+
+        return pw_mul_ok(count, ns_each, &ns) ? pw_min_u64(ns, DELAY_MAX_NS) : DELAY_MAX_NS;
+}
+
+static void occupy(struct pw_device *device, uint64_t duration_ns)
+{
+        uint64_t now = now_ns(), from = device->planned_end_ns ? device->planned_end_ns : now;
+        struct timespec end;
+
+        device->planned_end_ns = pw_max_u64(from + duration_ns, now);
+        if (device->planned_end_ns == now)
+                return;
+        end.tv_sec = (time_t)(device->planned_end_ns / NS_PER_S);
+        end.tv_nsec = (long)(device->planned_end_ns % NS_PER_S);
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
+                ;
+}
+
+static void emulated_sleep_us(struct pw_task *task, uint64_t us)
+{
+        struct pw_device *device = pw_container_of(task->services, struct pw_device, services);
+
+        occupy(device, limited_ns(us, 1000));
+}
+
+static enum pw_status emulated_open(const struct pw_device_params *params, struct pw_device **ret_device, struct pw_error *ret_err)
+{
+        struct pw_device *device = calloc(1, sizeof *device);
+
+        if (!device)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
+        device->services.sleep_us = emulated_sleep_us;
+        device->launch_delay_ns = limited_ns(params->launch_delay_us, 1000);
+        device->copy_bandwidth = params->copy_bandwidth;
+        *ret_device = device;
+        return PW_OK;
+}
+
+static void emulated_close(struct pw_device *device) { free(device); }
+
+static enum pw_status emulated_launch(struct pw_device *device, const struct pw_function *function, struct pw_task *task)
+{
+        if (device->launch_delay_ns)
+                occupy(device, device->launch_delay_ns);
+        task->services = &device->services;
+        return function->run(task);
+}
+
+static void emulated_moved(struct pw_device *device, uint64_t bytes)
+{
+        double ns;
+
+        if (!device->copy_bandwidth || !bytes)
+                return;
+        ns = (double)bytes / (double)device->copy_bandwidth * (double)NS_PER_S;
+        occupy(device, ns < (double)DELAY_MAX_NS ? (uint64_t)ns : DELAY_MAX_NS);
+}
+
+static enum pw_status emulated_finish(struct pw_device *device, struct pw_error *ret_err)
+{
+        (void)ret_err;
+        device->planned_end_ns = 0;
+        return PW_OK;
+}
+
+const struct pw_device_kind pw_device_emulated = {
+        .name = "emulated",
+        .about = "a device with a capacity, a launch delay and a copy bandwidth of its own",
+        .caps = PW_DEVICE_HOST_MEMORY | PW_DEVICE_SYNCHRONOUS,
+        .open = emulated_open,
+        .close = emulated_close,
+        .launch = emulated_launch,
+        .moved = emulated_moved,
+        .finish = emulated_finish,
+};

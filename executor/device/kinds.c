@@ -1,0 +1,18 @@
+/* The kinds of devices. A new kind is one file and one line here. */
+#include "executor/device/kinds.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static const struct pw_device_kind *const kinds[] = { &pw_device_cpu, &pw_device_emulated };
+
+const struct pw_device_kind *pw_device_kind_at(uint32_t i) { return i < pw_array_count(kinds) ? kinds[i] : NULL; }
+
+const struct pw_device_kind *pw_device_kind(const char *name)
+{
+        for (uint32_t i = 0; i < pw_array_count(kinds); i++)
+                if (!strcmp(kinds[i]->name, name))
+                        return kinds[i];
+        return NULL;
+}

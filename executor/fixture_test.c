@@ -1,0 +1,379 @@
+/* A host without a daemon, in shared memory. */
+#include "executor/fixture_test.h"
+
+#include "plane/hint.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define BOARD_BYTES (UINT64_C(64) << 20)
+
+static void *shared(uint64_t bytes)
+{
+        void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        assert_ptr_not_equal(map, MAP_FAILED);
+        return map;
+}
+
+void world_init(struct world *world, uint32_t device_count, uint32_t island_count)
+{
+        *world = (struct world){ .device_count = device_count, .island_count = island_count };
+        world->bells = shared(sizeof *world->bells);
+        world->doorbells = shared(4096);
+        for (uint32_t i = 0; i < island_count; i++) {
+                world->islands[i] = shared(BOARD_BYTES);
+                world->arena_top[i] = offsetof(struct pw_island_board, arena);
+        }
+        for (uint32_t s = 0; s < 2 + device_count; s++)
+                world->segments[s] = shared(SEGMENT_BYTES);
+        for (uint32_t d = 0; d < device_count; d++) {
+                world->boards[d] = shared(sizeof *world->boards[d]);
+                world->island_of[d] = (uint16_t)(d * island_count / device_count);
+        }
+}
+
+void world_kill(struct world *world, uint32_t device)
+{
+        if (!world->pids[device])
+                return;
+        kill(world->pids[device], SIGKILL);
+        waitpid(world->pids[device], NULL, 0);
+        world->pids[device] = 0;
+}
+
+void world_done(struct world *world)
+{
+        for (uint32_t d = 0; d < world->device_count; d++) {
+                world_kill(world, d);
+                munmap(world->boards[d], sizeof *world->boards[d]);
+        }
+        for (uint32_t i = 0; i < world->island_count; i++)
+                munmap(world->islands[i], BOARD_BYTES);
+        for (uint32_t s = 0; s < 2 + world->device_count; s++)
+                munmap(world->segments[s], SEGMENT_BYTES);
+        munmap(world->bells, sizeof *world->bells);
+        munmap(world->doorbells, 4096);
+}
+
+/* --- an executor --------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status map_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        struct world *world = context;
+        uint8_t *again;
+
+        if (segment >= 2 + world->device_count)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "no segment %u", segment);
+        /* A second map of the same pages: the loop unmaps its own. */
+        again = mremap(world->segments[segment], 0, SEGMENT_BYTES, MREMAP_MAYMOVE);
+        if (again == MAP_FAILED)
+                return pw_error_set(ret_err, PW_SYSTEM, "mremap");
+        *ret_map = (struct pw_map){ again, SEGMENT_BYTES, true };
+        return PW_OK;
+}
+
+static enum pw_status open_module(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+{
+        static const char *const folders[] = { "executor/modules", "tests/integration/modules" };
+        const char *top = getenv("PW_BUILD");
+        char path[4096];
+        (void)context;
+
+        for (uint32_t i = 0; i < pw_array_count(folders); i++) {
+                snprintf(path, sizeof path, "%s/%s/.libs/%s.so", top ? top : ".", folders[i], name);
+                *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+                if (*ret_fd >= 0) {
+                        *ret_digest = 7;
+                        return PW_OK;
+                }
+        }
+        return pw_error_set(ret_err, PW_NOT_FOUND, "no module %s below %s", name, top);
+}
+
+static void count_doorbell(void *context)
+{
+        struct world *world = context;
+
+        atomic_fetch_add(world->doorbells, 1);
+        pw_futex_wake((const _Atomic uint32_t *)world->doorbells, 1);
+}
+
+static void executor(struct world *world, uint32_t device)
+{
+        struct pw_surroundings around = { world, map_segment, open_module, count_doorbell };
+        struct pw_launch_params params = { .device = device, .island = world->island_of[device], .device_count = world->device_count,
+                                           .island_count = world->island_count, .bells = world->bells, .around = &around,
+                                           .kind = pw_device_kind("emulated"), .collective = pw_collective_kind("host") };
+        struct pw_device_params device_params = { .number = device };
+        struct pw_launch *launch;
+        struct pw_error err;
+
+        signal(SIGSEGV, SIG_DFL); /* cmocka catches it */
+        memcpy(params.boards, world->boards, sizeof params.boards);
+        memcpy(params.islands, world->islands, sizeof params.islands);
+        if (params.kind->open(&device_params, &params.handle, &err) != PW_OK)
+                _exit(1);
+        launch = pw_launch_new(&params);
+        while (launch) {
+                pw_launch_turn(launch);
+                pw_launch_wait(launch);
+        }
+        _exit(1);
+}
+
+void world_start(struct world *world, uint32_t device)
+{
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (!pid) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                executor(world, device);
+        }
+        world->pids[device] = pid;
+}
+
+void world_start_all(struct world *world)
+{
+        for (uint32_t d = 0; d < world->device_count; d++)
+                world_start(world, d);
+}
+
+uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes)
+{
+        uint64_t offset = world->segment_top[segment];
+
+        world->segment_top[segment] += pw_round_up(bytes, 64);
+        assert_true(world->segment_top[segment] <= SEGMENT_BYTES);
+        return offset;
+}
+
+void *world_at(struct world *world, uint32_t segment, uint64_t offset) { return world->segments[segment] + offset; }
+
+void world_wait(struct world *world, uint32_t device, uint64_t seq)
+{
+        int64_t deadline = pw_now_ns() + INT64_C(20000000000);
+
+        while (atomic_load(&world->boards[device]->done.seq) < seq) {
+                if (pw_now_ns() > deadline)
+                        fail_msg("device %u: gang %llu of %llu", device, (unsigned long long)world->boards[device]->done.seq,
+                                 (unsigned long long)seq);
+                sched_yield();
+        }
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------------------- */
+
+static void *arena_take(struct world *world, uint32_t island, uint64_t bytes, uint32_t *ret_line)
+{
+        uint64_t offset = world->arena_top[island];
+
+        world->arena_top[island] += pw_round_up(bytes, 64);
+        assert_true(world->arena_top[island] <= BOARD_BYTES);
+        *ret_line = (uint32_t)(offset / 64);
+        return (uint8_t *)world->islands[island] + offset;
+}
+
+static void program_slice(struct program *program, uint32_t island, uint32_t slice)
+{
+        struct world *world = program->world;
+        uint32_t count = program->build->slices[slice].count;
+        struct pw_slice_record *record = arena_take(world, island, sizeof *record + count * sizeof record->devices[0],
+                                                    &program->slice_lines[island][slice]);
+
+        record->device_count = count;
+        memcpy(record->mesh, program->build->slices[slice].mesh, sizeof record->mesh);
+        for (uint32_t i = 0; i < count; i++) {
+                uint32_t device = program->build->slices[slice].devices[i];
+                record->devices[i].device = (uint16_t)device;
+                record->devices[i].island = world->island_of[device];
+        }
+}
+
+void program_init(struct program *program, struct world *world, struct build *build_take)
+{
+        *program = (struct program){ .world = world, .build = build_take, .serial = ++world->serial };
+        program->image = build_finish(build_take);
+        for (uint32_t island = 0; island < world->island_count; island++) {
+                memcpy(arena_take(world, island, program->image->bytes, &program->line[island]), program->image, program->image->bytes);
+                for (uint32_t s = 0; s < build_take->slice_count; s++)
+                        program_slice(program, island, s);
+        }
+}
+
+void program_done(struct program *program)
+{
+        free(program->image);
+        free(program->build);
+}
+
+/* Room of `bytes` behind what the record has so far; returns its offset. */
+static uint32_t record_add(struct pw_run_record *record, const void *from, uint64_t bytes)
+{
+        uint32_t offset = (uint32_t)pw_round_up(record->bytes, 8);
+
+        record->bytes = offset + (uint32_t)bytes;
+        memcpy((uint8_t *)record + offset, from, bytes);
+        return offset;
+}
+
+static void record_inputs(struct pw_run_record *record, const struct input *inputs, uint32_t count)
+{
+        struct pw_run_input all[16] = { 0 };
+
+        for (uint32_t i = 0; i < count; i++) {
+                all[i] = (struct pw_run_input){ .in_place = inputs[i].in_place, .is_inline = inputs[i].inline_value != NULL,
+                                                .bytes = inputs[i].bytes, .sharding = inputs[i].sharding,
+                                                .shard_count = inputs[i].shard_count };
+                memcpy(all[i].mesh, inputs[i].mesh, sizeof all[i].mesh);
+                if (inputs[i].inline_value)
+                        memcpy(all[i].value, inputs[i].inline_value, inputs[i].bytes);
+                all[i].shards = record_add(record, inputs[i].shards, inputs[i].shard_count * sizeof inputs[i].shards[0]);
+        }
+        record->inputs = record_add(record, all, count * sizeof all[0]);
+}
+
+static void record_rooms(struct pw_run_record *record, const struct run *run)
+{
+        const struct build *build = run->program->build;
+        uint32_t lists[64] = { 0 };
+
+        for (uint32_t s = 0; s < build->slice_count; s++) {
+                struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
+                for (uint32_t i = 0; i < build->slices[s].count; i++)
+                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->blocks[s][i] };
+                lists[s] = record_add(record, rooms, sizeof rooms);
+        }
+        record->blocks = record_add(record, lists, sizeof lists);
+        for (uint32_t r = 0; r < build->result_count; r++) {
+                uint32_t s = build->values[build->results[r].value].slice;
+                struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
+                for (uint32_t i = 0; i < build->slices[s].count; i++)
+                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->results[r][i] };
+                lists[r] = record_add(record, rooms, sizeof rooms);
+        }
+        record->results = record_add(record, lists, sizeof lists);
+}
+
+static void run_rooms(struct run *run)
+{
+        const struct build *build = run->program->build;
+        struct world *world = run->program->world;
+
+        for (uint32_t s = 0; s < build->slice_count; s++)
+                for (uint32_t i = 0; i < build->slices[s].count; i++)
+                        run->blocks[s][i] = world_room(world, DEVICE_SEGMENT(build->slices[s].devices[i]), build->slices[s].block_bytes);
+        for (uint32_t r = 0; r < build->result_count; r++) {
+                const struct pw_image_value *value = &build->values[build->results[r].value];
+                for (uint32_t i = 0; i < build->slices[value->slice].count; i++)
+                        run->results[r][i] = world_room(world, DEVICE_SEGMENT(build->slices[value->slice].devices[i]),
+                                                        pw_room_bytes(value->shard_bytes));
+        }
+}
+
+void run_init(struct run *run, struct program *program, const struct input *inputs)
+{
+        struct world *world = program->world;
+        const struct build *build = program->build;
+        static const uint64_t zeros[BUILD_MAX];
+        uint32_t numbers[PW_ISLANDS_MAX];
+
+        *run = (struct run){ .program = program, .number = ++world->runs };
+        run_rooms(run);
+        for (uint32_t i = 0; i < world->island_count; i++) {
+                struct pw_run_record *record = arena_take(world, i, 65536 + build->seq_count * world->island_count * 8,
+                                                          &run->lines[i]);
+                *record = (struct pw_run_record){ .run = run->number, .image = program->line[i], .image_serial = program->serial,
+                                                  .bytes = sizeof *record, .island_count = world->island_count,
+                                                  .cancelled_at = UINT32_MAX };
+                for (uint32_t k = 0; k < world->island_count; k++)
+                        numbers[k] = k;
+                record->island_numbers = record_add(record, numbers, world->island_count * sizeof numbers[0]);
+                record_inputs(record, inputs, build->input_count);
+                record->slices = record_add(record, program->slice_lines[i], sizeof program->slice_lines[i]);
+                record_rooms(record, run);
+                record->seqs = record_add(record, zeros, (uint64_t)build->seq_count * world->island_count * 8);
+        }
+}
+
+struct pw_run_record *run_record(const struct run *run, uint32_t island)
+{
+        return pw_board_line(run->program->world->islands[island], run->lines[island]);
+}
+
+static uint64_t members_of(const struct run *run, uint32_t slice, uint32_t island)
+{
+        const struct build *build = run->program->build;
+        uint64_t members = 0;
+
+        for (uint32_t i = 0; i < build->slices[slice].count; i++)
+                if (run->program->world->island_of[build->slices[slice].devices[i]] == island)
+                        members |= UINT64_C(1) << build->slices[slice].devices[i];
+        return members;
+}
+
+void run_order(const struct run *run, uint32_t node)
+{
+        const struct pw_image_node *image = pw_image_node(run->program->image, node);
+        struct world *world = run->program->world;
+
+        for (uint32_t island = 0; island < world->island_count; island++) {
+                uint64_t members = image->phase == PW_PHASE_SEND ? 0 : members_of(run, image->slice, island), seq;
+                if (image->kind == PW_NODE_TRANSFER && image->phase != PW_PHASE_RECV)
+                        members |= members_of(run, image->source_slice, island);
+                if (!members)
+                        continue;
+                seq = atomic_load(&world->islands[island]->head) + 1;
+                for (uint32_t k = 0; image->seq_slot != PW_NO_SEQ && k < world->island_count; k++) {
+                        _Atomic uint64_t *seqs = PW_RUN_AT(run_record(run, k), _Atomic uint64_t, run_record(run, k)->seqs);
+                        atomic_store(&seqs[image->seq_slot * world->island_count + island], seq);
+                }
+                pw_order_append(world->islands[island], (struct pw_order){ run->lines[island], node, members });
+                pw_bells_ring(world->bells, &world->bells->order_sleepers[island].bits, members);
+        }
+}
+
+void run_order_all(const struct run *run)
+{
+        for (uint32_t n = 0; n < run->program->image->node_count; n++)
+                run_order(run, n);
+}
+
+void run_wait(const struct run *run)
+{
+        struct world *world = run->program->world;
+
+        for (uint32_t d = 0; d < world->device_count; d++) {
+                struct pw_island_board *board = world->islands[world->island_of[d]];
+                uint64_t seq = atomic_load(&board->head);
+                while (seq && !(board->log[seq % PW_ORDER_LOG].members >> d & 1))
+                        seq--;
+                world_wait(world, d, seq);
+        }
+}
+
+const struct pw_room_head *run_head(const struct run *run, uint32_t result, uint32_t place)
+{
+        const struct build *build = run->program->build;
+        uint32_t slice = build->values[build->results[result].value].slice;
+
+        return world_at(run->program->world, DEVICE_SEGMENT(build->slices[slice].devices[place]), run->results[result][place]);
+}
+
+const void *run_data(const struct run *run, uint32_t result, uint32_t place)
+{
+        return (const uint8_t *)run_head(run, result, place) + PW_ROOM_HEAD;
+}

@@ -1,0 +1,352 @@
+/* Running a gang's member. Every path ends with the heads of its outputs written: a value, or the error it is in. */
+#include "executor/gang.h"
+
+#include "executor/report.h"
+#include "executor/wait.h"
+
+static void *room_data(const struct pw_room_head *head) { return (uint8_t *)(uintptr_t)head + PW_ROOM_HEAD; }
+
+/* --- what went wrong ----------------------------------------------------------------------------------------------------- */
+
+static struct pw_room_head fault_of(const struct pw_gang *gang, enum pw_status status)
+{
+        return (struct pw_room_head){ .seq = gang->seq, .status = status, .cause_node = gang->index,
+                                      .cause_device = gang->launch->given.device, .run = gang->view->run };
+}
+
+/* The fault begins here: say so. */
+static struct pw_room_head cause(const struct pw_gang *gang, enum pw_status status, const char *text)
+{
+        struct pw_room_head fault = fault_of(gang, status);
+
+        pw_report_cause(gang->launch, &(struct pw_report_about){ gang->view, gang->index, &fault }, text);
+        return fault;
+}
+
+static uint64_t lost_before(const struct pw_launch *launch, uint32_t device)
+{
+        uint64_t seq = 0;
+
+        if (device == launch->given.device)
+                return pw_wait_load(&launch->board->lost_before[device]);
+        for (uint32_t i = 0; i < launch->given.island_count; i++)
+                seq = pw_max_u64(seq, pw_wait_load(&launch->given.islands[i]->lost_before[device]));
+        return seq;
+}
+
+/* Is there a value in a room of `device`? If not, *ret_fault says why. */
+static bool is_value(const struct pw_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault)
+{
+        if (head->seq < lost_before(gang->launch, device)) {
+                *ret_fault = fault_of(gang, PW_DEVICE_LOST);
+                ret_fault->cause_device = device;
+                return false;
+        }
+        if (head->status == PW_OK)
+                return true;
+        *ret_fault = *head;
+        return false;
+}
+
+/* --- calls --------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status function_run(struct pw_gang *gang)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_task task = gang->node->task; /* a function may spoil its own */
+        uint64_t limit = gang->node->image->time_limit_us;
+        enum pw_status status;
+
+        launch->text[0] = 0;
+        task.error_text = launch->text;
+        task.error_text_bytes = sizeof launch->text;
+        if (limit)
+                atomic_store_explicit(&launch->own->running_since_ns, pw_launch_clock_ns(), memory_order_release);
+        status = launch->given.kind->launch(launch->given.handle, gang->node->function, &task);
+        if (limit)
+                atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
+        launch->text[sizeof launch->text - 1] = 0;
+        return status;
+}
+
+static struct pw_room_head call_run(struct pw_gang *gang)
+{
+        struct pw_program_node *node = gang->node;
+        struct pw_room_head fault;
+        enum pw_status status;
+
+        for (uint32_t i = 0; i < node->image->input_count; i++) {
+                const struct pw_room_head *head = pw_run_room(gang->view, &node->inputs[i]);
+                if (!is_value(gang, head, gang->launch->given.device, &fault))
+                        return fault;
+                node->input_values[i].data = room_data(head);
+        }
+        if (!node->function)
+                return cause(gang, node->fault->status, node->fault->text);
+        for (uint32_t i = 0; i < node->image->output_count; i++)
+                node->output_values[i].data = room_data(pw_run_room(gang->view, &node->outputs[i]));
+        status = function_run(gang);
+        if (status == PW_OK)
+                return fault_of(gang, PW_OK);
+        if (!pw_status_known(status)) /* a function may return any number */
+                status = PW_FAILED;
+        return cause(gang, status, gang->launch->text[0] ? gang->launch->text : pw_status_text(status));
+}
+
+/* --- what receivers do --------------------------------------------------------------------------------------------------- */
+
+static struct pw_room_head assemble(struct pw_gang *gang, const struct pw_program_sources *sources)
+{
+        const struct pw_program_room *output = &gang->node->outputs[0];
+        struct pw_launch *launch = gang->launch;
+        struct pw_error err;
+        uint64_t moved;
+        struct pw_assembly assembly = {
+                .to = room_data(pw_run_room(gang->view, output)),
+                .to_box = sources->to_box,
+                .dtype = pw_image_value(gang->view->program->image, output->value)->dtype,
+                .op = gang->node->image->op,
+                .sources = sources->sources,
+                .group_of = sources->groups,
+                .source_count = sources->count,
+        };
+
+        if (sources->uncovered)
+                return cause(gang, PW_UNSUPPORTED, "nothing that is there makes up this part of the value");
+        if (launch->given.collective->assemble(&assembly, &moved, &err) != PW_OK)
+                return cause(gang, err.status, err.text);
+        launch->given.kind->moved(launch->given.handle, moved);
+        return fault_of(gang, PW_OK);
+}
+
+/* --- transfers ----------------------------------------------------------------------------------------------------------- */
+
+/* Publish that this member is there, with its shard where that is eager. Returns the status of the shard. */
+static enum pw_status send(struct pw_gang *gang, bool cancelled)
+{
+        const struct pw_program_room *input = &gang->node->inputs[0];
+        const struct pw_room_head *head = pw_run_room(gang->view, input);
+        struct pw_device_board *own = gang->launch->own;
+        struct pw_mark *mark = &own->marks[gang->seq % PW_ORDER_LOG];
+        struct pw_room_head fault = fault_of(gang, cancelled ? PW_CANCELLED : PW_OK);
+
+        if (!cancelled && is_value(gang, head, gang->launch->given.device, &fault) && gang->node->image->eager) {
+                uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
+                memcpy(mark->value, room_data(head), pw_min_u64(bytes, sizeof mark->value));
+        } else if (fault.status != PW_OK) {
+                memcpy(mark->value, &fault.run, sizeof fault.run);
+        }
+        mark->status = fault.status;
+        mark->cause_node = fault.cause_node;
+        mark->cause_device = fault.cause_device;
+        atomic_store(&mark->seq, gang->seq);
+        pw_bells_ring(gang->launch->given.bells, &gang->launch->given.bells->sleepers[gang->launch->given.device].bits,
+                      gang->members);
+        return fault.status;
+}
+
+/* The shard at `place`, of a sender of this gang. */
+static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
+                           struct pw_room_head *ret_fault)
+{
+        struct pw_launch *launch = gang->launch;
+        const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
+        const struct pw_room_head *head;
+        struct pw_error err;
+
+        pw_wait_for(launch, &mark->seq, gang->seq, &launch->given.bells->sleepers[device].bits);
+        if (mark->status != PW_OK) {
+                *ret_fault = (struct pw_room_head){ .seq = gang->seq, .status = mark->status, .cause_node = mark->cause_node,
+                                                    .cause_device = mark->cause_device };
+                memcpy(&ret_fault->run, mark->value, sizeof ret_fault->run);
+                return false;
+        }
+        if (gang->node->image->eager) {
+                *ret_data = mark->value;
+                return true;
+        }
+        if (pw_run_room_at(gang->view, &launch->segments, &gang->node->inputs[0], place, &head, &err) != PW_OK) {
+                *ret_fault = cause(gang, err.status, err.text);
+                return false;
+        }
+        *ret_data = room_data(head);
+        return true;
+}
+
+/* The shard at `place` whose sender is done: in its room, own or of another island. */
+static bool receive_done(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
+                         struct pw_room_head *ret_fault)
+{
+        const struct pw_room_head *head;
+        struct pw_error err;
+
+        if (pw_run_room_at(gang->view, &gang->launch->segments, &gang->node->inputs[0], place, &head, &err) != PW_OK) {
+                *ret_fault = cause(gang, err.status, err.text);
+                return false;
+        }
+        *ret_data = room_data(head);
+        return is_value(gang, head, device, ret_fault);
+}
+
+static struct pw_room_head receive(struct pw_gang *gang)
+{
+        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        struct pw_room_head fault;
+
+        for (uint32_t i = 0; i < sources->count; i++) {
+                uint32_t place = sources->places[i], device = slice->devices[place];
+                bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
+                const void **data = &sources->sources[i].data;
+                if (!(done ? receive_done : receive_marked)(gang, place, device, data, &fault))
+                        return fault;
+        }
+        return assemble(gang, sources);
+}
+
+/* --- loads --------------------------------------------------------------------------------------------------------------- */
+
+/* How the input lies, and at which place the own device has a part of it. */
+static uint32_t input_lie(const struct pw_gang *gang, const struct pw_run_input *input, struct pw_lie *ret_lie)
+{
+        const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
+        const struct pw_image_value *to = pw_image_value(gang->view->program->image, gang->node->outputs[0].value);
+        uint32_t place = PW_PLACE_NONE;
+
+        *ret_lie = (struct pw_lie){ .dims = to->dims, .sharding = input->sharding };
+        memcpy(ret_lie->mesh, input->mesh, sizeof ret_lie->mesh);
+        for (uint32_t i = 0; !input->is_inline && i < input->shard_count; i++)
+                if (shards[i].device == gang->launch->given.device)
+                        place = i;
+        return place;
+}
+
+/* The sources of a load are kept for inputs that lie like the last one. */
+static enum pw_status load_sources(struct pw_gang *gang, const struct pw_run_input *input, struct pw_error *ret_err)
+{
+        struct pw_program_node *node = gang->node;
+        struct pw_program *program = gang->view->program;
+        struct pw_lie lie;
+        uint32_t place = input_lie(gang, input, &lie);
+        struct pw_program_wanted wanted = {
+                .lie = &lie,
+                .to = pw_image_value(program->image, node->outputs[0].value),
+                .to_slice = &program->slices[node->image->slice],
+                .own_place = place,
+                .island = gang->launch->given.island,
+        };
+
+        if (node->load_known && node->load_place == place && !memcmp(lie.mesh, node->load_lie.mesh, sizeof lie.mesh) &&
+            !memcmp(&lie.sharding, &node->load_lie.sharding, sizeof lie.sharding))
+                return PW_OK;
+        node->load_known = false;
+        if (pw_program_sources_find(program, &wanted, &node->sources, ret_err) != PW_OK)
+                return ret_err->status;
+        node->load_known = true;
+        node->load_lie = lie;
+        node->load_place = place;
+        return PW_OK;
+}
+
+static bool load_shard(struct pw_gang *gang, const struct pw_run_shard *shard, const void **ret_data, struct pw_room_head *ret_fault)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_error err;
+        uint8_t *base;
+
+        if (shard->device != PW_NODE_NONE && shard->seq)
+                pw_wait_done(launch, shard->device, shard->seq);
+        if (pw_segments_base(&launch->segments, shard->segment, &base, &err) != PW_OK) {
+                *ret_fault = cause(gang, err.status, err.text);
+                return false;
+        }
+        *ret_data = base + shard->offset;
+        if (shard->device == PW_NODE_NONE)
+                return true;
+        *ret_data = base + shard->offset + PW_ROOM_HEAD;
+        return is_value(gang, (const struct pw_room_head *)(base + shard->offset), shard->device, ret_fault);
+}
+
+static struct pw_room_head load_run(struct pw_gang *gang, const struct pw_run_input *input)
+{
+        const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
+        const struct pw_program_sources *sources = &gang->node->sources;
+        struct pw_room_head fault;
+        struct pw_error err;
+
+        if (load_sources(gang, input, &err) != PW_OK)
+                return cause(gang, err.status, err.text);
+        for (uint32_t i = 0; i < sources->count; i++) {
+                if (input->is_inline)
+                        sources->sources[i].data = input->value;
+                else if (!load_shard(gang, &shards[sources->places[i]], &sources->sources[i].data, &fault))
+                        return fault;
+        }
+        return assemble(gang, sources);
+}
+
+/* --- a gang -------------------------------------------------------------------------------------------------------------- */
+
+static void wait_for_nodes(struct pw_gang *gang)
+{
+        const struct pw_program_node *node = gang->node;
+
+        for (uint32_t i = 0; i < node->wait_count; i++) {
+                uint64_t seq = pw_wait_load(&gang->view->seqs[node->waits[i].seq_index]);
+                if (seq)
+                        pw_wait_done(gang->launch, node->waits[i].device, seq);
+        }
+}
+
+static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome)
+{
+        const struct pw_program_node *node = gang->node;
+        struct pw_report_about about = { gang->view, gang->index, outcome };
+
+        for (uint32_t i = 0; i < node->image->output_count; i++) {
+                struct pw_room_head *head = pw_run_room(gang->view, &node->outputs[i]);
+                *head = *outcome;
+                head->seq = gang->seq;
+                if (outcome->status != PW_OK)
+                        pw_report_value(gang->launch, &about, node->outputs[i].value);
+        }
+}
+
+static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
+{
+        struct pw_room_head outcome = fault_of(gang, PW_CANCELLED);
+        enum pw_status sent = PW_OK;
+
+        if (gang->node->role & PW_ROLE_SENDER)
+                sent = send(gang, cancelled);
+        if (!(gang->node->role & PW_ROLE_RECEIVER))
+                return sent;
+        if (!cancelled)
+                outcome = receive(gang);
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
+enum pw_status pw_gang_run(struct pw_gang *gang)
+{
+        _Atomic uint32_t *cancelled_at = (_Atomic uint32_t *)&gang->view->record->cancelled_at;
+        bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
+        const struct pw_image_node *image = gang->node->image;
+        struct pw_room_head outcome = fault_of(gang, PW_CANCELLED);
+
+        wait_for_nodes(gang);
+        pw_run_account(gang->view, gang->node);
+        if (image->kind == PW_NODE_TRANSFER)
+                return transfer(gang, cancelled);
+        if (image->kind == PW_NODE_LOAD) {
+                const struct pw_run_input *input = pw_run_input(gang->view, image->input_index);
+                if (input->in_place)
+                        return PW_OK; /* who reads it looks at its head */
+                if (!cancelled)
+                        outcome = load_run(gang, input);
+        } else if (!cancelled) {
+                outcome = call_run(gang);
+        }
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}

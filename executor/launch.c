@@ -1,0 +1,145 @@
+/* The launch loop. */
+#include "executor/launch.h"
+
+#include "executor/gang.h"
+#include "executor/wait.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+/* Turns of spinning before a wait yields: with a processor for each device the other one runs; with fewer it may need ours. */
+#define SPIN_TURNS 200u
+#define SPIN_TURNS_CROWDED 10u
+
+uint64_t pw_launch_clock_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void pw_launch_die(const struct pw_launch *launch, const struct pw_error *err)
+{
+        fprintf(stderr, "executor cannot go on device=%u status=%s text=\"%s\"\n", launch->given.device,
+                pw_status_name(err->status), err->text);
+        _exit(1);
+}
+
+static uint32_t spin_turns(const struct pw_launch_params *params)
+{
+        cpu_set_t cpus;
+
+        if (sched_getaffinity(0, sizeof cpus, &cpus))
+                return SPIN_TURNS_CROWDED;
+        return (uint32_t)CPU_COUNT(&cpus) >= params->device_count ? SPIN_TURNS : SPIN_TURNS_CROWDED;
+}
+
+struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
+{
+        struct pw_launch *launch = calloc(1, sizeof *launch);
+
+        if (!launch)
+                return NULL;
+        launch->given = *params;
+        launch->own = params->boards[params->device];
+        launch->board = params->islands[params->island];
+        launch->next = pw_wait_load(&launch->own->done.seq) + 1;
+        launch->spin_turns = spin_turns(params);
+        pw_segments_init(&launch->segments, params->around);
+        pw_modules_init(&launch->modules, params->around);
+        launch->programs = (struct pw_programs){ .modules = &launch->modules, .board = launch->board, .device = params->device,
+                                                 .island = params->island };
+        launch->runs = (struct pw_runs){ .programs = &launch->programs, .segments = &launch->segments };
+        return launch;
+}
+
+void pw_launch_free(struct pw_launch *launch)
+{
+        if (!launch)
+                return;
+        pw_runs_done(&launch->runs);
+        pw_programs_done(&launch->programs);
+        pw_modules_done(&launch->modules);
+        pw_segments_done(&launch->segments);
+        free(launch);
+}
+
+/* --- one gang ------------------------------------------------------------------------------------------------------------ */
+
+/* Readers see whole records up to history_count, and look at the count again for those that may have been overwritten. */
+static void history_add(struct pw_device_board *board, const struct pw_history *gang)
+{
+        uint64_t count = atomic_load_explicit(&board->history_count, memory_order_relaxed);
+
+        board->history[count % PW_HISTORY] = *gang;
+        atomic_store_explicit(&board->history_count, count + 1, memory_order_release);
+}
+
+/* Say that gang `seq` is done here, wake who waits for it. */
+static void publish_done(struct pw_launch *launch, uint64_t seq)
+{
+        uint32_t device = launch->given.device;
+        uint64_t count = atomic_load_explicit(&launch->own->done.count, memory_order_relaxed) + 1, ring_at;
+
+        atomic_store_explicit(&launch->own->done.count, count, memory_order_relaxed);
+        atomic_store(&launch->own->done.seq, seq);
+        atomic_store_explicit(&launch->own->running, 0, memory_order_relaxed);
+        pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[device].bits, UINT64_MAX);
+        if (!atomic_load(&launch->board->daemon_asleep))
+                return;
+        ring_at = atomic_load(&launch->board->ring_at[device]);
+        if (count < ring_at || ring_at == launch->rung_at)
+                return;
+        launch->rung_at = ring_at; /* the daemon writes a higher one before it sleeps again */
+        launch->given.around->doorbell(launch->given.around->context);
+}
+
+static void run_gang(struct pw_launch *launch, const struct pw_order *order, uint64_t seq)
+{
+        uint64_t start_ns = launch->now_ns ? launch->now_ns : pw_launch_clock_ns();
+        struct pw_gang gang = { .launch = launch, .index = order->node, .seq = seq, .members = order->members };
+        enum pw_status status;
+        struct pw_error err;
+
+        atomic_store_explicit(&launch->own->running, seq, memory_order_release);
+        if (pw_runs_get(&launch->runs, order->run, &gang.view, &err) != PW_OK)
+                pw_launch_die(launch, &err);
+        gang.node = &gang.view->program->nodes[order->node];
+        status = gang.node->role ? pw_gang_run(&gang) : PW_OK;
+        launch->now_ns = pw_launch_clock_ns();
+        history_add(launch->own, &(struct pw_history){ .seq = seq, .run = gang.view->run, .start_ns = start_ns,
+                                                       .end_ns = launch->now_ns, .node = order->node, .status = status,
+                                                       .peak_bytes = gang.view->peak_bytes });
+        publish_done(launch, seq);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------------------------ */
+
+uint32_t pw_launch_turn(struct pw_launch *launch)
+{
+        const struct pw_island_board *board = launch->board;
+        uint64_t member = UINT64_C(1) << launch->given.device, head = pw_wait_load(&board->head);
+        uint32_t count = 0;
+
+        /* What is overwritten was not ours, or was done. */
+        if (head >= PW_ORDER_LOG)
+                launch->next = pw_max_u64(launch->next, head - PW_ORDER_LOG + 1);
+        for (; launch->next <= head; launch->next++) {
+                struct pw_order order = board->log[launch->next % PW_ORDER_LOG];
+                if (!(order.members & member) || pw_wait_load(&board->written) >= launch->next + PW_ORDER_LOG)
+                        continue;
+                run_gang(launch, &order, launch->next);
+                count++;
+        }
+        return count;
+}
+
+void pw_launch_wait(struct pw_launch *launch)
+{
+        struct pw_bells *bells = launch->given.bells;
+
+        pw_wait_rung(launch, &launch->board->head, launch->next, &bells->order_sleepers[launch->given.island].bits,
+                     launch->now_ns ? launch->now_ns + PW_YIELD_NS : 0);
+}

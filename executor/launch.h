@@ -1,0 +1,56 @@
+/* The launch loop of one device: runs the gangs of its island's order that have it as a member, strictly in order.
+ *
+ * It works on maps and on three functions that it was handed (surroundings.h), so tests drive it without a daemon. It trusts
+ * the boards, which the daemon and other executors write, and nothing in the values that it moves.
+ * Threads: one.
+ */
+#ifndef PW_EXECUTOR_LAUNCH_H
+#define PW_EXECUTOR_LAUNCH_H
+
+#include "executor/device/device.h"
+#include "executor/program.h"
+#include "executor/run.h"
+#include "executor/segments.h"
+
+/* Borrowed for the life of the loop. */
+struct pw_launch_params {
+        uint32_t device, island, device_count, island_count;
+        struct pw_bells *bells;
+        struct pw_device_board *boards[PW_DEVICES_MAX];   /* of every device; the own one is written */
+        struct pw_island_board *islands[PW_ISLANDS_MAX];
+        const struct pw_device_kind *kind;
+        struct pw_device *handle;                         /* of the kind */
+        const struct pw_collective_kind *collective;
+        const struct pw_surroundings *around;
+};
+
+struct pw_launch {
+        struct pw_launch_params given;
+        struct pw_device_board *own;    /* boards[device] */
+        struct pw_island_board *board;  /* islands[island] */
+        struct pw_segments segments;
+        struct pw_modules modules;
+        struct pw_programs programs;
+        struct pw_runs runs;
+        uint64_t next;                  /* seq to look at */
+        uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
+        uint64_t now_ns;                /* end of the last gang; 0: waited since, the clock is to be read */
+        uint32_t spin_turns;            /* of a wait, before it yields */
+        char text[200];                 /* for functions to say what went wrong */
+};
+
+struct pw_launch *pw_launch_new(const struct pw_launch_params *params); /* NULL: out of memory */
+void pw_launch_free(struct pw_launch *launch);
+
+/* Run everything that is ordered. Returns how many gangs.   Blocks: while a gang waits for others.
+ * Ends the process where a run's own rooms cannot be mapped or memory is out: the daemon starts it anew. */
+uint32_t pw_launch_turn(struct pw_launch *launch);
+/* Sleep until more is ordered, or somebody rang. */
+void pw_launch_wait(struct pw_launch *launch);
+
+/* CLOCK_MONOTONIC */
+uint64_t pw_launch_clock_ns(void);
+/* The process cannot go on: say why on stderr and end it. */
+void pw_launch_die(const struct pw_launch *launch, const struct pw_error *err) __attribute__((noreturn));
+
+#endif

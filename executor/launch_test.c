@@ -1,0 +1,665 @@
+/* The launch loop, driven without a daemon: what gangs compute, how errors travel, what happens around deaths and sleep. */
+#include "executor/fixture_test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+
+#define SCALE(f) .function = "pw/scale", .params = &(double){ f }, .params_bytes = 8
+static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+static struct pw_report next_report(const struct world *world, uint32_t device)
+{
+        uint32_t head = atomic_load(&world->boards[device]->report_head);
+        struct pw_report report;
+
+        assert_true(pw_report_pop(world->boards[device], &head, &report));
+        return report;
+}
+
+static void no_report(const struct world *world)
+{
+        for (uint32_t d = 0; d < world->device_count; d++)
+                assert_int_equal(atomic_load(&world->boards[d]->report_head), atomic_load(&world->boards[d]->report_tail));
+}
+
+/* The history of gang `seq` on `device`. */
+static struct pw_history history_of(const struct world *world, uint32_t device, uint64_t seq)
+{
+        const struct pw_device_board *board = world->boards[device];
+
+        for (uint64_t i = 0; i < atomic_load(&((struct pw_device_board *)(uintptr_t)board)->history_count); i++)
+                if (board->history[i % PW_HISTORY].seq == seq)
+                        return board->history[i % PW_HISTORY];
+        fail_msg("no history of gang %llu", (unsigned long long)seq);
+        return (struct pw_history){ 0 };
+}
+
+/* --- a chain on one device ----------------------------------------------------------------------------------------------- */
+
+static void test_chain(void **state)
+{
+        struct build *build = build_new();
+        struct world world;
+        struct program program;
+        struct run runs[3];
+        uint32_t slice = build_slice(build, devices, 1, 0);
+        uint32_t last = build_value(build, slice, PW_F64, PW_SCALAR, PW_BROADCAST), from = last;
+        (void)state;
+
+        build_input(build, last);
+        for (uint32_t i = 0; i < 40; i++, from = last) {
+                last = build_value(build, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+                if (i % 2)
+                        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { from, from }, .input_count = 2, .output = last });
+                else
+                        build_call(build, &(struct build_call){ SCALE(0.75), .inputs = { from }, .input_count = 1, .output = last });
+        }
+        build_result(build, last);
+        world_init(&world, 1, 1);
+        program_init(&program, &world, build);
+        world_start_all(&world);
+        for (uint32_t r = 0; r < 3; r++) {
+                double one = 1.0 + r;
+                struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+                run_init(&runs[r], &program, &input);
+        }
+        for (uint32_t n = 0; n < program.image->node_count; n++) /* runs interleave */
+                for (uint32_t r = 0; r < 3; r++)
+                        run_order(&runs[r], n);
+        for (uint32_t r = 0; r < 3; r++) {
+                double expected = 1.0 + r;
+                for (uint32_t i = 0; i < 40; i++)
+                        expected *= i % 2 ? 2.0 : 0.75;
+                run_wait(&runs[r]);
+                assert_int_equal(run_head(&runs[r], 0, 0)->status, PW_OK);
+                assert_true(*(const double *)run_data(&runs[r], 0, 0) == expected);
+        }
+        no_report(&world);
+        assert_int_equal(atomic_load(&world.boards[0]->done.count), 3 * 41);
+        assert_int_equal(atomic_load(&world.boards[0]->running), 0);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* --- transfers ------------------------------------------------------------------------------------------------------------- */
+
+/* x = load(split(0) over 4 as rows), all devices: x is partial(sum) of dims `dims`; result: its all-reduce. */
+static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
+{
+        struct build *build = build_new();
+        struct world world;
+        struct program program;
+        struct run run;
+        struct input input = { .bytes = device_count * columns * 4, .shard_count = 1, .mesh = { 1 } };
+        uint32_t slice = build_slice(build, devices, device_count, 0), rows, part, whole, plus;
+        float *host;
+
+        rows = build_value(build, slice, PW_F32, PW_DIMS(device_count, columns), PW_SPLIT(0));
+        part = build_value(build, slice, PW_F32, PW_DIMS(1, columns), PW_PARTIAL(PW_SUM));
+        whole = build_value(build, slice, PW_F32, PW_DIMS(1, columns), PW_BROADCAST);
+        plus = build_value(build, slice, PW_F32, PW_DIMS(1, columns), PW_BROADCAST);
+        build_input(build, rows);
+        build_call(build, &(struct build_call){ .function = "pw/nop", .inputs = { rows }, .input_count = 1, .output = part });
+        build_transfer(build, &(struct build_transfer){ .from = part, .to = whole, .eager = eager });
+        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { whole, whole }, .input_count = 2, .output = plus });
+        build_result(build, plus);
+        world_init(&world, device_count, 1);
+        program_init(&program, &world, build);
+        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes) };
+        host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
+        for (uint64_t i = 0; i < device_count * columns; i++) /* sums that depend on the order */
+                host[i] = (float)(i % 7) * (i % 2 ? 1e8f : -3.25e-3f);
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_order_all(&run);
+        run_wait(&run);
+        for (uint64_t c = 0; c < columns; c++) {
+                float sum = host[c];
+                for (uint32_t d = 1; d < device_count; d++)
+                        sum += host[d * columns + c];
+                for (uint32_t d = 0; d < device_count; d++) {
+                        float got = ((const float *)run_data(&run, 0, d))[c], expected = sum + sum;
+                        assert_memory_equal(&got, &expected, sizeof got);
+                }
+        }
+        no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
+static void test_all_reduce(void **state)
+{
+        (void)state;
+        all_reduce(1, true, 4);
+        all_reduce(10, true, 3);
+        all_reduce(1000, false, 4);
+}
+
+/* A matrix of the host, split unevenly, spread in another layout, gathered on one device; some shards are empty. */
+static void test_layouts(void **state)
+{
+        struct build *build = build_new();
+        struct world world;
+        struct program program;
+        struct run run;
+        struct input inputs[2] = { { .bytes = 7 * 3 * 4, .shard_count = 1, .mesh = { 1 } },
+                                   { .bytes = 2 * 4, .shard_count = 1, .mesh = { 1 } } };
+        uint32_t slice = build_slice(build, devices, 4, 0), one = build_slice(build, devices + 2, 1, 0);
+        uint32_t rows, columns, whole, small, small_whole;
+        int32_t *host;
+        (void)state;
+
+        rows = build_value(build, slice, PW_I32, PW_DIMS(7, 3), PW_SPLIT(0));
+        columns = build_value(build, slice, PW_I32, PW_DIMS(7, 3), PW_SPLIT(1));
+        whole = build_value(build, one, PW_I32, PW_DIMS(7, 3), PW_BROADCAST);
+        small = build_value(build, slice, PW_I32, PW_DIMS(2), PW_SPLIT(0));
+        small_whole = build_value(build, slice, PW_I32, PW_DIMS(2), PW_BROADCAST);
+        build_input(build, rows);
+        build_input(build, small);
+        build_transfer(build, &(struct build_transfer){ .from = rows, .to = columns });
+        build_transfer(build, &(struct build_transfer){ .from = columns, .to = whole });
+        build_transfer(build, &(struct build_transfer){ .from = small, .to = small_whole, .eager = true });
+        build_result(build, whole);
+        build_result(build, small_whole);
+        world_init(&world, 4, 1);
+        program_init(&program, &world, build);
+        for (uint32_t i = 0; i < 2; i++) {
+                inputs[i].shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+                                                             .offset = world_room(&world, HOST_SEGMENT, inputs[i].bytes) };
+                host = world_at(&world, HOST_SEGMENT, inputs[i].shards[0].offset);
+                for (uint32_t k = 0; k < inputs[i].bytes / 4; k++)
+                        host[k] = (int32_t)(100 * i + k);
+        }
+        world_start_all(&world);
+        run_init(&run, &program, inputs);
+        run_order_all(&run);
+        run_wait(&run);
+        assert_memory_equal(run_data(&run, 0, 0), world_at(&world, HOST_SEGMENT, inputs[0].shards[0].offset), inputs[0].bytes);
+        for (uint32_t d = 0; d < 4; d++)
+                assert_memory_equal(run_data(&run, 1, d), world_at(&world, HOST_SEGMENT, inputs[1].shards[0].offset), inputs[1].bytes);
+        no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* A reduction over two islands: within each, then one of each island; and back into the first one's room, which waits. */
+static void test_two_islands(void **state)
+{
+        struct build *build = build_new();
+        struct world world;
+        struct program program;
+        struct run run;
+        struct input input = { .bytes = 4 * 8, .shard_count = 1, .mesh = { 1 } };
+        uint32_t slice = build_slice(build, devices, 4, 0), rows, part, inner, whole, again, send, receive, call;
+        double *host;
+        (void)state;
+
+        rows = build_value(build, slice, PW_F64, PW_DIMS(4), PW_SPLIT(0));
+        part = build_value(build, slice, PW_F64, PW_DIMS(1), PW_PARTIAL(PW_SUM));
+        inner = build_value(build, slice, PW_F64, PW_DIMS(1), PW_PARTIAL(PW_SUM));
+        whole = build_value(build, slice, PW_F64, PW_DIMS(1), PW_BROADCAST);
+        build_input(build, rows);
+        build_call(build, &(struct build_call){ .function = "pw/nop", .inputs = { rows }, .input_count = 1, .output = part });
+        build_transfer(build, &(struct build_transfer){ .from = part, .to = inner, .eager = true, .island_partial = 2 });
+        send = build_transfer(build, &(struct build_transfer){ .from = inner, .to = whole, .phase = PW_PHASE_SEND });
+        receive = build_transfer(build, &(struct build_transfer){ .from = inner, .to = whole, .phase = PW_PHASE_RECV,
+                                                                  .island_partial = 1, .send_node = send });
+        again = build_value_in(build, inner, PW_BROADCAST);
+        call = build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { whole }, .input_count = 1, .output = again });
+        build_wait(build, call, receive);
+        build_result(build, whole);
+        world_init(&world, 4, 2);
+        program_init(&program, &world, build);
+        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes) };
+        host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
+        memcpy(host, (double[]){ 1.0, 10.0, 100.0, 1000.0 }, input.bytes);
+        world_start_all(&world);
+        for (uint32_t i = 0; i < 50; i++) {
+                run_init(&run, &program, &input);
+                run_order_all(&run);
+                run_wait(&run);
+                for (uint32_t d = 0; d < 4; d++)
+                        assert_true(*(const double *)run_data(&run, 0, d) == 1111.0);
+        }
+        no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* --- inputs in place ------------------------------------------------------------------------------------------------------- */
+
+/* Results of one run are the inputs of the next, of another program: in place, and moved to another device. */
+static void test_results_as_inputs(void **state)
+{
+        struct build *first = build_new(), *second = build_new();
+        struct world world;
+        struct program make, use;
+        struct run made, used;
+        double two = 2.0;
+        struct input inputs[2] = { { .inline_value = &two, .bytes = 8, .shard_count = 1, .mesh = { 1 } } };
+        uint32_t slice = build_slice(first, devices, 2, 0), a, b, c, d;
+        (void)state;
+
+        a = build_value(first, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+        b = build_value(first, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+        build_input(first, a);
+        build_call(first, &(struct build_call){ SCALE(3.0), .inputs = { a }, .input_count = 1, .output = b });
+        build_result(first, b);
+
+        slice = build_slice(second, devices, 3, 0);
+        a = build_value(second, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+        c = build_value(second, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+        slice = build_slice(second, devices, 2, 0);
+        b = build_value(second, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+        d = build_value(second, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
+        build_input(second, a);
+        build_input(second, b);
+        build_call(second, &(struct build_call){ SCALE(10.0), .inputs = { a }, .input_count = 1, .output = c });
+        build_call(second, &(struct build_call){ SCALE(100.0), .inputs = { b }, .input_count = 1, .output = d });
+        build_result(second, c);
+        build_result(second, d);
+
+        world_init(&world, 3, 1);
+        program_init(&make, &world, first);
+        program_init(&use, &world, second);
+        world_start_all(&world);
+        run_init(&made, &make, inputs);
+        run_order_all(&made);
+        for (uint32_t i = 0; i < 2; i++) {
+                inputs[i] = (struct input){ .bytes = 8, .sharding = PW_BROADCAST, .mesh = { 2 }, .shard_count = 2, .in_place = i == 1 };
+                for (uint32_t k = 0; k < 2; k++)
+                        inputs[i].shards[k] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(k), .device = k,
+                                                                     .offset = made.results[0][k], .seq = 2 };
+        }
+        run_init(&used, &use, inputs);
+        run_order_all(&used);
+        run_wait(&used);
+        for (uint32_t k = 0; k < 3; k++)
+                assert_true(*(const double *)run_data(&used, 0, k) == 60.0);
+        for (uint32_t k = 0; k < 2; k++)
+                assert_true(*(const double *)run_data(&used, 1, k) == 600.0);
+        no_report(&world);
+        world_done(&world);
+        program_done(&make);
+        program_done(&use);
+}
+
+/* --- errors ---------------------------------------------------------------------------------------------------------------- */
+
+/* load -> broken/fail on `shard` -> all-reduce -> scale: results of both. */
+static struct build *failing(uint32_t device_count, const char *function, uint64_t shard, bool eager)
+{
+        struct build *build = build_new();
+        uint32_t slice = build_slice(build, devices, device_count, 0), values[4];
+
+        for (uint32_t i = 0; i < 4; i++)
+                values[i] = build_value(build, slice, PW_F64, PW_SCALAR, i < 2 ? PW_PARTIAL(PW_SUM) : PW_BROADCAST);
+        build->values[values[0]].sharding = PW_BROADCAST;
+        build_input(build, values[0]);
+        build_call(build, &(struct build_call){ .function = function, .params = &shard, .params_bytes = 8, .inputs = { values[0] },
+                                                .input_count = 1, .output = values[1] });
+        build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .eager = eager });
+        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { values[2] }, .input_count = 1, .output = values[3] });
+        build_result(build, values[1]);
+        build_result(build, values[3]);
+        return build;
+}
+
+static void check_failed(struct world *world, const struct run *run)
+{
+        struct pw_report report;
+
+        for (uint32_t d = 0; d < 3; d++) {
+                const struct pw_room_head *head = run_head(run, 1, d);
+                assert_int_equal(run_head(run, 0, d)->status, d == 1 ? PW_FAILED : PW_OK);
+                assert_int_equal(head->status, PW_FAILED);
+                assert_int_equal(head->cause_node, 1);
+                assert_int_equal(head->cause_device, 1);
+                assert_int_equal(head->run, run->number);
+                if (d == 1) {
+                        report = next_report(world, d);
+                        assert_int_equal(report.result, PW_NODE_NONE);
+                        assert_string_equal(report.text, "shard 1 was told to fail");
+                        assert_int_equal(report.status, PW_FAILED);
+                        assert_int_equal(report.run, run->number);
+                        assert_int_equal(next_report(world, d).result, 0);
+                }
+                report = next_report(world, d);
+                assert_int_equal(report.result, 1);
+                assert_int_equal(report.node, 3);
+                assert_int_equal(report.cause_node, 1);
+                assert_int_equal(report.cause_device, 1);
+        }
+        no_report(world);
+}
+
+static void test_failed_function(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program bad, good;
+        struct world world;
+        struct run runs[2];
+        (void)state;
+
+        for (uint32_t eager = 0; eager < 2; eager++) {
+                world_init(&world, 3, 1);
+                program_init(&bad, &world, failing(3, "broken/fail", 1, eager));
+                program_init(&good, &world, failing(3, "broken/fail", 99, eager));
+                run_init(&runs[0], &bad, &input);
+                run_init(&runs[1], &good, &input);
+                run_order_all(&runs[0]);
+                run_order_all(&runs[1]);
+                world_start_all(&world);
+                run_wait(&runs[1]);
+                check_failed(&world, &runs[0]);
+                for (uint32_t d = 0; d < 3; d++)
+                        assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
+                assert_int_equal(history_of(&world, 1, 2).status, PW_FAILED);
+                world_done(&world);
+                program_done(&bad);
+                program_done(&good);
+        }
+}
+
+/* Modules that cannot be used fail their nodes only, with a text that names them. */
+static void test_bad_modules(void **state)
+{
+        static const struct { const char *function, *text; enum pw_status status; } bad[] = {
+                { "missing/nop", "module missing", PW_NOT_FOUND },
+                { "pw/missing", "module pw has no function missing", PW_NOT_FOUND },
+                { "other_abi/nop", "module other_abi has ABI 2", PW_BAD_MODULE },
+        };
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        for (uint32_t i = 0; i < pw_array_count(bad); i++) {
+                struct pw_report report;
+                world_init(&world, 1, 1);
+                program_init(&program, &world, failing(1, bad[i].function, 0, true));
+                world_start_all(&world);
+                run_init(&run, &program, &input);
+                run_order_all(&run);
+                run_wait(&run);
+                report = next_report(&world, 0);
+                assert_int_equal(report.status, bad[i].status);
+                assert_non_null(strstr(report.text, bad[i].text));
+                assert_int_equal(run_head(&run, 1, 0)->status, bad[i].status);
+                world_done(&world);
+                program_done(&program);
+        }
+}
+
+static void test_cancelled(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, failing(3, "broken/fail", 99, true));
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_record(&run, 0)->cancelled_at = 2;
+        run_order_all(&run);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&run, 0, d)->status, PW_OK);
+                assert_int_equal(run_head(&run, 1, d)->status, PW_CANCELLED);
+                assert_int_equal(next_report(&world, d).status, PW_CANCELLED);
+        }
+        no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* What a dead device wrote is lost; the process that takes its place goes on with the queue. */
+static void test_lost_device(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run runs[2];
+        (void)state;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, failing(3, "broken/fail", 99, false));
+        world_start_all(&world);
+        run_init(&runs[0], &program, &input);
+        run_order(&runs[0], 0);
+        run_order(&runs[0], 1);
+        run_wait(&runs[0]);
+        world_kill(&world, 1);
+        atomic_store(&world.islands[0]->lost_before[1], 3);
+        run_order(&runs[0], 2);
+        run_order(&runs[0], 3);
+        run_init(&runs[1], &program, &input);
+        run_order_all(&runs[1]);
+        world_start(&world, 1);
+        run_wait(&runs[1]);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&runs[0], 1, d)->status, PW_DEVICE_LOST);
+                assert_int_equal(run_head(&runs[0], 1, d)->cause_device, 1);
+                assert_int_equal(run_head(&runs[1], 1, d)->status, PW_OK);
+                assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
+        }
+        world_done(&world);
+        program_done(&program);
+}
+
+/* A member crashes; the daemon publishes for it, and nobody waits for it. */
+static void test_crash_in_gang(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, failing(3, "broken/crash", 1, false));
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_order_all(&run);
+        while (atomic_load(&world.boards[1]->running) != 2) /* its function crashes in gang 2 */
+                sched_yield();
+        world_kill(&world, 1); /* reaps it */
+        atomic_store(&world.islands[0]->lost_before[1], 3);
+        atomic_store(&world.boards[1]->done.seq, 2);
+        pw_bells_ring(world.bells, &world.bells->sleepers[1].bits, UINT64_MAX);
+        world_start(&world, 1);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 3; d++)
+                assert_int_equal(run_head(&run, 1, d)->status, PW_DEVICE_LOST);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* --- waiting --------------------------------------------------------------------------------------------------------------- */
+
+/* An executor that sleeps is woken by an order; one that is not a member sleeps on, and is right about the log afterwards. */
+static void test_sleep_and_log(void **state)
+{
+        struct build *build = build_new();
+        struct world world;
+        struct program program;
+        struct run run;
+        double one = 1.0;
+        struct input inputs[2] = { { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } } };
+        uint32_t first = build_slice(build, devices, 1, 0), second = build_slice(build, devices + 1, 1, 0), value;
+        (void)state;
+
+        inputs[1] = inputs[0];
+        value = build_value(build, first, PW_F64, PW_SCALAR, PW_BROADCAST);
+        build_input(build, value);
+        value = build_value(build, second, PW_F64, PW_SCALAR, PW_BROADCAST);
+        build_input(build, value);
+        build_result(build, value);
+        world_init(&world, 2, 1);
+        program_init(&program, &world, build);
+        world_start_all(&world);
+        run_init(&run, &program, inputs);
+        while (atomic_load(&world.bells->order_sleepers[0].bits) != 3)
+                sched_yield();
+        for (uint32_t i = 0; i < 3 * PW_ORDER_LOG; i++) { /* device 1 sees none of them */
+                run_order(&run, 0);
+                if (i % 1000 == 999)
+                        world_wait(&world, 0, i + 1);
+        }
+        assert_true(atomic_load(&world.bells->order_sleepers[0].bits) & 2);
+        assert_int_equal(atomic_load(&world.bells->bell[1].word), 0);
+        run_order(&run, 1);
+        run_wait(&run);
+        assert_int_equal(atomic_load(&world.boards[1]->done.count), 1);
+        assert_int_equal(atomic_load(&world.boards[1]->done.seq), 3 * PW_ORDER_LOG + 1);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* A record that is being overwritten is not taken for an old one: it has this device as a member only later. */
+static void test_record_being_overwritten(void **state)
+{
+        struct world world;
+        struct pw_launch_params params = { .kind = pw_device_kind("cpu"), .collective = pw_collective_kind("host"),
+                                           .device_count = 1, .island_count = 1 };
+        struct pw_surroundings around = { 0 };
+        struct pw_launch *launch;
+        struct pw_error err;
+        (void)state;
+
+        world_init(&world, 1, 1);
+        params.bells = world.bells;
+        params.boards[0] = world.boards[0];
+        params.islands[0] = world.islands[0];
+        params.around = &around;
+        assert_int_equal(params.kind->open(&(struct pw_device_params){ 0 }, &params.handle, &err), PW_OK);
+        launch = pw_launch_new(&params);
+        atomic_store(&world.islands[0]->head, 1); /* gang 1 had other members; its place is being written for the next round */
+        atomic_store(&world.islands[0]->written, 1 + PW_ORDER_LOG);
+        world.islands[0]->log[1] = (struct pw_order){ .members = 1 };
+        assert_int_equal(pw_launch_turn(launch), 0);
+        pw_launch_free(launch);
+        params.kind->close(params.handle);
+        world_done(&world);
+}
+
+/* The daemon is rung once, when it sleeps and the count that it asked for is reached. */
+static void test_doorbell(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 1, 1);
+        program_init(&program, &world, failing(1, "broken/fail", 99, true));
+        run_init(&run, &program, &input);
+        atomic_store(&world.islands[0]->ring_at[0], 5);
+        atomic_store(&world.islands[0]->daemon_asleep, 1);
+        world_start_all(&world);
+        run_order_all(&run);
+        run_wait(&run);
+        assert_int_equal(atomic_load(world.doorbells), 0);
+        run_order_all(&run);
+        run_wait(&run);
+        assert_int_equal(atomic_load(world.doorbells), 1);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* More reports than the ring has room for: the executor waits for the daemon. */
+static void test_full_reports(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        uint32_t head = 0, count = 0;
+        struct pw_report report;
+        (void)state;
+
+        world_init(&world, 1, 1);
+        program_init(&program, &world, failing(1, "broken/fail", 0, true));
+        run_init(&run, &program, &input);
+        world_start_all(&world);
+        for (uint32_t i = 0; i < 100; i++)
+                run_order_all(&run); /* three reports each */
+        while (!atomic_load(world.doorbells))
+                sched_yield();
+        assert_int_equal(atomic_load(&world.boards[0]->report_tail), PW_REPORTS);
+        while (count < 300) {
+                if (!pw_report_pop(world.boards[0], &head, &report)) {
+                        sched_yield();
+                        continue;
+                }
+                count++;
+                pw_bells_ring_one(world.bells, 0);
+        }
+        run_wait(&run);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* --- what is measured ------------------------------------------------------------------------------------------------------ */
+
+static void test_measured_peak(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        uint64_t end;
+        (void)state;
+
+        world_init(&world, 1, 1);
+        program_init(&program, &world, failing(1, "broken/fail", 99, true));
+        world_start_all(&world);
+        for (uint32_t i = 0; i < 3; i++) {
+                run_init(&run, &program, &input);
+                run_order_all(&run);
+                run_wait(&run);
+                end = atomic_load(&world.boards[0]->done.seq);
+                /* Two results, and one of the input and the all-reduced value at a time; each is a head and a line. */
+                assert_int_equal(history_of(&world, 0, end).peak_bytes, 3 * 128);
+                assert_int_equal(history_of(&world, 0, end).run, run.number);
+                assert_true(history_of(&world, 0, end).end_ns >= history_of(&world, 0, end - 3).end_ns);
+        }
+        world_done(&world);
+        program_done(&program);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_chain),          cmocka_unit_test(test_all_reduce),
+                cmocka_unit_test(test_layouts),        cmocka_unit_test(test_two_islands),
+                cmocka_unit_test(test_results_as_inputs), cmocka_unit_test(test_failed_function),
+                cmocka_unit_test(test_bad_modules),    cmocka_unit_test(test_cancelled),
+                cmocka_unit_test(test_lost_device),    cmocka_unit_test(test_crash_in_gang),
+                cmocka_unit_test(test_sleep_and_log),  cmocka_unit_test(test_record_being_overwritten),
+                cmocka_unit_test(test_doorbell),       cmocka_unit_test(test_full_reports),
+                cmocka_unit_test(test_measured_peak),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/* pathways-executor: the process that owns one device, or the one that describes functions. pathwaysd starts it. */
+#include "base/memory.h"
+#include "executor/attach.h"
+#include "executor/describe.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+
+struct arguments {
+        bool describe;
+        long device, fd;
+};
+
+static bool arguments_parse(int argc, char **argv, struct arguments *ret_arguments)
+{
+        static const struct option options[] = {
+                { "describe", no_argument, NULL, 'e' }, { "device", required_argument, NULL, 'd' },
+                { "fd", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 },
+        };
+        struct arguments arguments = { .device = -1, .fd = -1 };
+        int option;
+
+        while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+                if (option == 'e')
+                        arguments.describe = true;
+                else if (option == 'd')
+                        arguments.device = strtol(optarg, NULL, 10);
+                else if (option == 'f')
+                        arguments.fd = strtol(optarg, NULL, 10);
+                else
+                        return false;
+        }
+        *ret_arguments = arguments;
+        return optind == argc && arguments.fd >= 0 && arguments.describe == (arguments.device < 0);
+}
+
+static enum pw_status device_serve(const struct arguments *arguments, struct pw_error *ret_err)
+{
+        struct pw_attached *attached;
+        struct pw_launch *launch;
+        enum pw_status status = pw_attach((int)arguments->fd, (uint32_t)arguments->device, &attached, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        launch = pw_launch_new(pw_attached_params(attached));
+        if (!launch) {
+                pw_detach(attached);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the launch loop");
+        }
+        for (;;) { /* until the daemon ends this process, or is gone */
+                pw_launch_turn(launch);
+                pw_launch_wait(launch);
+        }
+}
+
+int main(int argc, char **argv)
+{
+        struct arguments arguments;
+        struct pw_error err;
+        enum pw_status status;
+
+        if (!arguments_parse(argc, argv, &arguments)) {
+                fprintf(stderr, "usage: pathways-executor --device N --fd N | --describe --fd N\n"
+                                "pathwaysd starts it; there is no reason to do so by hand\n");
+                return 2;
+        }
+        if (geteuid() == 0) {
+                fprintf(stderr, "pathways-executor runs code of modules, and never as root: see pathwaysd --executor-user\n");
+                return 1;
+        }
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_TIMERSLACK, 1UL);
+        status = arguments.describe ? pw_describe_serve((int)arguments.fd, &err) : device_serve(&arguments, &err);
+        if (status == PW_DAEMON_GONE)
+                return 0;
+        fprintf(stderr, "executor ended device=%ld status=%s text=\"%s\"\n", arguments.device, pw_status_name(status), err.text);
+        return 1;
+}

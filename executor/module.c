@@ -1,0 +1,133 @@
+/* Loading modules and finding functions in them. */
+#include "executor/module.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+
+struct pw_loaded_module {
+        struct pw_loaded_module *next;
+        char *name;
+        uint64_t digest;
+        int fd;
+        void *handle;
+        const struct pw_module *table;
+};
+
+void pw_modules_init(struct pw_modules *modules, const struct pw_surroundings *around)
+{
+        *modules = (struct pw_modules){ .around = around };
+}
+
+static void loaded_free(struct pw_loaded_module *loaded)
+{
+        if (loaded->handle)
+                dlclose(loaded->handle);
+        if (loaded->fd >= 0)
+                close(loaded->fd);
+        free(loaded->name);
+        free(loaded);
+}
+
+void pw_modules_done(struct pw_modules *modules)
+{
+        while (modules->loaded) {
+                struct pw_loaded_module *loaded = modules->loaded;
+                modules->loaded = loaded->next;
+                loaded_free(loaded);
+        }
+}
+
+static enum pw_status table_check(const struct pw_module *table, const char *name, struct pw_error *ret_err)
+{
+        if (table->abi != PW_MODULE_ABI)
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s has ABI %" PRIu32 ", this executor has %u: rebuild it", name,
+                                    table->abi, PW_MODULE_ABI);
+        if (!table->name || strcmp(table->name, name))
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s calls itself %s", name, table->name ? table->name : "nothing");
+        for (uint32_t i = 0; i < table->function_count; i++)
+                if (!table->functions[i].name || !table->functions[i].run || !table->functions[i].shape)
+                        return pw_error_set(ret_err, PW_BAD_MODULE, "module %s: function %" PRIu32 " (%s) lacks a name, a function or a "
+                                            "shape function", name, i, table->functions[i].name ? table->functions[i].name : "unnamed");
+        return PW_OK;
+}
+
+static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_error *ret_err)
+{
+        char path[40];
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", loaded->fd);
+        loaded->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!loaded->handle)
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s does not load: %s", loaded->name, dlerror());
+        loaded->table = dlsym(loaded->handle, PW_MODULE_SYMBOL);
+        if (!loaded->table)
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s is none: it has no " PW_MODULE_SYMBOL " (see PW_MODULE)",
+                                    loaded->name);
+        return table_check(loaded->table, loaded->name, ret_err);
+}
+
+static enum pw_status load(struct pw_modules *modules, const char *name, struct pw_loaded_module **ret_loaded,
+                           struct pw_error *ret_err)
+{
+        struct pw_loaded_module *loaded = calloc(1, sizeof *loaded);
+        enum pw_status status = PW_NO_MEMORY;
+
+        if (!loaded)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for module %s", name);
+        loaded->fd = -1;
+        loaded->name = strdup(name);
+        if (loaded->name)
+                status = modules->around->module(modules->around->context, name, &loaded->fd, &loaded->digest, ret_err);
+        else
+                pw_error_set(ret_err, PW_NO_MEMORY, "no memory for module %s", name);
+        if (status == PW_OK)
+                status = loaded_open(loaded, ret_err);
+        if (status != PW_OK) {
+                loaded_free(loaded);
+                return status;
+        }
+        loaded->next = modules->loaded;
+        modules->loaded = loaded;
+        *ret_loaded = loaded;
+        return PW_OK;
+}
+
+static enum pw_status module_find(struct pw_modules *modules, const char *name, uint64_t digest,
+                                  struct pw_loaded_module **ret_loaded, struct pw_error *ret_err)
+{
+        struct pw_loaded_module *loaded;
+        enum pw_status status;
+
+        for (loaded = modules->loaded; loaded; loaded = loaded->next)
+                if (!strcmp(loaded->name, name) && (!digest || loaded->digest == digest))
+                        break;
+        if (!loaded) {
+                status = load(modules, name, &loaded, ret_err);
+                if (status != PW_OK)
+                        return status;
+        }
+        if (digest && loaded->digest != digest)
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s changed since the program was compiled (digest %016" PRIx64
+                                    ", compiled with %016" PRIx64 ")", name, loaded->digest, digest);
+        *ret_loaded = loaded;
+        return PW_OK;
+}
+
+enum pw_status pw_modules_find(struct pw_modules *modules, const char *module, const char *function, uint64_t digest,
+                               struct pw_found_function *ret_found, struct pw_error *ret_err)
+{
+        struct pw_loaded_module *loaded;
+        enum pw_status status = module_find(modules, module, digest, &loaded, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        for (uint32_t i = 0; i < loaded->table->function_count; i++) {
+                if (strcmp(loaded->table->functions[i].name, function))
+                        continue;
+                *ret_found = (struct pw_found_function){ &loaded->table->functions[i], loaded->digest };
+                return PW_OK;
+        }
+        return pw_error_set(ret_err, PW_NOT_FOUND, "module %s has no function %s", module, function);
+}

@@ -1,0 +1,117 @@
+/* Programs as one device runs them: images resolved once into functions, shard dims, places and sources, then run many times.
+ *
+ * A resolved program is a copy: it refers neither to the board nor to a run. Programs are found by the line of their image in
+ * the island's board; a change of image_serial says that another program took that line.
+ */
+#ifndef PW_EXECUTOR_PROGRAM_H
+#define PW_EXECUTOR_PROGRAM_H
+
+#include "base/memory.h"
+#include "base/sources.h"
+#include "base/table.h"
+#include "executor/collective/collective.h"
+#include "executor/module.h"
+#include "plane/board.h"
+
+#define PW_PROGRAMS_MAX 256u /* that are kept resolved */
+
+/* A slice as it lies on devices. */
+struct pw_program_slice {
+        uint32_t device_count;
+        uint32_t mesh[PW_MESH_AXES_MAX];
+        uint32_t place;    /* of the own device, or PW_PLACE_NONE */
+        uint16_t *devices; /* per place */
+        uint16_t *islands;
+};
+
+/* The room of a value on the own device: `bases[base] + offset` of a run (run.h), or where `input` lies if that is in place. */
+struct pw_program_room {
+        uint32_t value;
+        uint32_t base;
+        uint64_t offset;
+        int32_t input; /* of the program, whose load writes the value; -1: none */
+};
+
+/* What a receiver reads. The data pointers are of the run that is being executed. */
+struct pw_program_sources {
+        uint32_t count;
+        bool uncovered; /* something is wanted and no source is there */
+        uint32_t *places, *groups;
+        struct pw_source *sources;
+        struct pw_box to_box;
+};
+
+/* Done of all members of a node in one island: `seqs[seq_index]` of `device`. */
+struct pw_program_wait { uint32_t seq_index, device; };
+
+enum pw_program_role { PW_ROLE_NONE = 0, PW_ROLE_SENDER = 1, PW_ROLE_RECEIVER = 2, PW_ROLE_BOTH = 3 };
+
+struct pw_program_node {
+        const struct pw_image_node *image;
+        const char *name;
+        uint8_t role;                       /* enum pw_program_role; of a call or load: RECEIVER; NONE: not a member */
+        const struct pw_function *function; /* NULL: `fault` says why there is none */
+        const struct pw_error *fault;
+        struct pw_program_room *inputs, *outputs;
+        struct pw_task_value *input_values, *output_values;
+        struct pw_task task;                /* of a call: all but data pointers, text and services */
+        struct pw_program_wait *waits;
+        uint32_t wait_count;
+        struct pw_program_sources sources;  /* of a receiver; of a load: of an input that lies as `load_lie` says, if load_known */
+        struct pw_lie load_lie;
+        uint32_t load_place;
+        bool load_known;
+        /* For the measured peak: bytes of block rooms that are dead before it, and that it makes alive. */
+        uint64_t dead_bytes, born_bytes;
+        uint32_t *dead_inputs; /* values of inputs that are dead before it: they count only where they were loaded */
+        uint32_t dead_input_count;
+};
+
+struct pw_program {
+        uint32_t line, serial;
+        struct pw_image *image;
+        struct pw_program_slice *slices;
+        struct pw_program_node *nodes;
+        uint32_t *input_of;   /* per value: index of the input whose load writes it, or UINT32_MAX */
+        uint32_t island_count;
+        uint32_t *islands;    /* the host's numbers, per column of seqs */
+        struct pw_program_chunk *chunks; /* all memory but the image */
+};
+
+struct pw_programs {
+        struct pw_table by_line;
+        struct pw_modules *modules; /* borrowed */
+        struct pw_island_board *board;
+        uint32_t device, island;
+        uint64_t freed; /* counts up when resolved programs went: what was got before is to be got again */
+};
+
+static inline void *pw_board_line(const struct pw_island_board *board, uint32_t line)
+{
+        return (uint8_t *)(uintptr_t)board + (uint64_t)line * PW_LINE_BYTES;
+}
+#define PW_RUN_AT(record, type, offset) ((type *)((uint8_t *)(uintptr_t)(record) + (offset)))
+
+void pw_programs_done(struct pw_programs *programs);
+/* The program of `record`, resolved for the own device. A module that cannot be used is the fault of its nodes, not of the
+ * program. Errors: PW_NO_MEMORY, PW_PROTOCOL (not an image).   Blocks: where modules are loaded. */
+PW_MUST_CHECK enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record,
+                                             struct pw_program **ret_program, struct pw_error *ret_err);
+void pw_program_free(struct pw_program *program);
+
+/* Zeroed memory that goes with the program; NULL when there is none. */
+void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_bytes);
+/* Resolve one node (node.c). Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_program *program, uint32_t index,
+                                                     struct pw_error *ret_err);
+/* What place `place` of a destination reads of a value that lies as `lie` says. `own_place`: its place there. */
+struct pw_program_wanted {
+        const struct pw_lie *lie;
+        const struct pw_image_value *to;
+        const struct pw_program_slice *to_slice;
+        uint32_t own_place, island, flags;
+};
+PW_MUST_CHECK enum pw_status pw_program_sources_find(struct pw_program *program, const struct pw_program_wanted *wanted,
+                                                     struct pw_program_sources *ret_sources, struct pw_error *ret_err);
+
+#endif

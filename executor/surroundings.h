@@ -1,0 +1,20 @@
+/* What the launch loop asks of its surroundings: the daemon in pathways-executor, plain functions in tests.
+ *
+ * Threads: called from the launching thread.   Blocks: segment() and module() may wait for an answer, doorbell() never.
+ */
+#ifndef PW_EXECUTOR_SURROUNDINGS_H
+#define PW_EXECUTOR_SURROUNDINGS_H
+
+#include "plane/segment.h"
+
+struct pw_surroundings {
+        void *context;
+        /* Map segment `segment`, writable if it is of the own device. Own: the caller unmaps. Errors: what the daemon says. */
+        enum pw_status (*segment)(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err);
+        /* Open module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
+        enum pw_status (*module)(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err);
+        /* The daemon sleeps and has something to read on the boards. */
+        void (*doorbell)(void *context);
+};
+
+#endif

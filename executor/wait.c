@@ -1,0 +1,72 @@
+/* Waiting for other executors and for the order. */
+#include "executor/wait.h"
+
+#include <sched.h>
+
+static inline void pause_cpu(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#else
+        atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static bool spin(const struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least)
+{
+        for (uint32_t turn = 0; turn < launch->spin_turns; turn++) {
+                if (pw_wait_load(word) >= at_least)
+                        return true;
+                pause_cpu();
+        }
+        return false;
+}
+
+static bool yield(const _Atomic uint64_t *word, uint64_t at_least, uint64_t until_ns)
+{
+        do {
+                sched_yield();
+                if (pw_wait_load(word) >= at_least)
+                        return true;
+        } while (pw_launch_clock_ns() < until_ns);
+        return false;
+}
+
+/* Sleep once, unless the word is there once the sleeper's bit is seen. */
+static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
+{
+        uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
+
+        atomic_fetch_or(sleepers, UINT64_C(1) << launch->given.device);
+        if (atomic_load((_Atomic uint64_t *)(uintptr_t)word) < at_least)
+                pw_bells_sleep(launch->given.bells, launch->given.device, seen);
+}
+
+/* The device has run out of work: times begin anew. */
+static void stalled(struct pw_launch *launch)
+{
+        struct pw_error err;
+
+        launch->now_ns = 0;
+        if (launch->given.kind->finish(launch->given.handle, &err) != PW_OK)
+                pw_launch_die(launch, &err);
+}
+
+void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
+{
+        stalled(launch);
+        if (spin(launch, word, at_least) || yield(word, at_least, pw_launch_clock_ns() + PW_YIELD_NS))
+                return;
+        while (pw_wait_load(word) < at_least)
+                sleep_once(launch, word, at_least, sleepers);
+}
+
+void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
+                  uint64_t yield_until_ns)
+{
+        stalled(launch);
+        if (yield_until_ns > pw_launch_clock_ns() &&
+            (spin(launch, word, at_least) || yield(word, at_least, yield_until_ns)))
+                return;
+        sleep_once(launch, word, at_least, sleepers);
+}

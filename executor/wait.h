@@ -1,0 +1,33 @@
+/* How an executor waits: a few turns spinning, then yielding while what it waits for can be near, then asleep on its bell.
+ */
+#ifndef PW_EXECUTOR_WAIT_H
+#define PW_EXECUTOR_WAIT_H
+
+#include "executor/launch.h"
+
+#define PW_YIELD_NS 50000u /* how long a wait yields before it sleeps */
+
+/* Sleep at last, even if nothing is heard for long: `word` will reach `at_least`, and who stores that reads `sleepers` then. */
+void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers);
+
+static inline uint64_t pw_wait_load(const _Atomic uint64_t *word)
+{
+        return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)word, memory_order_acquire);
+}
+/* Wait until *word >= at_least. */
+static inline void pw_wait_for(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least,
+                               _Atomic uint64_t *sleepers)
+{
+        if (pw_wait_load(word) < at_least)
+                pw_wait_slow(launch, word, at_least, sleepers);
+}
+/* Wait until `device` is done with gang `seq` of its island. */
+static inline void pw_wait_done(struct pw_launch *launch, uint32_t device, uint64_t seq)
+{
+        pw_wait_for(launch, &launch->given.boards[device]->done.seq, seq, &launch->given.bells->sleepers[device].bits);
+}
+/* Wait until *word >= at_least or something rang, yielding only until `yield_until_ns`. */
+void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
+                  uint64_t yield_until_ns);
+
+#endif

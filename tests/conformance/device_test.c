@@ -1,0 +1,186 @@
+/* What every kind of device keeps: functions run in order over their task, status and text come back, sleep_us takes its time.
+ * A kind that is not there on this host (PW_NOT_FOUND) is skipped.
+ */
+#include "base/memory.h"
+#include "executor/device/device.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+static uint64_t clock_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Run `check` on each kind that opens. */
+static void each_kind(const struct pw_device_params *params,
+                      void (*check)(const struct pw_device_kind *kind, struct pw_device *device))
+{
+        const struct pw_device_kind *kind;
+
+        for (uint32_t i = 0; (kind = pw_device_kind_at(i)); i++) {
+                struct pw_device *device;
+                struct pw_error err;
+                enum pw_status status = kind->open(params, &device, &err);
+                if (status == PW_NOT_FOUND)
+                        continue;
+                assert_int_equal(status, PW_OK);
+                check(kind, device);
+                kind->close(device);
+        }
+}
+
+static void check_table(const struct pw_device_kind *kind, struct pw_device *device)
+{
+        (void)device;
+        assert_ptr_equal(pw_device_kind(kind->name), kind);
+        assert_non_null(kind->about);
+        assert_non_null(kind->launch);
+        assert_non_null(kind->moved);
+        assert_non_null(kind->finish);
+}
+
+static void test_table(void **state)
+{
+        (void)state;
+        assert_null(pw_device_kind("abacus"));
+        each_kind(&(struct pw_device_params){ 0 }, check_table);
+}
+
+/* --- functions -------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status append(struct pw_task *task)
+{
+        uint32_t *list = pw_task_out(task, 0);
+
+        list[++list[0]] = task->shard;
+        return PW_OK;
+}
+
+static enum pw_status refuse(struct pw_task *task) { return pw_task_fail(task, "shard %u refuses", task->shard); }
+
+static void check_order(const struct pw_device_kind *kind, struct pw_device *device)
+{
+        static const struct pw_function function = PW_FUNCTION(append);
+        uint32_t list[101] = { 0 };
+        struct pw_task_value output = { .data = list, .bytes = sizeof list, .dtype = PW_I32 };
+        struct pw_error err;
+
+        for (uint32_t i = 0; i < 100; i++) {
+                struct pw_task task = { .outputs = &output, .output_count = 1, .shard = i };
+                assert_int_equal(kind->launch(device, &function, &task), PW_OK);
+                if (kind->caps & PW_DEVICE_SYNCHRONOUS)
+                        assert_int_equal(list[0], i + 1);
+        }
+        assert_int_equal(kind->finish(device, &err), PW_OK);
+        assert_int_equal(list[0], 100);
+        for (uint32_t i = 0; i < 100; i++)
+                assert_int_equal(list[i + 1], i);
+}
+
+static void check_status(const struct pw_device_kind *kind, struct pw_device *device)
+{
+        static const struct pw_function function = PW_FUNCTION(refuse);
+        char text[64] = "";
+        struct pw_task task = { .shard = 3, .error_text = text, .error_text_bytes = sizeof text };
+        struct pw_error err;
+        enum pw_status status = kind->launch(device, &function, &task);
+
+        if (!(kind->caps & PW_DEVICE_SYNCHRONOUS))
+                status = kind->finish(device, &err);
+        assert_int_equal(status, PW_FAILED);
+        assert_string_equal(text, "shard 3 refuses");
+        assert_int_equal(kind->finish(device, &err), PW_OK); /* said once */
+}
+
+static void test_functions(void **state)
+{
+        (void)state;
+        each_kind(&(struct pw_device_params){ 0 }, check_order);
+        each_kind(&(struct pw_device_params){ 0 }, check_status);
+}
+
+/* --- time --------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status nap(struct pw_task *task)
+{
+        task->services->sleep_us(task, 2000);
+        return PW_OK;
+}
+
+static enum pw_status nothing(struct pw_task *task)
+{
+        (void)task;
+        return PW_OK;
+}
+
+/* Ten launches and the wait for them; returns microseconds. */
+static uint64_t launch_ten(const struct pw_device_kind *kind, struct pw_device *device, const struct pw_function *function)
+{
+        uint64_t start = clock_us();
+        struct pw_error err;
+
+        for (uint32_t i = 0; i < 10; i++) {
+                struct pw_task task = { .shard = i };
+                assert_int_equal(kind->launch(device, function, &task), PW_OK);
+        }
+        assert_int_equal(kind->finish(device, &err), PW_OK);
+        return clock_us() - start;
+}
+
+static void check_sleep(const struct pw_device_kind *kind, struct pw_device *device)
+{
+        static const struct pw_function function = PW_FUNCTION(nap);
+
+        assert_true(launch_ten(kind, device, &function) >= 10 * 2000);
+        assert_true(launch_ten(kind, device, &function) >= 10 * 2000);
+}
+
+static void test_sleep(void **state)
+{
+        (void)state;
+        each_kind(&(struct pw_device_params){ 0 }, check_sleep);
+}
+
+/* An emulated device takes the time that its options say, and late wake-ups do not add up. */
+static void test_emulated_times(void **state)
+{
+        const struct pw_device_kind *kind = pw_device_kind("emulated");
+        static const struct pw_function function = PW_FUNCTION(nothing), napping = PW_FUNCTION(nap);
+        struct pw_device *device;
+        struct pw_error err;
+        uint64_t start, us;
+        (void)state;
+
+        assert_int_equal(kind->open(&(struct pw_device_params){ .launch_delay_us = 3000, .copy_bandwidth = 1000000 }, &device, &err), PW_OK);
+        us = launch_ten(kind, device, &function);
+        assert_true(us >= 10 * 3000);
+        assert_true(us < 20 * 10 * 3000);
+        us = launch_ten(kind, device, &napping);
+        assert_true(us >= 10 * 5000);
+        start = clock_us();
+        kind->moved(device, 20000); /* at 1 MB/s */
+        assert_true(clock_us() - start >= 20000);
+        start = clock_us();
+        kind->moved(device, 0);
+        assert_true(clock_us() - start < 20000);
+        kind->close(device);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_table), cmocka_unit_test(test_functions), cmocka_unit_test(test_sleep),
+                cmocka_unit_test(test_emulated_times),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* The module `broken`: functions that go wrong, for tests of faults. Each does so on every shard, or, with one u64 as params, on
+ * that shard only; elsewhere outputs are the inputs.
+ *
+ *   fail   returns an error with a text          exit   ends its process, status 3
+ *   crash  SIGSEGV                               loop   runs for ever; its time limit is 200 ms
+ */
+#include "pathways_module.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static bool is_my_turn(const struct pw_task *task)
+{
+        uint64_t shard;
+
+        if (task->params_bytes < sizeof shard)
+                return true;
+        memcpy(&shard, task->params, sizeof shard);
+        return shard == task->shard;
+}
+
+static enum pw_status pass(struct pw_task *task)
+{
+        for (uint32_t i = 0; i < task->output_count; i++)
+                memcpy(task->outputs[i].data, task->inputs[i].data, task->outputs[i].bytes);
+        return PW_OK;
+}
+
+static enum pw_status fail(struct pw_task *task)
+{
+        return is_my_turn(task) ? pw_task_fail(task, "shard %u was told to fail", task->shard) : pass(task);
+}
+
+static enum pw_status crash(struct pw_task *task)
+{
+        if (is_my_turn(task))
+                raise(SIGSEGV);
+        return pass(task);
+}
+
+static enum pw_status quit(struct pw_task *task)
+{
+        if (is_my_turn(task))
+                _exit(3);
+        return pass(task);
+}
+
+static enum pw_status loop(struct pw_task *task)
+{
+        volatile bool forever = is_my_turn(task);
+
+        while (forever)
+                ;
+        return pass(task);
+}
+
+/* Output i is as input i. */
+static enum pw_status shape(struct pw_shape_task *task)
+{
+        if (task->output_count > task->input_count)
+                return pw_shape_fail(task, "takes as many inputs as it has outputs");
+        for (uint32_t i = 0; i < task->output_count; i++) {
+                task->outputs[i].dtype = task->inputs[i].dtype;
+                task->outputs[i].dims = task->inputs[i].dims;
+        }
+        return PW_OK;
+}
+
+/* Its shape function ends the describing executor. */
+static enum pw_status shape_crash(struct pw_shape_task *task)
+{
+        raise(SIGSEGV);
+        return shape(task);
+}
+
+static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
+
+PW_MODULE("broken",
+          PW_FUNCTION(fail, .shape = shape),
+          PW_FUNCTION(crash, .shape = shape),
+          { .name = "exit", .run = quit, .shape = shape },
+          PW_FUNCTION(loop, .shape = shape, .time_limit_us = 200000),
+          PW_FUNCTION(shapeless, .shape = shape_crash));
