@@ -40,7 +40,8 @@ static void charge_entries(struct pw_store *store, struct segment *segment)
         segment->entry_pages_bytes = bytes;
 }
 
-/* Ready for the client: entries FREE (futures: PENDING of their next generation), the return ring lists all of them. */
+/* Ready for the client: entries FREE (futures: PENDING of their next generation). It takes each slot once in order; after that
+ * from the return ring. */
 static void open_slots(struct extent *extent)
 {
         struct pw_return_ring *ring = (struct pw_return_ring *)((uint8_t *)extent->session->control + extent->ring_offset);
@@ -55,7 +56,6 @@ static void open_slots(struct extent *extent)
                         pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_PENDING, 0, pw_word_generation(word) + 1, PW_OK));
                 else
                         pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_FREE, 0, pw_word_generation(word), PW_OK));
-                pw_return_give(&extent->returns, slot);
         }
         extent->tail_told = extent->returns.tail;
 }
