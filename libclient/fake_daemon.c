@@ -415,7 +415,7 @@ static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *
         case PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE: on_compile(fake, request); break;
         case PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN: on_slice(fake, request); break;
         default:
-                fake->counts.lane_ends += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END;
+                fake->counts.lane_ends += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END && request->lane_end->lane < PW_LANES_MAX;
                 fake->counts.programs_freed += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_FREE;
                 fake->counts.slices_closed += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_SLICE_CLOSE;
                 reply_status(fake, request->id, PW_OK, "");

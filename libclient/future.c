@@ -57,16 +57,6 @@ void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, 
         atomic_store_explicit(&future->refs, 1, memory_order_relaxed);
 }
 
-struct pw_session *pw_future_session(const struct pw_future *future) { return future->lane->session; }
-
-struct pw_segment *pw_future_segment(const struct pw_future *future)
-{
-        struct pw_session *session = future->lane->session;
-        if (future->segment == session->own->number)
-                return session->own;
-        return pw_segment_map_get(&session->segments, future->segment);
-}
-
 struct pw_id pw_future_id(const struct pw_future *future)
 {
         const struct pw_session *session = pw_future_session(future);
@@ -78,12 +68,6 @@ struct pw_future *pw_ref(struct pw_future *future)
         if (future)
                 atomic_fetch_add(&future->refs, 1);
         return future;
-}
-
-uint64_t pw_future_word(const struct pw_future *future)
-{
-        uint64_t word = pw_entry_load(future->entry);
-        return pw_word_generation(word) == future->generation ? word : 0;
 }
 
 enum pw_status pw_future_status(uint64_t word)

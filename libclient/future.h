@@ -36,11 +36,12 @@ void pw_future_free(struct pw_future *future, struct pw_client_lane *lane);
 /* Fill a handle for {segment, slot, generation}, with one reference that the session holds already. */
 void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, uint32_t slot, uint32_t generation);
 
-struct pw_session *pw_future_session(const struct pw_future *future);
-struct pw_segment *pw_future_segment(const struct pw_future *future);
-
 /* The word of the entry if it is of the handle's generation; else as if it were gone (FREE). */
-uint64_t pw_future_word(const struct pw_future *future);
+static inline uint64_t pw_future_word(const struct pw_future *future)
+{
+        uint64_t word = pw_entry_load(future->entry);
+        return pw_word_generation(word) == future->generation ? word : 0;
+}
 /* The status of a decided word: PW_OK, or its error; PW_NOT_READY while it is PENDING. */
 enum pw_status pw_future_status(uint64_t word);
 /* Write the error that the future is ready with: "<id>: <text>". Returns its status. */

@@ -8,12 +8,35 @@
 
 /* keep[0]: the future that the view holds, or NULL. keep[1]: memory of the process that the view owns, or NULL. */
 
-static void view_hold(struct pw_view *view, struct pw_future *future, const void *data)
+static inline void view_hold(struct pw_view *view, struct pw_future *future, const void *data)
 {
         atomic_fetch_add_explicit(&future->refs, 1, memory_order_relaxed);
         view->data = data;
         view->keep[0] = future;
         view->keep[1] = NULL;
+}
+
+/* The common case, kept to a few instructions and no call, so that the processor overlaps the misses of many gets: READY bytes
+ * without dims, in a room of the entry's own segment. Every field is read once. False: it is not that case. */
+static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
+{
+        const struct pw_session *session = pw_future_session(future);
+        const volatile struct pw_entry *entry = future->entry;
+        const struct pw_segment *own = session->own;
+        uint64_t flags = PW_ENTRY_FLAGS & ~(uint64_t)PW_ENTRY_SHARDED;
+        uint64_t ready = pw_word_make(PW_ENTRY_READY, 0, future->generation, PW_OK);
+        if (!pw_session_alive(session) || ((pw_entry_load(future->entry) ^ ready) & ~flags) || future->segment != own->number)
+                return false;
+        uint64_t bytes = entry->bytes, offset = entry->room_offset;
+        if (entry->dtype != PW_OPAQUE || entry->is_inline || entry->room_segment != own->number || offset > own->map.bytes ||
+            bytes > own->map.bytes - offset)
+                return false;
+        ret_view->bytes = bytes;
+        ret_view->dtype = PW_OPAQUE;
+        ret_view->dims.rank = 1;
+        ret_view->dims.dim[0] = bytes;
+        view_hold(ret_view, future, own->map.base + offset);
+        return true;
 }
 
 static enum pw_status view_plain(struct pw_future *future, struct pw_view *ret_view, struct pw_error *ret_err)
@@ -197,7 +220,8 @@ static enum pw_status await_value(struct pw_future *future, int64_t timeout_us, 
         return PW_OK;
 }
 
-enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view, struct pw_error *ret_err)
+__attribute__((noinline)) static enum pw_status get_any(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view,
+                                                        struct pw_error *ret_err)
 {
         uint64_t word;
         enum pw_status status = await_value(future, timeout_us, &word, ret_err);
@@ -206,6 +230,13 @@ enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_vi
         if (pw_word_flags(word) & PW_ENTRY_SHARDED)
                 return view_whole(future, ret_view, ret_err);
         return view_plain(future, ret_view, ret_err);
+}
+
+enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view, struct pw_error *ret_err)
+{
+        if (future && view_bytes(future, ret_view))
+                return PW_OK;
+        return get_any(future, timeout_us, ret_view, ret_err);
 }
 
 enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t timeout_us, struct pw_view *ret_view,
@@ -231,7 +262,8 @@ void pw_view_done(struct pw_view *view)
         if (!view)
                 return;
         struct pw_future *future = view->keep[0];
-        free(view->keep[1]);
+        if (view->keep[1])
+                free(view->keep[1]);
         view->keep[0] = view->keep[1] = NULL;
         view->data = NULL;
         view->bytes = 0;

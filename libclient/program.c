@@ -59,7 +59,7 @@ void pw_program_free(struct pw_program *program)
                 program_free.program = program->number;
                 request.body_case = PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_FREE;
                 request.program_free = &program_free;
-                (void)!pw_connection_post(program->session->connection, &request, NULL);
+                pw_session_post(program->session, &request);
         }
         for (uint32_t i = 0; i < program->value_count; i++)
                 free(program->values[i]);

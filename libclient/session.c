@@ -174,13 +174,32 @@ static enum pw_status ask_segment(struct pw_session *session, uint32_t number, s
         return pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_SEGMENT, ret_answer, ret_err);
 }
 
+/* LaneEnd of no lane: the daemon reads the rings before it answers, and before it looks at the next frame. */
+static void fence_init(Pathways__Wire__Request *request, Pathways__Wire__LaneEnd *none)
+{
+        pathways__wire__request__init(request);
+        pathways__wire__lane_end__init(none);
+        none->lane = UINT32_MAX;
+        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_LANE_END;
+        request->lane_end = none;
+}
+
 enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err)
 {
-        struct pw_answer answer;
-        enum pw_status status = ask_segment(session, session->futures->number, &answer, ret_err);
-        if (status == PW_OK)
-                pw_answer_done(&answer);
-        return status;
+        Pathways__Wire__Request request;
+        Pathways__Wire__LaneEnd none;
+        fence_init(&request, &none);
+        return pw_session_tell(session, &request, ret_err);
+}
+
+void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request)
+{
+        Pathways__Wire__Request fence;
+        Pathways__Wire__LaneEnd none;
+        fence_init(&fence, &none);
+        enum pw_status status = pw_connection_post(session->connection, &fence, NULL);
+        if (status == PW_OK && request)
+                (void)!pw_connection_post(session->connection, request, NULL);
 }
 
 static enum pw_status fetch_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,

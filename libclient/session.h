@@ -46,6 +46,15 @@ static inline bool pw_session_alive(const struct pw_session *session)
 {
         return atomic_load_explicit(session->life, memory_order_relaxed) == PW_LIFE_ALIVE;
 }
+static inline struct pw_session *pw_future_session(const struct pw_future *future) { return future->lane->session; }
+/* The segment of its entry; it is mapped for as long as there is a handle. */
+static inline struct pw_segment *pw_future_segment(const struct pw_future *future)
+{
+        struct pw_session *session = future->lane->session;
+        if (future->segment == session->own->number)
+                return session->own;
+        return pw_segment_map_get(&session->segments, future->segment);
+}
 /* PW_OK, PW_DAEMON_GONE or PW_FORKED; PW_INVALID for NULL. */
 static inline enum pw_status pw_session_check(const struct pw_session *session, struct pw_error *ret_err)
 {
@@ -59,6 +68,9 @@ PW_MUST_CHECK enum pw_status pw_session_segment(struct pw_session *session, uint
                                                 struct pw_error *ret_err);
 /* One request and its reply: the daemon has then read every ring up to where it was before the call. */
 PW_MUST_CHECK enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err);
+/* Ask without waiting, behind a fence: what was published before, RUN records above all, comes before it. NULL: only the fence,
+ * whose reply brings the watcher thread to pw_parked_flush(). What fails, fails with the session. */
+void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request);
 /* A handle for an object that the session holds a reference to already. Errors: PW_NO_MEMORY, those of pw_session_segment(). */
 PW_MUST_CHECK enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__ObjectId *object,
                                               struct pw_future **ret_future, struct pw_error *ret_err);

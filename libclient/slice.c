@@ -70,7 +70,7 @@ void pw_slice_close(struct pw_slice *slice)
                 close.slice = slice->number;
                 request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SLICE_CLOSE;
                 request.slice_close = &close;
-                (void)!pw_connection_post(slice->session->connection, &request, NULL);
+                pw_session_post(slice->session, &request);
         }
         pw_session_unref(slice->session);
         free(slice);

@@ -45,11 +45,9 @@ void pw_future_drop(struct pw_future *future)
         }
 }
 
-void pw_future_release(struct pw_future *future)
+/* The last local reference has ended; `old` is the word before. */
+__attribute__((noinline)) static void release_last(struct pw_future *future, uint32_t old)
 {
-        uint32_t old = atomic_fetch_sub(&future->refs, 1);
-        if ((old & PW_REFS_COUNT) != 1)
-                return;
         struct pw_session *session = pw_future_session(future);
         if ((old & PW_REFS_CREATED) && pw_session_alive(session))
                 abandon(future);
@@ -59,21 +57,17 @@ void pw_future_release(struct pw_future *future)
                 pw_session_unref(session);
 }
 
+void pw_future_release(struct pw_future *future)
+{
+        uint32_t old = atomic_fetch_sub(&future->refs, 1);
+        if ((old & PW_REFS_COUNT) == 1)
+                release_last(future, old);
+}
+
 void pw_unref(struct pw_future *future)
 {
         if (future && atomic_load_explicit(pw_future_session(future)->life, memory_order_relaxed) != PW_LIFE_FORKED)
                 pw_future_release(future);
-}
-
-/* Ask the daemon anything: its reply, after it has read the rings, brings the watcher here again. */
-static void ask_for_room(struct pw_session *session)
-{
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__SegmentRequest segment = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;
-        segment.segment = session->futures->number;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SEGMENT;
-        request.segment = &segment;
-        (void)!pw_connection_post(session->connection, &request, NULL);
 }
 
 void pw_parked_flush(struct pw_session *session)
@@ -95,5 +89,5 @@ void pw_parked_flush(struct pw_session *session)
         while (last->next)
                 last = last->next;
         park(session, parked, last);
-        ask_for_room(session);
+        pw_session_post(session, NULL);
 }
