@@ -1,51 +1,13 @@
-/* The connection: requests, their replies, the doorbell, and the watcher thread that reads the socket. */
-#include "libclient/connection.h"
+/* The connection: requests and who waits for their replies, the doorbell, opening and closing. */
+#include "libclient/connection_private.h"
 
-#include "base/list.h"
 #include "libclient/socket.h"
 #include "plane/hint.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-
-#define HANDSHAKE_NS (INT64_C(10) * 1000 * 1000 * 1000)
-
-/* A call that waits for its reply; it lies on the caller's stack. */
-struct waiter {
-        struct pw_list node;
-        uint64_t id;
-        pthread_cond_t answered;
-        bool done;
-        struct pw_answer answer;
-};
-
-struct pw_connection {
-        int fd;
-        int nudge_fd;
-        _Atomic uint32_t *life; /* a page of its own, MADV_WIPEONFORK */
-        uint64_t life_bytes;
-        pthread_t watcher;
-        bool watching;
-        _Atomic bool ending;
-        _Atomic uint64_t last_id;
-        struct pw_connection_params params;
-        struct pw_decoder decoder; /* of the watcher, once it runs */
-
-        pthread_mutex_t send_lock; /* around a whole frame */
-        _Atomic uint32_t bell;     /* a doorbell is wanted and not sent */
-
-        pthread_mutex_t lock; /* guards what follows */
-        struct pw_list waiters;
-        char gone_text[200];
-};
 
 void pw_answer_done(struct pw_answer *answer)
 {
@@ -55,6 +17,16 @@ void pw_answer_done(struct pw_answer *answer)
         if (answer->reply)
                 pathways__wire__reply__free_unpacked(answer->reply, NULL);
         *answer = (struct pw_answer){ 0 };
+}
+
+void pw_answer_take(struct pw_answer *ret_answer, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
+{
+        ret_answer->reply = reply_take;
+        ret_answer->fd_count = frame->fd_count;
+        for (uint32_t i = 0; i < frame->fd_count; i++) {
+                ret_answer->fds[i] = frame->fds[i];
+                frame->fds[i] = -1;
+        }
 }
 
 const _Atomic uint32_t *pw_connection_life(const struct pw_connection *connection) { return connection->life; }
@@ -69,6 +41,8 @@ enum pw_status pw_connection_check(const struct pw_connection *connection, struc
         /* gone_text was written before the life word, and never again. */
         return pw_error_set(ret_err, PW_DAEMON_GONE, "%s", connection->gone_text);
 }
+
+uint64_t pw_connection_next_id(struct pw_connection *connection) { return atomic_fetch_add(&connection->last_id, 1) + 1; }
 
 /* --- sending ---------------------------------------------------------------------------------------------------------- */
 
@@ -95,7 +69,7 @@ void pw_connection_doorbell(struct pw_connection *connection)
         send_wanted_bell(connection);
 }
 
-static enum pw_status send_frame(struct pw_connection *connection, enum pw_frame_kind kind, const uint8_t *message, size_t bytes,
+enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_frame_kind kind, const uint8_t *message, size_t bytes,
                                  struct pw_error *ret_err)
 {
         if (bytes > PW_FRAME_MAX)
@@ -108,14 +82,14 @@ static enum pw_status send_frame(struct pw_connection *connection, enum pw_frame
         return status;
 }
 
-static enum pw_status send_request(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
+enum pw_status pw_connection_send_request(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
 {
         size_t bytes = pathways__wire__request__get_packed_size(request);
         pw_auto_free uint8_t *message = malloc(bytes + 1);
         if (!message)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a request of %zu bytes", bytes);
         pathways__wire__request__pack(request, message);
-        return send_frame(connection, PW_FRAME_REQUEST, message, bytes, ret_err);
+        return pw_connection_send(connection, PW_FRAME_REQUEST, message, bytes, ret_err);
 }
 
 enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
@@ -123,8 +97,8 @@ enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wi
         enum pw_status status = pw_connection_check(connection, ret_err);
         if (status != PW_OK)
                 return status;
-        request->id = atomic_fetch_add(&connection->last_id, 1) + 1;
-        return send_request(connection, request, ret_err);
+        request->id = pw_connection_next_id(connection);
+        return pw_connection_send_request(connection, request, ret_err);
 }
 
 void pw_connection_nudge(struct pw_connection *connection)
@@ -134,7 +108,7 @@ void pw_connection_nudge(struct pw_connection *connection)
 }
 
 /* The reply's own status becomes the call's. */
-static enum pw_status answer_status(const struct pw_answer *answer, struct pw_error *ret_err)
+enum pw_status pw_answer_status(const struct pw_answer *answer, struct pw_error *ret_err)
 {
         const Pathways__Wire__Reply *reply = answer->reply;
         if (reply->status == PW_OK)
@@ -151,12 +125,12 @@ enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wi
         enum pw_status status = pw_connection_check(connection, ret_err);
         if (status != PW_OK)
                 return status;
-        struct waiter waiter = { .id = atomic_fetch_add(&connection->last_id, 1) + 1, .answered = PTHREAD_COND_INITIALIZER };
+        struct pw_reply_waiter waiter = { .id = pw_connection_next_id(connection), .answered = PTHREAD_COND_INITIALIZER };
         request->id = waiter.id;
         pthread_mutex_lock(&connection->lock);
         pw_list_append(&connection->waiters, &waiter.node);
         pthread_mutex_unlock(&connection->lock);
-        status = send_request(connection, request, ret_err);
+        status = pw_connection_send_request(connection, request, ret_err);
         pthread_mutex_lock(&connection->lock);
         while (status == PW_OK && !waiter.done && atomic_load(connection->life) == PW_LIFE_ALIVE)
                 pthread_cond_wait(&waiter.answered, &connection->lock);
@@ -164,238 +138,12 @@ enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wi
         pthread_mutex_unlock(&connection->lock);
         pthread_cond_destroy(&waiter.answered);
         if (status == PW_OK)
-                status = waiter.done ? answer_status(&waiter.answer, ret_err) : pw_connection_check(connection, ret_err);
+                status = waiter.done ? pw_answer_status(&waiter.answer, ret_err) : pw_connection_check(connection, ret_err);
         if (status != PW_OK) {
                 pw_answer_done(&waiter.answer);
                 return status;
         }
         *ret_answer = waiter.answer;
-        return PW_OK;
-}
-
-/* --- the watcher thread ------------------------------------------------------------------------------------------------- */
-
-/* Own: `reply_take`, and those descriptors that are set to -1 in the frame. */
-static void take_answer(struct pw_answer *ret_answer, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
-{
-        ret_answer->reply = reply_take;
-        ret_answer->fd_count = frame->fd_count;
-        for (uint32_t i = 0; i < frame->fd_count; i++) {
-                ret_answer->fds[i] = frame->fds[i];
-                frame->fds[i] = -1;
-        }
-}
-
-static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
-{
-        struct waiter *waiter, *found = NULL;
-        pthread_mutex_lock(&connection->lock);
-        pw_list_each(&connection->waiters, waiter, struct waiter, node) {
-                if (waiter->id == reply_take->id && !waiter->done)
-                        found = waiter;
-        }
-        if (found) {
-                take_answer(&found->answer, reply_take, frame);
-                found->done = true;
-                pthread_cond_signal(&found->answered);
-        }
-        pthread_mutex_unlock(&connection->lock);
-        if (found)
-                return;
-        pathways__wire__reply__free_unpacked(reply_take, NULL);
-        if (connection->params.nudged)
-                connection->params.nudged(connection->params.context);
-}
-
-static enum pw_status serve(struct pw_connection *connection, const struct pw_frame *frame, struct pw_error *ret_err)
-{
-        Pathways__Wire__Request *request = pathways__wire__request__unpack(NULL, frame->bytes, frame->payload);
-        if (!request)
-                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a request that cannot be read");
-        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
-        reply.status = PW_UNSUPPORTED;
-        if (connection->params.serve)
-                connection->params.serve(connection->params.context, request, &reply);
-        reply.id = request->id;
-        pathways__wire__request__free_unpacked(request, NULL);
-        size_t bytes = pathways__wire__reply__get_packed_size(&reply);
-        pw_auto_free uint8_t *message = malloc(bytes + 1);
-        enum pw_status status;
-        if (message) {
-                pathways__wire__reply__pack(&reply, message);
-                status = send_frame(connection, PW_FRAME_REPLY, message, bytes, ret_err);
-        } else {
-                status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a reply of %zu bytes", bytes);
-        }
-        if (connection->params.serve && connection->params.served)
-                connection->params.served(connection->params.context, &reply);
-        return status;
-}
-
-static enum pw_status handle_frame(struct pw_connection *connection, struct pw_frame *frame, struct pw_error *ret_err)
-{
-        if (frame->kind == PW_FRAME_DOORBELL)
-                return PW_OK;
-        if (frame->kind == PW_FRAME_REQUEST)
-                return serve(connection, frame, ret_err);
-        Pathways__Wire__Reply *reply = pathways__wire__reply__unpack(NULL, frame->bytes, frame->payload);
-        if (!reply)
-                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a reply that cannot be read");
-        deliver(connection, reply, frame);
-        return PW_OK;
-}
-
-static enum pw_status handle_frames(struct pw_connection *connection, struct pw_error *ret_err)
-{
-        struct pw_frame frame;
-        enum pw_status status;
-        while ((status = pw_frame_next(&connection->decoder, &frame, ret_err)) == PW_OK) {
-                status = handle_frame(connection, &frame, ret_err);
-                if (status != PW_OK)
-                        return status;
-        }
-        return status == PW_NOT_READY ? PW_OK : status;
-}
-
-/* Wait for the socket and for nudges, once. */
-static enum pw_status watch_once(struct pw_connection *connection, struct pw_error *ret_err)
-{
-        struct pollfd on[2] = { { .fd = connection->fd, .events = POLLIN }, { .fd = connection->nudge_fd, .events = POLLIN } };
-        if (poll(on, 2, -1) < 0)
-                return errno == EINTR ? PW_OK : pw_error_errno(ret_err, errno, "poll");
-        if (on[1].revents) {
-                uint64_t count;
-                (void)!read(connection->nudge_fd, &count, sizeof count);
-                if (atomic_load(&connection->ending))
-                        return pw_error_set(ret_err, PW_DAEMON_GONE, "the session was closed");
-                if (connection->params.nudged)
-                        connection->params.nudged(connection->params.context);
-        }
-        if (!on[0].revents)
-                return PW_OK;
-        size_t bytes;
-        enum pw_status status = pw_decoder_read(&connection->decoder, connection->fd, false, &bytes, ret_err);
-        return status == PW_OK ? handle_frames(connection, ret_err) : status;
-}
-
-static void declare_gone(struct pw_connection *connection, const struct pw_error *why)
-{
-        struct waiter *waiter;
-        pthread_mutex_lock(&connection->lock);
-        if (atomic_load(&connection->ending))
-                snprintf(connection->gone_text, sizeof connection->gone_text, "the session was closed");
-        else if (why->status == PW_DAEMON_GONE)
-                snprintf(connection->gone_text, sizeof connection->gone_text, "pathwaysd has gone away: it closed the socket");
-        else
-                snprintf(connection->gone_text, sizeof connection->gone_text, "%.*s", (int)sizeof connection->gone_text - 1, why->text);
-        atomic_store(connection->life, PW_LIFE_GONE);
-        pw_list_each(&connection->waiters, waiter, struct waiter, node)
-                pthread_cond_signal(&waiter->answered);
-        pthread_mutex_unlock(&connection->lock);
-        shutdown(connection->fd, SHUT_RDWR); /* who blocks in a send is let go */
-        pw_futex_wake(connection->life, INT_MAX);
-        if (connection->params.gone)
-                connection->params.gone(connection->params.context);
-}
-
-static void *watch(void *argument)
-{
-        struct pw_connection *connection = argument;
-        struct pw_error err = { .status = PW_OK };
-        enum pw_status status = handle_frames(connection, &err); /* what came behind the Welcome */
-        while (status == PW_OK)
-                status = watch_once(connection, &err);
-        declare_gone(connection, &err);
-        return NULL;
-}
-
-static enum pw_status start_watcher(struct pw_connection *connection, struct pw_error *ret_err)
-{
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's: its threads take them, not this one */
-        int failed = pthread_create(&connection->watcher, NULL, watch, connection);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (failed)
-                return pw_error_errno(ret_err, failed, "start the session's thread");
-        pthread_setname_np(connection->watcher, "pathways");
-        connection->watching = true;
-        return PW_OK;
-}
-
-/* --- handshake ------------------------------------------------------------------------------------------------------------ */
-
-static enum pw_status say_hello(struct pw_connection *connection, struct pw_error *ret_err)
-{
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__Hello hello = PATHWAYS__WIRE__HELLO__INIT;
-        hello.version = PW_WIRE_VERSION;
-        hello.layout = PW_LAYOUT_VERSION;
-        hello.role = (char *)(uintptr_t)connection->params.role;
-        hello.device = connection->params.device;
-        hello.command = program_invocation_short_name;
-        request.id = atomic_fetch_add(&connection->last_id, 1) + 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_HELLO;
-        request.hello = &hello;
-        return send_request(connection, &request, ret_err);
-}
-
-/* The first frame, or the deadline. */
-static enum pw_status read_first(struct pw_connection *connection, struct pw_frame *ret_frame, struct pw_error *ret_err)
-{
-        int64_t deadline_ns = pw_now_ns() + HANDSHAKE_NS;
-        for (;;) {
-                enum pw_status status = pw_frame_next(&connection->decoder, ret_frame, ret_err);
-                if (status == PW_OK && ret_frame->kind == PW_FRAME_DOORBELL)
-                        continue;
-                if (status != PW_NOT_READY)
-                        return status;
-                int64_t left_ms = (deadline_ns - pw_now_ns()) / 1000000;
-                struct pollfd on = { .fd = connection->fd, .events = POLLIN };
-                if (left_ms <= 0 || poll(&on, 1, (int)left_ms) == 0)
-                        return pw_error_set(ret_err, PW_DAEMON_GONE, "pathwaysd took the connection but did not answer within 10 s");
-                size_t bytes;
-                status = pw_decoder_read(&connection->decoder, connection->fd, false, &bytes, ret_err);
-                if (status != PW_OK)
-                        return status;
-        }
-}
-
-static enum pw_status check_welcome(const struct pw_answer *answer, struct pw_error *ret_err)
-{
-        enum pw_status status = answer_status(answer, ret_err);
-        if (status != PW_OK)
-                return status;
-        if (answer->reply->body_case != PATHWAYS__WIRE__REPLY__BODY_WELCOME)
-                return pw_error_set(ret_err, PW_PROTOCOL, "the answer to the handshake is no Welcome");
-        uint32_t version = answer->reply->welcome->version;
-        if (version != PW_WIRE_VERSION)
-                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd speaks version %u, this library %u", version, PW_WIRE_VERSION);
-        return PW_OK;
-}
-
-static enum pw_status shake_hands(struct pw_connection *connection, struct pw_answer *ret_welcome, struct pw_error *ret_err)
-{
-        enum pw_status status = say_hello(connection, ret_err);
-        if (status != PW_OK)
-                return status;
-        struct pw_frame frame;
-        status = read_first(connection, &frame, ret_err);
-        if (status != PW_OK)
-                return status;
-        struct pw_answer answer = { 0 };
-        Pathways__Wire__Reply *reply = NULL;
-        if (frame.kind == PW_FRAME_REPLY)
-                reply = pathways__wire__reply__unpack(NULL, frame.bytes, frame.payload);
-        if (!reply)
-                return pw_error_set(ret_err, PW_PROTOCOL, "the answer to the handshake cannot be read");
-        take_answer(&answer, reply, &frame);
-        status = check_welcome(&answer, ret_err);
-        if (status != PW_OK) {
-                pw_answer_done(&answer);
-                return status;
-        }
-        *ret_welcome = answer;
         return PW_OK;
 }
 
@@ -427,10 +175,10 @@ static enum pw_status open_parts(struct pw_connection *connection, struct pw_ans
         if (connection->fd < 0)
                 status = pw_socket_connect(connection->params.path, &connection->fd, ret_err);
         if (status == PW_OK)
-                status = shake_hands(connection, ret_welcome, ret_err);
+                status = pw_connection_shake_hands(connection, ret_welcome, ret_err);
         if (status != PW_OK)
                 return status;
-        status = start_watcher(connection, ret_err);
+        status = pw_connection_watch(connection, ret_err);
         if (status != PW_OK)
                 pw_answer_done(ret_welcome);
         return status;

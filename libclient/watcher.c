@@ -1,0 +1,148 @@
+/* The watcher thread of a connection: replies to who waits for them, requests of the daemon, nudges, and the end. */
+#include "libclient/connection_private.h"
+
+#include "plane/hint.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
+{
+        struct pw_reply_waiter *waiter, *found = NULL;
+        pthread_mutex_lock(&connection->lock);
+        pw_list_each(&connection->waiters, waiter, struct pw_reply_waiter, node) {
+                if (waiter->id == reply_take->id && !waiter->done)
+                        found = waiter;
+        }
+        if (found) {
+                pw_answer_take(&found->answer, reply_take, frame);
+                found->done = true;
+                pthread_cond_signal(&found->answered);
+        }
+        pthread_mutex_unlock(&connection->lock);
+        if (found)
+                return;
+        pathways__wire__reply__free_unpacked(reply_take, NULL);
+        if (connection->params.nudged)
+                connection->params.nudged(connection->params.context);
+}
+
+static enum pw_status serve(struct pw_connection *connection, const struct pw_frame *frame, struct pw_error *ret_err)
+{
+        Pathways__Wire__Request *request = pathways__wire__request__unpack(NULL, frame->bytes, frame->payload);
+        if (!request)
+                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a request that cannot be read");
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        reply.status = PW_UNSUPPORTED;
+        if (connection->params.serve)
+                connection->params.serve(connection->params.context, request, &reply);
+        reply.id = request->id;
+        pathways__wire__request__free_unpacked(request, NULL);
+        size_t bytes = pathways__wire__reply__get_packed_size(&reply);
+        pw_auto_free uint8_t *message = malloc(bytes + 1);
+        enum pw_status status;
+        if (message) {
+                pathways__wire__reply__pack(&reply, message);
+                status = pw_connection_send(connection, PW_FRAME_REPLY, message, bytes, ret_err);
+        } else {
+                status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a reply of %zu bytes", bytes);
+        }
+        if (connection->params.serve && connection->params.served)
+                connection->params.served(connection->params.context, &reply);
+        return status;
+}
+
+static enum pw_status handle_frame(struct pw_connection *connection, struct pw_frame *frame, struct pw_error *ret_err)
+{
+        if (frame->kind == PW_FRAME_DOORBELL)
+                return PW_OK;
+        if (frame->kind == PW_FRAME_REQUEST)
+                return serve(connection, frame, ret_err);
+        Pathways__Wire__Reply *reply = pathways__wire__reply__unpack(NULL, frame->bytes, frame->payload);
+        if (!reply)
+                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a reply that cannot be read");
+        deliver(connection, reply, frame);
+        return PW_OK;
+}
+
+static enum pw_status handle_frames(struct pw_connection *connection, struct pw_error *ret_err)
+{
+        struct pw_frame frame;
+        enum pw_status status;
+        while ((status = pw_frame_next(&connection->decoder, &frame, ret_err)) == PW_OK) {
+                status = handle_frame(connection, &frame, ret_err);
+                if (status != PW_OK)
+                        return status;
+        }
+        return status == PW_NOT_READY ? PW_OK : status;
+}
+
+/* Wait for the socket and for nudges, once. */
+static enum pw_status watch_once(struct pw_connection *connection, struct pw_error *ret_err)
+{
+        struct pollfd on[2] = { { .fd = connection->fd, .events = POLLIN }, { .fd = connection->nudge_fd, .events = POLLIN } };
+        if (poll(on, 2, -1) < 0)
+                return errno == EINTR ? PW_OK : pw_error_errno(ret_err, errno, "poll");
+        if (on[1].revents) {
+                uint64_t count;
+                (void)!read(connection->nudge_fd, &count, sizeof count);
+                if (atomic_load(&connection->ending))
+                        return pw_error_set(ret_err, PW_DAEMON_GONE, "the session was closed");
+                if (connection->params.nudged)
+                        connection->params.nudged(connection->params.context);
+        }
+        if (!on[0].revents)
+                return PW_OK;
+        size_t bytes;
+        enum pw_status status = pw_decoder_read(&connection->decoder, connection->fd, false, &bytes, ret_err);
+        return status == PW_OK ? handle_frames(connection, ret_err) : status;
+}
+
+static void declare_gone(struct pw_connection *connection, const struct pw_error *why)
+{
+        struct pw_reply_waiter *waiter;
+        pthread_mutex_lock(&connection->lock);
+        if (atomic_load(&connection->ending))
+                snprintf(connection->gone_text, sizeof connection->gone_text, "the session was closed");
+        else if (why->status == PW_DAEMON_GONE)
+                snprintf(connection->gone_text, sizeof connection->gone_text, "pathwaysd has gone away: it closed the socket");
+        else
+                snprintf(connection->gone_text, sizeof connection->gone_text, "%.*s", (int)sizeof connection->gone_text - 1, why->text);
+        atomic_store(connection->life, PW_LIFE_GONE);
+        pw_list_each(&connection->waiters, waiter, struct pw_reply_waiter, node)
+                pthread_cond_signal(&waiter->answered);
+        pthread_mutex_unlock(&connection->lock);
+        shutdown(connection->fd, SHUT_RDWR); /* who blocks in a send is let go */
+        pw_futex_wake(connection->life, INT_MAX);
+        if (connection->params.gone)
+                connection->params.gone(connection->params.context);
+}
+
+static void *watch(void *argument)
+{
+        struct pw_connection *connection = argument;
+        struct pw_error err = { .status = PW_OK };
+        enum pw_status status = handle_frames(connection, &err); /* what came behind the Welcome */
+        while (status == PW_OK)
+                status = watch_once(connection, &err);
+        declare_gone(connection, &err);
+        return NULL;
+}
+
+enum pw_status pw_connection_watch(struct pw_connection *connection, struct pw_error *ret_err)
+{
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's: its threads take them, not this one */
+        int failed = pthread_create(&connection->watcher, NULL, watch, connection);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (failed)
+                return pw_error_errno(ret_err, failed, "start the session's thread");
+        pthread_setname_np(connection->watcher, "pathways");
+        connection->watching = true;
+        return PW_OK;
+}
