@@ -87,12 +87,20 @@ static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, st
         }
 }
 
+/* The record cannot be: the session will end. */
+static uint32_t refuse(const struct pw_dlane *lane, const char *why)
+{
+        pw_log(&lane->session->daemon->log, PW_LOG_WARNING, "run refused client=%s reason=\"%s\"", lane->session->client, why);
+        return 0;
+}
+
 static bool take_result(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell)
 {
         struct pw_object *object;
+        struct pw_error err;
 
-        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object, NULL) != PW_OK)
-                return false;
+        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object, &err) != PW_OK)
+                return refuse(lane, err.text);
         object->program = run->program;
         run->results[i]->object = object;
         return true;
@@ -115,13 +123,12 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         struct pw_run *run;
 
         if (2 + inputs + results > left || !row || inputs != row->input_count || results != row->result_count)
-                return 0;
+                return refuse(lane, !row ? "no such program of the session" : "not as many inputs and results as the program has");
         run = pw_scheduler_run_new(daemon->scheduler, row->program);
         waiting = malloc(sizeof *waiting);
         if (!run || !waiting) {
                 free(waiting);
-                pw_log(&daemon->log, PW_LOG_ERROR, "run refused reason=\"out of memory\" client=%s", lane->session->client);
-                return 0;
+                return refuse(lane, "pathwaysd is out of memory");
         }
         run->session = lane->session->number;
         run->client = lane->session->client;

@@ -121,6 +121,7 @@ static inline void pw_ring_wake(struct pw_ring_reader *reader)
 }
 
 /* --- return ring of an extent: the daemon gives slots back, one client thread takes them ------------------------- */
+/* All slots of a fresh extent are the client's, in order; only what was used and is free again comes through the ring. */
 /* Capacity = slots of the extent rounded up to a power of two, so it cannot overflow: a slot is in it at most once. */
 struct pw_return_ring {
         _Alignas(64) _Atomic uint32_t tail; /* daemon */
