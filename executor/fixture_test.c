@@ -235,7 +235,7 @@ static void record_inputs(struct pw_run_record *record, const struct input *inpu
         struct pw_run_input all[16] = { 0 };
 
         for (uint32_t i = 0; i < count; i++) {
-                all[i] = (struct pw_run_input){ .in_place = inputs[i].in_place, .is_inline = inputs[i].inline_value != NULL,
+                all[i] = (struct pw_run_input){ .in_place = inputs[i].in_place, .is_inline = inputs[i].inline_value != NULL, .status = inputs[i].status,
                                                 .bytes = inputs[i].bytes, .sharding = inputs[i].sharding,
                                                 .shard_count = inputs[i].shard_count };
                 memcpy(all[i].mesh, inputs[i].mesh, sizeof all[i].mesh);

@@ -87,6 +87,7 @@ struct input {
         struct pw_run_shard shards[PW_DEVICES_MAX];
         uint32_t shard_count;
         bool in_place;
+        enum pw_status status;
 };
 struct run {
         struct program *program;

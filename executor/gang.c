@@ -45,6 +45,11 @@ static bool is_value(const struct pw_gang *gang, const struct pw_room_head *head
         if (head->status == PW_OK)
                 return true;
         *ret_fault = *head;
+        if (head->run != gang->view->run) { /* nodes are known by number within one run only */
+                *ret_fault = fault_of(gang, head->status);
+                ret_fault->cause_node = PW_NODE_NONE;
+                ret_fault->cause_device = head->cause_device;
+        }
         return false;
 }
 
@@ -111,8 +116,10 @@ static struct pw_room_head assemble(struct pw_gang *gang, const struct pw_progra
                 .source_count = sources->count,
         };
 
-        if (sources->uncovered)
+        if (sources->uncovered && !sources->rest_is_zero)
                 return cause(gang, PW_UNSUPPORTED, "nothing that is there makes up this part of the value");
+        if (sources->uncovered)
+                memset(assembly.to, 0, pw_box_elements(&assembly.to_box) * pw_dtype_bytes(assembly.dtype));
         if (launch->given.collective->assemble(&assembly, &moved, &err) != PW_OK)
                 return cause(gang, err.status, err.text);
         launch->given.kind->moved(launch->given.handle, moved);
@@ -133,8 +140,6 @@ static enum pw_status send(struct pw_gang *gang, bool cancelled)
         if (!cancelled && is_value(gang, head, gang->launch->given.device, &fault) && gang->node->image->eager) {
                 uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
                 memcpy(mark->value, room_data(head), pw_min_u64(bytes, sizeof mark->value));
-        } else if (fault.status != PW_OK) {
-                memcpy(mark->value, &fault.run, sizeof fault.run);
         }
         mark->status = fault.status;
         mark->cause_node = fault.cause_node;
@@ -156,9 +161,9 @@ static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device
 
         pw_wait_for(launch, &mark->seq, gang->seq, &launch->given.bells->sleepers[device].bits);
         if (mark->status != PW_OK) {
-                *ret_fault = (struct pw_room_head){ .seq = gang->seq, .status = mark->status, .cause_node = mark->cause_node,
-                                                    .cause_device = mark->cause_device };
-                memcpy(&ret_fault->run, mark->value, sizeof ret_fault->run);
+                *ret_fault = fault_of(gang, mark->status);
+                ret_fault->cause_node = mark->cause_node;
+                ret_fault->cause_device = mark->cause_device;
                 return false;
         }
         if (gang->node->image->eager) {
@@ -234,6 +239,7 @@ static enum pw_status load_sources(struct pw_gang *gang, const struct pw_run_inp
                 .to_slice = &program->slices[node->image->slice],
                 .own_place = place,
                 .island = gang->launch->given.island,
+                .op = node->image->op,
         };
 
         if (node->load_known && node->load_place == place && !memcmp(lie.mesh, node->load_lie.mesh, sizeof lie.mesh) &&
@@ -312,6 +318,25 @@ static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome
         }
 }
 
+static enum pw_status load(struct pw_gang *gang, bool cancelled)
+{
+        const struct pw_run_input *input = pw_run_input(gang->view, gang->node->image->input_index);
+        struct pw_room_head outcome = fault_of(gang, PW_CANCELLED);
+        struct pw_error err;
+
+        /* Where the input lies is final only now that its load is ordered. */
+        if (pw_run_place_input(gang->view, &gang->launch->segments, gang->node->image->input_index, &err) != PW_OK)
+                pw_launch_die(gang->launch, &err);
+        if (input->in_place)
+                return PW_OK; /* who reads it looks at its head */
+        if (input->status != PW_OK)
+                outcome = fault_of(gang, input->status);
+        else if (!cancelled)
+                outcome = load_run(gang, input);
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
 static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
 {
         struct pw_room_head outcome = fault_of(gang, PW_CANCELLED);
@@ -338,15 +363,10 @@ enum pw_status pw_gang_run(struct pw_gang *gang)
         pw_run_account(gang->view, gang->node);
         if (image->kind == PW_NODE_TRANSFER)
                 return transfer(gang, cancelled);
-        if (image->kind == PW_NODE_LOAD) {
-                const struct pw_run_input *input = pw_run_input(gang->view, image->input_index);
-                if (input->in_place)
-                        return PW_OK; /* who reads it looks at its head */
-                if (!cancelled)
-                        outcome = load_run(gang, input);
-        } else if (!cancelled) {
+        if (image->kind == PW_NODE_LOAD)
+                return load(gang, cancelled);
+        if (!cancelled)
                 outcome = call_run(gang);
-        }
         outputs_set(gang, &outcome);
         return outcome.status;
 }

@@ -117,19 +117,27 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
+/* Read before what the caller loads next: each load is an acquire. */
+static struct pw_order order_read(struct pw_order *order)
+{
+        return (struct pw_order){ .run = __atomic_load_n(&order->run, __ATOMIC_ACQUIRE),
+                                  .node = __atomic_load_n(&order->node, __ATOMIC_ACQUIRE),
+                                  .members = __atomic_load_n(&order->members, __ATOMIC_ACQUIRE) };
+}
+
 uint32_t pw_launch_turn(struct pw_launch *launch)
 {
-        const struct pw_island_board *board = launch->board;
+        struct pw_island_board *board = launch->board;
         uint64_t member = UINT64_C(1) << launch->given.device, head = pw_wait_load(&board->head);
         uint32_t count = 0;
 
-        /* What is overwritten was not ours, or was done. */
-        if (head >= PW_ORDER_LOG)
-                launch->next = pw_max_u64(launch->next, head - PW_ORDER_LOG + 1);
+        /* What lies farther back was not ours, or is done. */
+        if (head >= PW_ORDER_REACH)
+                launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);
         for (; launch->next <= head; launch->next++) {
-                struct pw_order order = board->log[launch->next % PW_ORDER_LOG];
+                struct pw_order order = order_read(&board->log[launch->next % PW_ORDER_LOG]);
                 if (!(order.members & member) || pw_wait_load(&board->written) >= launch->next + PW_ORDER_LOG)
-                        continue;
+                        continue; /* of others, or overwritten while it was read */
                 run_gang(launch, &order, launch->next);
                 count++;
         }

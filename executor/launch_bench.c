@@ -32,7 +32,7 @@ static double order_rounds(const struct run *run, uint32_t rounds)
                 uint64_t behind = UINT64_MAX;
                 for (uint32_t d = 0; d < world->device_count; d++)
                         behind = pw_min_u64(behind, atomic_load(&world->boards[d]->done.seq));
-                if (head + pw_array_count(batch) - behind > PW_ORDER_LOG / 2) {
+                if (head + pw_array_count(batch) - behind > PW_ORDER_REACH) {
                         sched_yield();
                         continue;
                 }

@@ -234,6 +234,45 @@ static void test_two_islands(void **state)
         program_done(&program);
 }
 
+/* Partial over two devices, then partial over four: each contribution once, zeros where none is. */
+static void test_partial_to_partial(void **state)
+{
+        struct build *build = build_new();
+        struct world world;
+        struct program program;
+        struct run run;
+        int32_t seven = 7;
+        struct input input = { .inline_value = &seven, .bytes = 4, .shard_count = 1, .mesh = { 1 } };
+        uint32_t two = build_slice(build, devices, 2, 0), four = build_slice(build, devices, 4, 0), from, part, whole, to;
+        (void)state;
+
+        from = build_value(build, two, PW_I32, PW_DIMS(1), PW_BROADCAST);
+        part = build_value(build, two, PW_I32, PW_DIMS(1), PW_PARTIAL(PW_SUM));
+        to = build_value(build, four, PW_I32, PW_DIMS(1), PW_PARTIAL(PW_SUM));
+        whole = build_value(build, four, PW_I32, PW_DIMS(1), PW_BROADCAST);
+        build_input(build, from);
+        build_call(build, &(struct build_call){ .function = "pw/nop", .inputs = { from }, .input_count = 1, .output = part });
+        build_transfer(build, &(struct build_transfer){ .from = part, .to = to });
+        build_transfer(build, &(struct build_transfer){ .from = to, .to = whole, .eager = true });
+        build_result(build, to);
+        build_result(build, whole);
+        world_init(&world, 4, 1);
+        program_init(&program, &world, build);
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        for (uint32_t d = 0; d < 4; d++) /* what lay there before is no part of it */
+                memset((void *)(uintptr_t)run_data(&run, 0, d), 0x55, 64);
+        run_order_all(&run);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 4; d++) {
+                assert_int_equal(*(const int32_t *)run_data(&run, 0, d), d < 2 ? 7 : 0);
+                assert_int_equal(*(const int32_t *)run_data(&run, 1, d), 14);
+        }
+        no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
 /* --- inputs in place ------------------------------------------------------------------------------------------------------- */
 
 /* Results of one run are the inputs of the next, of another program: in place, and moved to another device. */
@@ -402,6 +441,49 @@ static void test_bad_modules(void **state)
         }
 }
 
+/* An input that is known to be in error when its load is ordered, though it was to be in place; one whose room says so. */
+static void test_input_in_error(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run runs[3];
+        (void)state;
+
+        world_init(&world, 1, 1);
+        program_init(&program, &world, failing(1, "broken/fail", 0, true));
+        world_start_all(&world);
+        run_init(&runs[0], &program, &input);
+        run_order_all(&runs[0]);
+        run_wait(&runs[0]);
+        for (uint32_t i = 0; i < 3; i++)
+                next_report(&world, 0);
+        input = (struct input){ .bytes = 8, .mesh = { 1 }, .shard_count = 1, .in_place = true };
+        input.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(0), .offset = runs[0].results[0][0], .seq = 2 };
+        for (uint32_t i = 1; i < 3; i++) {
+                struct pw_run_input *record;
+                run_init(&runs[i], &program, &input);
+                record = PW_RUN_AT(run_record(&runs[i], 0), struct pw_run_input, run_record(&runs[i], 0)->inputs);
+                if (i == 2) {
+                        record->in_place = 0;
+                        record->status = PW_GONE;
+                }
+                run_order_all(&runs[i]);
+                run_wait(&runs[i]);
+                assert_int_equal(run_head(&runs[i], 1, 0)->status, i == 1 ? PW_FAILED : PW_GONE);
+                for (uint32_t k = 0; k < 2; k++) {
+                        struct pw_report report = next_report(&world, 0);
+                        assert_int_equal(report.result, k);
+                        assert_int_equal(report.run, runs[i].number);
+                        assert_int_equal(report.cause_node, i == 1 ? PW_NODE_NONE : 0); /* nodes of another run have no number here */
+                }
+        }
+        no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
 static void test_cancelled(void **state)
 {
         double one = 1.0;
@@ -520,7 +602,7 @@ static void test_sleep_and_log(void **state)
                 sched_yield();
         for (uint32_t i = 0; i < 3 * PW_ORDER_LOG; i++) { /* device 1 sees none of them */
                 run_order(&run, 0);
-                if (i % 1000 == 999)
+                if (i % 1000 == 999) /* less than PW_ORDER_REACH ahead */
                         world_wait(&world, 0, i + 1);
         }
         assert_true(atomic_load(&world.bells->order_sleepers[0].bits) & 2);
@@ -659,7 +741,8 @@ int main(void)
                 cmocka_unit_test(test_lost_device),    cmocka_unit_test(test_crash_in_gang),
                 cmocka_unit_test(test_sleep_and_log),  cmocka_unit_test(test_record_being_overwritten),
                 cmocka_unit_test(test_doorbell),       cmocka_unit_test(test_full_reports),
-                cmocka_unit_test(test_measured_peak),
+                cmocka_unit_test(test_measured_peak),  cmocka_unit_test(test_partial_to_partial),
+                cmocka_unit_test(test_input_in_error),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,7 @@ enum pw_status pw_program_sources_find(struct pw_program *program, const struct 
         for (uint32_t i = 0; i < found.count; i++)
                 pw_shard_box(&lie->dims, &lie->sharding, lie->mesh, found.places[i], &found.sources[i].box);
         found.uncovered = !covered(&found);
+        found.rest_is_zero = wanted->op == PW_SUM && pw_sharding_has_partial(&wanted->to->sharding, slice->mesh);
         *ret_sources = found;
         return PW_OK;
 }
@@ -117,9 +118,10 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
                 .lie = &lie,
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
-                .own_place = slice->place,
+                .own_place = node->image->slice == node->image->source_slice ? slice->place : PW_PLACE_NONE, /* as lowering asks */
                 .island = programs->island,
                 .flags = node->image->island_partial,
+                .op = node->image->op,
         }, &node->sources, ret_err);
 }
 

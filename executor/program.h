@@ -35,7 +35,8 @@ struct pw_program_room {
 /* What a receiver reads. The data pointers are of the run that is being executed. */
 struct pw_program_sources {
         uint32_t count;
-        bool uncovered; /* something is wanted and no source is there */
+        bool uncovered;    /* something is wanted and no source is there */
+        bool rest_is_zero; /* which is a zero then: the sum has its terms on other devices of a partial destination */
         uint32_t *places, *groups;
         struct pw_source *sources;
         struct pw_box to_box;
@@ -110,6 +111,7 @@ struct pw_program_wanted {
         const struct pw_image_value *to;
         const struct pw_program_slice *to_slice;
         uint32_t own_place, island, flags;
+        enum pw_op op;
 };
 PW_MUST_CHECK enum pw_status pw_program_sources_find(struct pw_program *program, const struct pw_program_wanted *wanted,
                                                      struct pw_program_sources *ret_sources, struct pw_error *ret_err);

@@ -1,6 +1,8 @@
 /* Writing reports. */
 #include "executor/report.h"
 
+#include "plane/hint.h"
+
 #include <stdio.h>
 
 static void push(struct pw_launch *launch, const struct pw_report *report)
@@ -10,7 +12,9 @@ static void push(struct pw_launch *launch, const struct pw_report *report)
                 if (pw_report_push(launch->own, report))
                         return;
                 launch->given.around->doorbell(launch->given.around->context);
-                pw_bells_sleep(launch->given.bells, launch->given.device, seen); /* the daemon rings when it has read a full ring */
+                /* The daemon rings when it has read a full ring. Should it not, that costs a second look. */
+                pw_futex_wait(&launch->given.bells->bell[launch->given.device].word, seen,
+                              pw_now_ns() + PW_SECOND_LOOK_US * INT64_C(1000));
         }
 }
 
@@ -41,10 +45,7 @@ void pw_report_value(struct pw_launch *launch, const struct pw_report_about *abo
 
         for (uint32_t r = 0; r < image->result_count; r++) {
                 struct pw_report report = report_of(about, r);
-                if (results[r].value != value)
-                        continue;
-                if (about->fault->run != about->view->run)
-                        snprintf(report.text, sizeof report.text, "run %llu", (unsigned long long)about->fault->run);
-                push(launch, &report);
+                if (results[r].value == value)
+                        push(launch, &report);
         }
 }

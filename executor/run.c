@@ -67,26 +67,24 @@ static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view,
         return PW_OK;
 }
 
-static enum pw_status in_place_fill(struct pw_runs *runs, struct pw_run_view *view, struct pw_error *ret_err)
+enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *segments, uint32_t index, struct pw_error *ret_err)
 {
         const struct pw_image *image = view->program->image;
         const struct pw_image_input *inputs = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
+        const struct pw_run_input *input = pw_run_input(view, index);
+        uint32_t place = view->program->slices[pw_image_value(image, inputs[index].value)->slice].place;
+        const struct pw_run_shard *shard;
+        enum pw_status status;
+        uint8_t *base;
 
-        for (uint32_t i = 0; i < image->input_count; i++) {
-                const struct pw_run_input *input = pw_run_input(view, i);
-                uint32_t place = view->program->slices[pw_image_value(image, inputs[i].value)->slice].place;
-                const struct pw_run_shard *shard;
-                enum pw_status status;
-                uint8_t *base;
-                if (!input->in_place || place == PW_PLACE_NONE)
-                        continue;
-                shard = PW_RUN_AT(view->record, struct pw_run_shard, input->shards) + place;
-                status = pw_segments_base(runs->segments, shard->segment, &base, ret_err);
-                if (status != PW_OK)
-                        return status;
-                view->in_place[i] = (struct pw_room_head *)(base + shard->offset);
-        }
-        return PW_OK;
+        view->in_place[index] = NULL;
+        if (!input->in_place || place == PW_PLACE_NONE)
+                return PW_OK;
+        shard = PW_RUN_AT(view->record, struct pw_run_shard, input->shards) + place;
+        status = pw_segments_base(segments, shard->segment, &base, ret_err);
+        if (status == PW_OK)
+                view->in_place[index] = (struct pw_room_head *)(base + shard->offset);
+        return status;
 }
 
 enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments *segments, const struct pw_program_room *room,
@@ -153,7 +151,9 @@ static enum pw_status view_fill(struct pw_runs *runs, struct pw_run_view *view, 
         view->freed = runs->programs->freed;
         view->seqs = PW_RUN_AT(view->record, _Atomic uint64_t, view->record->seqs);
         status = bases_fill(runs, view, ret_err);
-        return status == PW_OK ? in_place_fill(runs, view, ret_err) : status;
+        for (uint32_t i = 0; i < view->program->image->input_count && status == PW_OK; i++)
+                status = pw_run_place_input(view, runs->segments, i, ret_err);
+        return status;
 }
 
 static struct pw_run_view *view_new(struct pw_runs *runs, uint32_t line)

@@ -61,6 +61,10 @@ static inline const struct pw_run_input *pw_run_input(const struct pw_run_view *
         return PW_RUN_AT(view->record, struct pw_run_input, view->record->inputs) + index;
 }
 
+/* Find out where input `index` lies, if that is in place: at once for loads that ran before the view was made, and again when its
+ * load runs, until when it may change. Errors: what mapping it gives. */
+PW_MUST_CHECK enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *segments, uint32_t index,
+                                                struct pw_error *ret_err);
 /* Account the rooms that are dead before `node` and those that it makes alive. */
 void pw_run_account(struct pw_run_view *view, const struct pw_program_node *node);
 
