@@ -81,6 +81,7 @@ static void test_chain(void **state)
                 assert_true(*(const double *)run_data(&runs[r], 0, 0) == expected);
         }
         no_report(&world);
+        assert_int_equal(history_of(&world, 0, 3 * 41).peak_bytes, 3 * 128); /* the result, and two values at a time */
         assert_int_equal(atomic_load(&world.boards[0]->done.count), 3 * 41);
         assert_int_equal(atomic_load(&world.boards[0]->running), 0);
         world_done(&world);
