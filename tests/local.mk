@@ -1,2 +1,3 @@
 # tests
 include tests/bench/local.mk
+include tests/integration/local.mk

@@ -1,0 +1,321 @@
+/* The daemon of a test, and children. */
+#include "tests/integration/harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARGS_MAX 48
+
+/* --- small things ----------------------------------------------------------------------------------------------------- */
+
+int64_t it_now_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * IT_SECOND + now.tv_nsec / 1000;
+}
+
+uint64_t it_environment(const char *name, uint64_t otherwise)
+{
+        const char *text = getenv(name);
+
+        return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+int64_t it_slack(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        return (int64_t)it_environment("PW_SLACK", 10);
+#else
+        return (int64_t)it_environment("PW_SLACK", 1);
+#endif
+}
+
+uint64_t it_random(uint64_t *seed)
+{
+        uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+        return z ^ z >> 31;
+}
+
+void it_judge(enum pw_status got, const struct pw_error *err, enum pw_status expected, const char *texts, const char *call,
+              const char *file, int line)
+{
+        char part[200];
+
+        if (got != expected) {
+                print_error("%s\n  gave %s, not %s: %s\n", call, pw_status_name(got), pw_status_name(expected), err->text);
+                _fail(file, line);
+        }
+        while (texts && *texts) {
+                size_t length = strcspn(texts, "|");
+
+                snprintf(part, sizeof part, "%.*s", (int)length, texts);
+                if (!strstr(err->text, part)) {
+                        print_error("%s\n  \"%s\" does not say \"%s\"\n", call, err->text, part);
+                        _fail(file, line);
+                }
+                texts += length + (texts[length] == '|');
+        }
+}
+
+/* The build tree is three folders above this program; libtool may have put the program one deeper. */
+char *it_built(const char *name, char path[600])
+{
+        char self[500] = "";
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        char *tail = length > 0 ? strstr(self, "/tests/integration/") : NULL;
+
+        if (!tail)
+                fail_msg("%s does not lie in tests/integration of a build tree", self);
+        *tail = 0;
+        snprintf(path, 600, "%s/%s", self, name);
+        return path;
+}
+
+/* --- the daemon ------------------------------------------------------------------------------------------------------- */
+
+/* The daemon's, and a test program's that is killed must not leave any. */
+static pid_t fork_with_parent(void)
+{
+        pid_t parent = getpid(), pid = fork();
+
+        if (pid == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                if (getppid() != parent)
+                        _exit(127);
+        }
+        return pid;
+}
+
+void it_host_init(struct it_host *host)
+{
+        const char *tmp = getenv("TMPDIR");
+
+        *host = (struct it_host){ .pidfd = -1 };
+        snprintf(host->folder, sizeof host->folder, "%.30s/pathways-test-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
+        assert_non_null(mkdtemp(host->folder));
+        snprintf(host->socket, sizeof host->socket, "%s/run/pathwaysd.sock", host->folder);
+        snprintf(host->log, sizeof host->log, "%s/log", host->folder);
+}
+
+/* In the child, which ends. */
+static void exec_daemon(const struct it_host *host, const char *const *args, int ready)
+{
+        char program[600], executor[600], modules[3][600], run_dir[96], state_dir[96], fd[16];
+        const char *all[ARGS_MAX] = { "pathwaysd", "--run-dir", run_dir, "--state-dir", state_dir, "--ready-fd", fd, "--executor", executor,
+                                      "--modules", modules[0], "--modules", modules[1], "--modules", modules[2] };
+        size_t count = 15;
+
+        it_built("daemon/pathwaysd", program);
+        it_built("executor/pathways-executor", executor);
+        it_built("executor/modules/.libs", modules[0]);
+        it_built("tests/integration/modules/.libs", modules[1]);
+        it_built("examples/digits/.libs", modules[2]);
+        snprintf(run_dir, sizeof run_dir, "%s/run", host->folder);
+        snprintf(state_dir, sizeof state_dir, "%s/state", host->folder);
+        snprintf(fd, sizeof fd, "%d", ready);
+        while (*args && count < ARGS_MAX - 1)
+                all[count++] = *args++;
+        int out = open(host->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (out >= 0 && dup2(out, STDERR_FILENO) >= 0)
+                execv(program, (char *const *)all);
+        _exit(127);
+}
+
+/* Status of a process that has ended. */
+static int exit_of(pid_t pid)
+{
+        int status;
+
+        while (waitpid(pid, &status, 0) < 0)
+                assert_int_equal(errno, EINTR);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void last_line(const char *path, char said[600])
+{
+        FILE *log = fopen(path, "re");
+
+        said[0] = 0;
+        while (log && fgets(said, 600, log))
+                ;
+        if (log)
+                fclose(log);
+        said[strcspn(said, "\n")] = 0;
+}
+
+bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600])
+{
+        struct pollfd poll_fd = { .events = POLLIN };
+        int ready[2];
+        char byte;
+
+        assert_int_equal(pipe(ready), 0);
+        fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+        host->pid = fork_with_parent();
+        if (host->pid == 0)
+                exec_daemon(host, args, ready[1]);
+        close(ready[1]);
+        assert_true(host->pid > 0);
+        host->pidfd = (int)syscall(SYS_pidfd_open, host->pid, 0);
+        poll_fd.fd = ready[0];
+        if (poll(&poll_fd, 1, IT_LONG / 1000) != 1)
+                fail_msg("pathwaysd is not ready after %d s", (int)(IT_LONG / IT_SECOND));
+        bool is_ready = read(ready[0], &byte, 1) == 1;
+        close(ready[0]);
+        if (is_ready)
+                return true;
+        *ret_exit = exit_of(host->pid);
+        close(host->pidfd);
+        host->pid = 0;
+        host->pidfd = -1;
+        last_line(host->log, said);
+        return false;
+}
+
+int it_host_end(struct it_host *host, int signal)
+{
+        struct pollfd poll_fd = { .fd = host->pidfd, .events = POLLIN };
+
+        assert_int_equal(kill(host->pid, signal), 0);
+        if (poll(&poll_fd, 1, IT_LONG / 1000) != 1) {
+                kill(host->pid, SIGKILL);
+                print_error("pathwaysd did not end within %d s of signal %d\n", (int)(IT_LONG / IT_SECOND), signal);
+        }
+        int status = exit_of(host->pid);
+        close(host->pidfd);
+        host->pidfd = -1;
+        host->pid = 0;
+        return status;
+}
+
+static int remove_one(const char *path, const struct stat *stat, int kind, struct FTW *place)
+{
+        (void)stat;
+        (void)kind;
+        (void)place;
+        return remove(path);
+}
+
+void it_host_done(struct it_host *host)
+{
+        pw_close(host->session);
+        host->session = NULL;
+        if (host->pid)
+                it_host_end(host, SIGKILL);
+        if (host->folder[0])
+                nftw(host->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        host->folder[0] = 0;
+}
+
+struct pw_session *it_connect(const struct it_host *host)
+{
+        struct pw_session *session = NULL;
+
+        it_ok(pw_connect(host->socket, &session, IT_ERR));
+        return session;
+}
+
+int it_setup_with(void **state, const char *const *args)
+{
+        struct it_host *host = calloc(1, sizeof *host);
+        char said[600];
+        int status;
+
+        assert_non_null(host);
+        it_host_init(host);
+        *state = host;
+        if (!it_host_start(host, args, &status, said))
+                fail_msg("pathwaysd ended with %d: %s", status, said);
+        host->session = it_connect(host);
+        return 0;
+}
+
+int it_setup(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "512MiB", "--device-memory",
+                                            "16MiB"));
+}
+
+/* Every test ends here, failed or not: nothing may be left behind. */
+int it_teardown(void **state)
+{
+        struct it_host *host = *state;
+        int status;
+
+        it_host_clean(host);
+        status = it_host_end(host, SIGTERM);
+        it_host_done(host);
+        free(host);
+        assert_int_equal(status, 0);
+        return 0;
+}
+
+/* --- children --------------------------------------------------------------------------------------------------------- */
+
+struct it_child it_fork(int (*work)(void *context, int pipe), void *context)
+{
+        struct it_child child;
+        int ends[2];
+
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        fflush(NULL);
+        child.pid = fork_with_parent();
+        assert_true(child.pid >= 0);
+        if (child.pid == 0) {
+                close(ends[0]);
+                _exit(work(context, ends[1]));
+        }
+        close(ends[1]);
+        child.pipe = ends[0];
+        return child;
+}
+
+void it_read(struct it_child *child, void *data, size_t bytes)
+{
+        struct pollfd poll_fd = { .fd = child->pipe, .events = POLLIN };
+        size_t have = 0;
+
+        while (have < bytes) {
+                if (poll(&poll_fd, 1, IT_LONG / 1000) != 1)
+                        fail_msg("a child said nothing for %d s", (int)(IT_LONG / IT_SECOND));
+                ssize_t more = read(child->pipe, (char *)data + have, bytes - have);
+                if (more <= 0)
+                        fail_msg("a child ended with %d before it said all", it_reap(child, 0));
+                have += (size_t)more;
+        }
+}
+
+int it_reap(struct it_child *child, int signal)
+{
+        int pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+        struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
+
+        if (signal)
+                kill(child->pid, signal);
+        bool ended = poll(&poll_fd, 1, IT_LONG / 1000) == 1;
+        close(pidfd);
+        if (!ended)
+                kill(child->pid, SIGKILL);
+        int status = exit_of(child->pid);
+        close(child->pipe);
+        *child = (struct it_child){ 0, -1 };
+        if (!ended)
+                fail_msg("a child did not end within %d s", (int)(IT_LONG / IT_SECOND));
+        return status;
+}

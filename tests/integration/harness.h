@@ -1,0 +1,110 @@
+/* Tests with real processes: a private pathwaysd in a folder of its own, looks at its listings, children that can be killed.
+ *
+ * Every test gets its own daemon (it_setup, it_teardown), so tests and programs of tests run beside each other. it_teardown()
+ * checks what must hold after every test: once sessions and runs have ended no object is left and no device has memory in use,
+ * `check` finds nothing, `memory` adds up, and the daemon ends by SIGTERM with exit 0.
+ * Nobody sleeps: a condition of the daemon is asked for again until it holds, it_until() gives up after 20 s.
+ */
+#ifndef PW_TESTS_INTEGRATION_HARNESS_H
+#define PW_TESTS_INTEGRATION_HARNESS_H
+
+/* cmocka.h needs the first four before it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "libclient/listing.h"
+#include "pathways.h"
+
+#include <sys/types.h>
+
+#define IT_SECOND INT64_C(1000000)
+#define IT_LONG (20 * IT_SECOND) /* what takes longer hangs */
+
+struct it_host {
+        pid_t pid; /* 0: none */
+        int pidfd;
+        char folder[64], socket[96], log[96];
+        struct pw_session *session; /* of the test itself; NULL: none */
+};
+
+/* --- the daemon ------------------------------------------------------------------------------------------------------- */
+
+/* A folder, no daemon yet. */
+void it_host_init(struct it_host *host);
+/* Start pathwaysd with `args` (ends with NULL) besides run dir, state dir and modules, and wait for its --ready-fd. False: it ended
+ * before; its status is in *ret_exit, what it said last in `said`. */
+bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600]);
+/* Send `signal` and wait for the end. Its exit status, or 128 + the signal it died of; fails the test if it takes 20 s. */
+int it_host_end(struct it_host *host, int signal);
+/* Kill what lives and remove the folder. */
+void it_host_done(struct it_host *host);
+/* Ends the session; waits until nothing is in flight or left; nothing may be wrong then. */
+void it_host_clean(struct it_host *host);
+
+/* For cmocka: *state is an it_host with a daemon of 8 emulated devices in 2 islands with 16 MiB each, and a session. */
+int it_setup(void **state);
+int it_teardown(void **state);
+/* The same with other arguments for the daemon. */
+int it_setup_with(void **state, const char *const *args);
+#define IT_ARGS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define IT_TEST(test) cmocka_unit_test_setup_teardown(test, it_setup, it_teardown)
+
+struct pw_session *it_connect(const struct it_host *host);
+/* Absolute path below the top of the build tree; returns `path`. */
+char *it_built(const char *name, char path[600]);
+
+/* --- what the daemon lists -------------------------------------------------------------------------------------------- */
+
+struct pw_listing *it_list(struct pw_session *session, const char *what, const char *filter);
+size_t it_rows(const struct pw_listing *listing);
+/* 0 and "" where the row has no such cell; numbers written as text are read. */
+int64_t it_number(const struct pw_listing *listing, size_t row, const char *key);
+const char *it_text(const struct pw_listing *listing, size_t row, const char *key);
+/* The number at `key` of the only or first row of `what`. */
+int64_t it_look(struct pw_session *session, const char *what, const char *key);
+/* Ask again until `is_so` says yes; it is handed the listing of `what`. Fails the test, with the rows, after 20 s. */
+void it_until(struct pw_session *session, const char *what, bool (*is_so)(const struct pw_listing *listing, void *context),
+              void *context);
+/* The row in which `key` is `text`; fails the test if there is none. */
+size_t it_find(const struct pw_listing *listing, const char *key, const char *text);
+/* A line for each row, to standard error. */
+void it_print(const struct pw_listing *listing);
+
+/* --- children --------------------------------------------------------------------------------------------------------- */
+
+/* A process that runs `work` and ends with what it returns; it dies with its parent. It has no use for the parent's sessions. */
+struct it_child { pid_t pid; int pipe; /* the work writes, the test reads */ };
+struct it_child it_fork(int (*work)(void *context, int pipe), void *context);
+/* Read exactly `bytes`; fails the test if the child ends or 20 s pass before. */
+void it_read(struct it_child *child, void *data, size_t bytes);
+/* Kill it with `signal` (0: let it end) and wait. As it_host_end(). */
+int it_reap(struct it_child *child, int signal);
+
+/* --- small things ----------------------------------------------------------------------------------------------------- */
+
+int64_t it_now_us(void);
+/* How much slower than usual everything may be: $PW_SLACK, 1 where it is not set, 10 under sanitizers. */
+int64_t it_slack(void);
+uint64_t it_environment(const char *name, uint64_t otherwise);
+uint64_t it_random(uint64_t *seed); /* splitmix64 */
+
+/* A failed call fails the test with its sentence. */
+#define it_ok(call)                                                                                                    \
+        do {                                                                                                           \
+                struct pw_error err_ = { PW_OK, "" };                                                                  \
+                it_judge((call), &err_, PW_OK, NULL, #call, __FILE__, __LINE__);                                       \
+        } while (0)
+/* The call must end in `status_` with a sentence in which each of the texts, separated by '|', stands. */
+#define it_fails(call, status_, texts)                                                                                 \
+        do {                                                                                                           \
+                struct pw_error err_ = { PW_OK, "" };                                                                  \
+                it_judge((call), &err_, (status_), (texts), #call, __FILE__, __LINE__);                                \
+        } while (0)
+#define IT_ERR (&err_) /* the last argument of a call within the two */
+void it_judge(enum pw_status got, const struct pw_error *err, enum pw_status expected, const char *texts, const char *call,
+              const char *file, int line);
+
+#endif
