@@ -179,6 +179,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         daemon->settings = *settings_take;
         daemon->started_us = pw_now_us();
+        daemon->stop_at_us = UINT64_MAX;
         daemon->listen_fd = daemon->lock_fd = daemon->bells_fd = -1;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
@@ -214,7 +215,7 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
 
 static void sleep_until_something(struct pw_daemon *daemon)
 {
-        uint64_t next_us = pw_turn_next_us(daemon), now_us = pw_now_us();
+        uint64_t next_us = pw_min_u64(pw_turn_next_us(daemon), daemon->stop_at_us), now_us = pw_now_us();
 
         if (next_us != UINT64_MAX) {
                 uint64_t wait_us = next_us > now_us ? next_us - now_us : 0;
@@ -239,11 +240,11 @@ static void rest(struct pw_daemon *daemon, uint32_t *yields)
         pw_host_awake(daemon->boards);
 }
 
-static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_daemon *daemon, uint64_t limit_us), uint64_t limit_us)
+static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_daemon *daemon))
 {
         uint32_t yields = 0, turns = 0;
 
-        while (!over(daemon, limit_us)) {
+        while (!over(daemon)) {
                 uint64_t started_us = pw_now_us();
 
                 if (turns++ % TURNS_PER_POLL == 0)
@@ -258,22 +259,22 @@ static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_da
         }
 }
 
-static bool told_to_stop(const struct pw_daemon *daemon, uint64_t limit_us)
+static bool told_to_stop(const struct pw_daemon *daemon)
 {
-        (void)limit_us;
         return daemon->phase >= PW_DRAINING;
 }
 
-static bool drained(const struct pw_daemon *daemon, uint64_t limit_us)
+static bool drained(const struct pw_daemon *daemon)
 {
-        return daemon->phase >= PW_STOPPING || !daemon->runs_in_flight || pw_now_us() >= limit_us;
+        return daemon->phase >= PW_STOPPING || !daemon->runs_in_flight || pw_now_us() >= daemon->stop_at_us;
 }
 
 void pw_daemon_run(struct pw_daemon *daemon)
 {
-        turn_until(daemon, told_to_stop, 0);
+        turn_until(daemon, told_to_stop);
         event_del(daemon->listener);
-        turn_until(daemon, drained, pw_now_us() + daemon->settings.shutdown_us);
+        daemon->stop_at_us = pw_now_us() + daemon->settings.shutdown_us;
+        turn_until(daemon, drained);
         daemon->phase = PW_STOPPING;
         if (daemon->runs_in_flight)
                 pw_log(&daemon->log, PW_LOG_WARNING, "runs cut off by the shutdown runs=%llu", (unsigned long long)daemon->runs_in_flight);

@@ -135,7 +135,7 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
                 break;
         case PW_STORE_DRAIN:
                 daemon->more = true;
-                pw_lanes_look(daemon);
+                pw_lanes_hungry(daemon);
                 break;
         case PW_STORE_SEGMENT_IDLE:
                 segment_idle(daemon, action->segment);

@@ -94,9 +94,13 @@ void pw_lanes_rung(struct pw_dsession *session)
 
         if (session->role != PW_ROLE_CLIENT)
                 return;
-        for (uint32_t i = 0; i < count; i++)
-                if (!pw_ring_available(&session->lanes[i].reader, &cells) || cells)
-                        make_hot(&session->lanes[i]);
+        /* Who rang counts on being watched, also if a look has read its records meanwhile. */
+        for (uint32_t i = 0; i < count; i++) {
+                struct pw_dlane *lane = &session->lanes[i];
+
+                if (!pw_ring_available(&lane->reader, &cells) || cells || atomic_load(&lane->reader.ring->watch) == PW_RING_WATCHED)
+                        make_hot(lane);
+        }
         pw_store_rung(session->daemon->store, session->number, pw_now_us());
         session->daemon->more = true;
 }
@@ -139,6 +143,18 @@ void pw_lanes_look(struct pw_daemon *daemon)
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
                 if (!session->ended)
                         pw_lanes_drain(session);
+}
+
+void pw_lanes_hungry(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
+                uint32_t count = session->ended || session->role != PW_ROLE_CLIENT ? 0 : lane_count(session);
+
+                for (uint32_t j = 0; j < count; j++)
+                        make_hot(&session->lanes[j]);
+        }
 }
 
 bool pw_lanes_sleep(struct pw_daemon *daemon)

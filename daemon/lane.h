@@ -17,6 +17,8 @@ uint32_t pw_lanes_drain(struct pw_dsession *session);
 bool pw_lanes_turn(struct pw_daemon *daemon);
 /* One read of every lane of every session, up to the tails seen now: the look before a reclaim. */
 void pw_lanes_look(struct pw_daemon *daemon);
+/* Somebody queues for room: every lane is hot, so that it asks for the doorbell at each DROP when it sleeps again. */
+void pw_lanes_hungry(struct pw_daemon *daemon);
 /* All hot lanes ask for a doorbell. False: records came meanwhile, do not sleep. */
 bool pw_lanes_sleep(struct pw_daemon *daemon);
 
