@@ -10,4 +10,10 @@ examples_digits_digits_SOURCES = examples/digits/data.c examples/digits/data.h e
 	examples/digits/progress.h examples/digits/train.c
 examples_digits_digits_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 
+check_PROGRAMS += examples/digits/digits_test
+examples_digits_digits_test_SOURCES = examples/digits/digits.c examples/digits/digits_test.c examples/digits/model.c
+examples_digits_digits_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lm
+dist_check_SCRIPTS += examples/digits/digits_test.sh
+TESTS += examples/digits/digits_test examples/digits/digits_test.sh
+
 EXTRA_DIST += examples/README.md examples/digits/README.md examples/digits/digits.csv.gz
