@@ -1,46 +1,72 @@
 /* Audit: every byte of host memory under one term, each counted from its own records; claims that add up. */
-#include "store/state.h"
+#include "store/parts.h"
 
 #include <stdio.h>
 
-/* Rooms with values of one extent: by the entries, which only say how much of the grant is used. */
-static uint64_t used_bytes(const struct extent *extent)
+/* --- terms ------------------------------------------------------------------------------------------------------------------ */
+
+/* Bytes of a taken slot's room that lie in pages which another slot still keeps. */
+static uint64_t kept_bytes(const struct extent *extent, const struct pw_object *object)
 {
-        uint64_t bytes = 0;
+        uint64_t from = (object->slot - extent->first_slot) * extent->room_bytes, to = from + extent->room_bytes, bytes = 0;
 
-        for (uint32_t i = 0; i < extent->slot_count; i++) {
-                enum pw_entry_state state = pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, extent->first_slot + i)));
-
-                if (state >= PW_ENTRY_PENDING)
-                        bytes += extent->room_bytes;
-        }
+        if (extent->room_bytes % PW_PAGE_BYTES == 0)
+                return 0;
+        for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
+                if (!pw_extent_page_taken(extent, page))
+                        bytes += pw_min_u64(to, (page + 1) * PW_PAGE_BYTES) - pw_max_u64(from, page * PW_PAGE_BYTES);
         return bytes;
+}
+
+/* Where idle room of the segment counts: a process that lives may write into it though its session ended. */
+static uint64_t *unused_term(const struct segment *segment, struct pw_memory_terms *terms)
+{
+        if (!segment->ended || segment->dead)
+                return &terms->idle;
+        return segment->session->broke ? &terms->quarantined : &terms->letting_go;
+}
+
+static void count_extent(const struct extent *extent, struct pw_memory_terms *terms)
+{
+        uint64_t rooms = extent->slot_count * extent->room_bytes, *unused = unused_term(extent->segment, terms);
+
+        if (!extent->span_bytes)
+                return;
+        if (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES))
+                terms->overhead += extent->span_bytes - rooms;
+        for (uint32_t i = 0; i < extent->slot_count; i++) {
+                const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + i);
+
+                if (extent->populating || (!object->taken && pw_slot_idle(extent, object)))
+                        *unused += extent->room_bytes;
+                else if (object->taken)
+                        *unused += kept_bytes(extent, object);
+                else
+                        terms->used += extent->room_bytes;
+        }
 }
 
 void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
 {
         struct pw_memory_terms terms = { .capacity = store->params.capacity_bytes,
                                          .reserved = store->params.reserved_bytes,
-                                         .overhead = store->overhead_bytes,
-                                         .free = (uint64_t)store->free_bytes };
+                                         .overhead = (uint64_t)store->overhead_bytes,
+                                         .free = store->free_bytes > 0 ? (uint64_t)store->free_bytes : 0 };
+        struct segment *segment;
+        struct extent *extent;
 
-        for (uint32_t i = 1; i <= store->extents.top; i++) {
-                const struct extent *extent = pw_handles_get(&store->extents, i);
-                uint64_t used = extent ? used_bytes(extent) : 0;
-
-                if (!extent || pw_list_empty(&extent->of_segment))
-                        continue;
-                if (!extent->session && !extent->live) {
-                        terms.letting_go += extent->bytes;
-                        continue;
-                }
-                terms.used += used;
-                terms.idle += extent->bytes - used;
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
+                terms.overhead += segment->entry_page_bytes;
+                *unused_term(segment, &terms) += segment->idle.bytes;
+                pw_list_each(&segment->extents, extent, struct extent, of_segment)
+                        count_extent(extent, &terms);
         }
         terms.unaccounted = (int64_t)(terms.capacity - terms.free - terms.used - terms.idle - terms.letting_go - terms.quarantined -
                                       terms.reserved - terms.overhead);
         *ret_terms = terms;
 }
+
+/* --- invariants ------------------------------------------------------------------------------------------------------------- */
 
 struct audit {
         struct pw_store *store;
@@ -49,46 +75,110 @@ struct audit {
         uint32_t count;
 };
 
-static void report(struct audit *audit, const struct pw_object *object, const char *problem)
+static void report(struct audit *audit, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void report(struct audit *audit, const char *where, const char *format, ...)
 {
-        char where[PW_ID_TEXT_BYTES] = "host memory";
+        char problem[160];
+        va_list args;
 
-        if (object)
-                pw_id_format(pw_object_id(audit->store, object), where);
+        va_start(args, format);
+        vsnprintf(problem, sizeof problem, format, args);
+        va_end(args);
         audit->count++;
-        audit->found(audit->context, where, problem);
+        if (audit->found)
+                audit->found(audit->context, where, problem);
+}
+
+static bool listed(struct pw_object *const *list, uint32_t count, const struct pw_object *object)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (list[i] == object)
+                        return true;
+        return false;
+}
+
+/* Nobody holds it: then it is on its way out, or its run still makes it. */
+static bool leaving(const struct pw_store *store, const struct pw_object *object, uint64_t word)
+{
+        return (object->claimed && pw_word_state(word) == PW_ENTRY_PENDING) || listed(store->dropped, store->dropped_count, object) ||
+               listed(store->closing, store->closing_count, object);
 }
 
 static void check_object(struct audit *audit, const struct segment *segment, const struct pw_object *object)
 {
         uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
         uint32_t refs = object->first_ref;
-        char problem[120];
+        char id[PW_ID_TEXT_BYTES];
 
-        if (pw_word_generation(word) != object->generation)
-                report(audit, object, "its record outlived its entry");
-        for (const struct pw_ref *ref = object->holders; ref; ref = ref->next) {
+        pw_id_format(pw_object_id(audit->store, object), id);
+        if (pw_word_generation(word) != object->generation || pw_word_state(word) < PW_ENTRY_PENDING || pw_word_state(word) > PW_ENTRY_CLOSING)
+                report(audit, id, "its entry is in state %u of generation %x", (unsigned)pw_word_state(word), pw_word_generation(word));
+        if ((pw_word_state(word) == PW_ENTRY_CLOSING) != (object->closing >= PW_ENTRY_READY))
+                report(audit, id, "its entry and its record do not agree whether it is closing");
+        if (object->first_ref && !object->grantee)
+                report(audit, id, "a session that ended still has its first reference");
+        for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));) {
                 refs += ref->count;
-                if (ref->kind == PW_OWNER_SESSION && !pw_store_session(audit->store, (uint32_t)ref->number))
-                        report(audit, object, "a session that ended still holds it");
+                if (ref->kind == PW_OWNER_SESSION && !pw_session_of(audit->store, (uint32_t)ref->number))
+                        report(audit, id, "a session that ended still holds it");
         }
-        if (refs != object->refs) {
-                snprintf(problem, sizeof problem, "%u references counted, %u claims found", object->refs, refs);
-                report(audit, object, problem);
+        if (refs != object->refs)
+                report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
+        if (!object->refs && !leaving(audit->store, object, word))
+                report(audit, id, "nobody holds it, and it stays");
+}
+
+static void check_extent(struct audit *audit, const struct extent *extent, uint32_t *known)
+{
+        char where[48];
+        uint32_t taken = 0;
+
+        snprintf(where, sizeof where, "extent %u of segment %x", extent->number, extent->segment->number);
+        for (uint32_t i = 0; i < extent->slot_room; i++) {
+                const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + i);
+
+                if (!object || object->extent != extent->number || object->slot != extent->first_slot + i) {
+                        report(audit, where, "the record of slot %x says otherwise", extent->first_slot + i);
+                        return;
+                }
+                taken += i < extent->slot_count && object->taken;
+                *known += object->known;
+                if (object->known && (object->taken || i >= extent->slot_count))
+                        report(audit, where, "slot %x was taken back, and has an object", object->slot);
+                if (object->known)
+                        check_object(audit, extent->segment, object);
         }
-        if (!object->refs && pw_word_state(word) > PW_ENTRY_PENDING && pw_word_state(word) < PW_ENTRY_CLOSING)
-                report(audit, object, "nobody holds it, and it is still there");
+        if (taken != extent->taken)
+                report(audit, where, "%u slots are counted as taken, %u are", extent->taken, taken);
 }
 
 static void check_segment(struct audit *audit, const struct segment *segment)
 {
-        for (uint32_t i = 0; i < segment->chunk_count; i++) {
-                const struct chunk *chunk = segment->chunks[i];
+        uint64_t slots = segment->buried_slots, span = 0, idle = 0, end = 0;
+        uint32_t known = 0;
+        struct extent *extent;
+        char where[32];
 
-                for (uint32_t j = 0; chunk && chunk->objects && j < PW_CHUNK_SLOTS; j++)
-                        if (chunk->objects[j].generation)
-                                check_object(audit, segment, &chunk->objects[j]);
+        snprintf(where, sizeof where, "segment %x", segment->number);
+        pw_list_each(&segment->extents, extent, struct extent, of_segment) {
+                slots += extent->slot_room;
+                span += extent->span_bytes;
+                check_extent(audit, extent, &known);
         }
+        if (known != segment->known_count)
+                report(audit, where, "%u objects are counted, %u are there", segment->known_count, known);
+        if (slots != pw_range_used(segment->slots))
+                report(audit, where, "%llu slots are granted, extents have %llu", (unsigned long long)pw_range_used(segment->slots), (unsigned long long)slots);
+        for (uint32_t i = 0; i < segment->idle.count; end = segment->idle.spans[i].offset + segment->idle.spans[i].bytes, i++) {
+                idle += segment->idle.spans[i].bytes;
+                if (segment->idle.spans[i].offset < end || !segment->idle.spans[i].bytes)
+                        report(audit, where, "its idle pages are not in order");
+        }
+        if (idle != segment->idle.bytes)
+                report(audit, where, "%llu idle bytes are counted, %llu are there", (unsigned long long)segment->idle.bytes, (unsigned long long)idle);
+        if (segment->layout.kind == PW_SEGMENT_CLIENT && span != pw_range_used(segment->rooms))
+                report(audit, where, "%llu bytes of rooms are granted, extents have %llu", (unsigned long long)pw_range_used(segment->rooms),
+                       (unsigned long long)span);
 }
 
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context)
@@ -96,21 +186,16 @@ uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, con
         struct audit audit = { store, found, context, 0 };
         struct pw_memory_terms terms;
         struct segment *segment;
-        char problem[80];
+        uint64_t idle = 0;
 
-        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));)
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 check_segment(&audit, segment);
-        pw_store_terms(store, &terms);
-        if (terms.unaccounted) {
-                snprintf(problem, sizeof problem, "%lld bytes are unaccounted for", (long long)terms.unaccounted);
-                report(&audit, NULL, problem);
+                idle += segment->ended && !segment->dead ? 0 : segment->idle.bytes;
         }
-        if (store->free_bytes < 0)
-                report(&audit, NULL, "more is booked than there is");
+        if (idle != store->idle_bytes)
+                report(&audit, "host memory", "%llu bytes may be punched, %llu are counted", (unsigned long long)idle, (unsigned long long)store->idle_bytes);
+        pw_store_terms(store, &terms);
+        if (terms.unaccounted)
+                report(&audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
         return audit.count;
-}
-
-bool pw_store_waits_for_room(const struct pw_store *store)
-{
-        return !pw_list_empty(&store->queue);
 }

@@ -1,243 +1,415 @@
-/* Extents: granting them, taking back idle ones, what becomes of those of an ended session. */
-#include "store/state.h"
+/* Extents: placed, opened to their lane, slots given back to it or taken back from it. */
+#include "store/parts.h"
 
-#define PAGE 4096u
+static uint64_t row_key(uint32_t lane, uint32_t kind) { return (uint64_t)lane << 32 | kind; }
 
-struct extent *pw_extent_of(struct pw_store *store, const struct segment *segment, uint32_t slot)
+struct row *pw_row_of(struct session *session, const struct pw_room_request *ask)
 {
-        const struct chunk *chunk = slot < segment->layout.slot_count ? segment->chunks[slot / PW_CHUNK_SLOTS] : NULL;
+        uint32_t kind = ask->futures ? PW_KIND_FUTURES : ask->inline_only ? PW_KIND_INLINE : ask->size_class;
+        struct row *row = pw_table_get(&session->rows, row_key(ask->lane, kind));
 
-        return chunk ? pw_handles_get(&store->extents, chunk->extents[slot % PW_CHUNK_SLOTS]) : NULL;
+        if (row)
+                return row;
+        row = calloc(1, sizeof *row);
+        if (!row)
+                return NULL;
+        row->lane = ask->lane;
+        row->kind = kind;
+        pw_list_init(&row->extents);
+        pw_list_init(&row->dormant);
+        pw_list_init(&row->touched);
+        if (pw_table_put(&session->rows, row_key(ask->lane, kind), row))
+                return row;
+        free(row);
+        return NULL;
 }
 
-uint64_t pw_extent_bytes(const struct pw_room_request *ask, uint32_t count)
+/* --- placing ------------------------------------------------------------------------------------------------------------ */
+
+static struct extent *new_extent(struct pw_store *store)
 {
-        return ask->futures || ask->inline_only ? 0 : pw_round_up(count * pw_class_bytes(ask->size_class), PAGE);
+        struct extent *extent = calloc(1, sizeof *extent);
+
+        if (!extent)
+                return NULL;
+        extent->number = pw_handles_add(&store->extents, extent);
+        if (!extent->number) {
+                free(extent);
+                return NULL;
+        }
+        pw_list_init(&extent->of_segment);
+        pw_list_init(&extent->of_session);
+        pw_list_init(&extent->of_row);
+        pw_list_init(&extent->of_touched);
+        return extent;
 }
 
-/* Note the extent of each slot. */
-static bool note_slots(struct segment *segment, const struct extent *extent, uint32_t number)
+static void free_extent(struct pw_store *store, struct extent *extent)
 {
-        for (uint32_t i = 0; i < extent->slot_count; i++) {
-                uint32_t slot = extent->first_slot + i;
-                struct chunk **chunk = &segment->chunks[slot / PW_CHUNK_SLOTS];
+        pw_list_remove(&extent->of_segment);
+        pw_list_remove(&extent->of_session);
+        pw_list_remove(&extent->of_row);
+        pw_list_remove(&extent->of_touched);
+        pw_handles_remove(&store->extents, extent->number);
+        free(extent);
+}
 
-                if (!*chunk && !(*chunk = calloc(1, sizeof **chunk)))
+static bool make_chunks(struct segment *segment, uint32_t first_slot, uint32_t count)
+{
+        for (uint32_t i = first_slot / PW_CHUNK_SLOTS; i <= (first_slot + count - 1) / PW_CHUNK_SLOTS; i++)
+                if (!segment->chunks[i] && !(segment->chunks[i] = calloc(PW_CHUNK_SLOTS, sizeof **segment->chunks)))
                         return false;
-                (*chunk)->extents[slot % PW_CHUNK_SLOTS] = number;
-        }
         return true;
 }
 
-/* The entry table is touched page by page as slots are granted; those pages are overhead. */
-static void charge_entries(struct pw_store *store, struct segment *segment)
+static struct pw_object *record(const struct segment *segment, uint32_t slot)
 {
-        uint64_t bytes = pw_round_up(pw_range_top(segment->slots) * sizeof(struct pw_entry), PAGE);
-
-        if (segment->layout.kind != PW_SEGMENT_CLIENT || bytes <= segment->entry_pages_bytes)
-                return;
-        pw_store_overhead(store, (int64_t)(bytes - segment->entry_pages_bytes));
-        segment->entry_pages_bytes = bytes;
+        return &segment->chunks[slot / PW_CHUNK_SLOTS][slot % PW_CHUNK_SLOTS];
 }
 
-/* Ready for the client: entries FREE (futures: PENDING of their next generation). It takes each slot once in order; after that
- * from the return ring. */
-static void open_slots(struct extent *extent)
+/* Slots, their records and a return ring for an extent that never had any. */
+static enum pw_status take_slots(struct extent *extent, struct session *session, uint32_t count)
 {
-        struct pw_return_ring *ring = (struct pw_return_ring *)((uint8_t *)extent->session->control + extent->ring_offset);
+        struct segment *segment = extent->segment;
+        uint64_t slot, ring;
 
-        extent->returns = pw_return_ring_init(ring, extent->slot_count);
-        for (uint32_t i = 0; i < extent->slot_count; i++) {
-                uint32_t slot = extent->first_slot + i;
-                struct pw_entry *entry = pw_segment_entry(extent->segment, slot);
-                uint64_t word = pw_entry_load(entry);
-
-                if (extent->segment->layout.kind == PW_SEGMENT_FUTURES)
-                        pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_PENDING, 0, pw_word_generation(word) + 1, PW_OK));
-                else
-                        pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_FREE, 0, pw_word_generation(word), PW_OK));
+        if (!pw_range_take(segment->slots, count, &slot))
+                return PW_LIMIT;
+        if (!make_chunks(segment, (uint32_t)slot, count)) {
+                pw_range_give(segment->slots, slot, count);
+                return PW_NO_MEMORY;
         }
-        extent->tail_told = extent->returns.tail;
-}
-
-static bool place(struct extent *extent, struct segment *segment, struct session *session)
-{
-        uint64_t slot, room = 0;
-
-        if (!pw_range_take(segment->slots, extent->slot_count, &slot))
-                return false;
-        if (extent->bytes && !pw_range_take(segment->rooms, extent->bytes, &room)) {
-                pw_range_give(segment->slots, slot, extent->slot_count);
-                return false;
+        if (!pw_range_take(session->rings, pw_return_ring_bytes(count), &ring)) {
+                pw_range_give(segment->slots, slot, count);
+                return PW_LIMIT;
         }
-        if (!pw_range_take(session->rings, extent->ring_bytes, &extent->ring_offset)) {
-                pw_range_give(segment->slots, slot, extent->slot_count);
-                if (extent->bytes)
-                        pw_range_give(segment->rooms, room, extent->bytes);
-                return false;
-        }
-        extent->ring_offset += PW_CONTROL_RINGS_OFFSET;
         extent->first_slot = (uint32_t)slot;
-        extent->room_offset = segment->layout.room_offset + room;
-        return true;
+        extent->slot_room = count;
+        extent->ring_offset = PW_CONTROL_RINGS_OFFSET + ring;
+        for (uint32_t i = 0; i < count; i++)
+                *record(segment, extent->first_slot + i) = (struct pw_object){ .segment = segment->number,
+                                                                              .slot = extent->first_slot + i,
+                                                                              .grantee = session->number,
+                                                                              .extent = extent->number,
+                                                                              .taken = 1 };
+        return PW_OK;
 }
 
-enum pw_status pw_extent_new(struct pw_store *store, struct session *session, const struct pw_room_request *ask, uint32_t count,
-                             struct extent **ret_extent)
+static void give_slots(struct extent *extent)
 {
-        struct segment *segment = ask->futures ? session->tenant->futures : session->segment;
-        struct extent *extent = segment ? calloc(1, sizeof *extent) : NULL;
+        struct segment *segment = extent->segment;
+
+        if (!extent->slot_room)
+                return;
+        for (uint32_t i = 0; i < extent->slot_room; i++)
+                record(segment, extent->first_slot + i)->extent = 0;
+        if (extent->worn)
+                segment->buried_slots += extent->slot_room;
+        else
+                pw_range_give(segment->slots, extent->first_slot, extent->slot_room);
+        if (extent->session)
+                pw_range_give(extent->session->rings, extent->ring_offset - PW_CONTROL_RINGS_OFFSET, pw_return_ring_bytes(extent->slot_room));
+        extent->slot_room = 0;
+}
+
+/* Bytes of the entry table that would be touched for the first time. The futures segments' are measured, not booked. */
+static uint64_t entry_growth(const struct extent *extent)
+{
+        const struct segment *segment = extent->segment;
+        uint64_t bytes = pw_round_up((uint64_t)(extent->first_slot + extent->slot_room) * sizeof(struct pw_entry), PW_PAGE_BYTES);
+
+        return segment->layout.kind != PW_SEGMENT_CLIENT || bytes <= segment->entry_page_bytes ? 0 : bytes - segment->entry_page_bytes;
+}
+
+/* Place the rooms and book their pages: those that are idle there already are taken over, others must be free. */
+static enum pw_status take_rooms(struct pw_store *store, struct extent *extent, bool *ret_fresh)
+{
+        struct segment *segment = extent->segment;
+        uint64_t growth = entry_growth(extent), offset = 0, overlap, fresh;
+
+        if (extent->span_bytes && !pw_range_take(segment->rooms, extent->span_bytes, &offset))
+                return PW_NOT_READY;
+        extent->room_offset = segment->layout.room_offset + offset;
+        overlap = pw_idle_overlap(&segment->idle, extent->room_offset, extent->span_bytes);
+        fresh = extent->span_bytes - overlap;
+        if (store->free_bytes + (int64_t)(store->idle_bytes - overlap) < (int64_t)(fresh + growth) ||
+            (overlap && !pw_idle_cut(&segment->idle, extent->room_offset, extent->span_bytes))) {
+                if (extent->span_bytes)
+                        pw_range_give(segment->rooms, offset, extent->span_bytes);
+                return PW_NOT_READY;
+        }
+        store->idle_bytes -= overlap;
+        pw_pages_punch_any(store, fresh + growth);
+        store->free_bytes -= (int64_t)(fresh + growth);
+        segment->room_page_bytes += fresh;
+        segment->entry_page_bytes += growth;
+        *ret_fresh = fresh != 0;
+        return PW_OK;
+}
+
+static struct extent *dormant(const struct row *row)
+{
+        return pw_list_empty(&row->dormant) ? NULL : pw_list_first(&row->dormant, struct extent, of_row);
+}
+
+static enum pw_status fill(struct pw_store *store, struct extent *extent, struct session *session, const struct row *row, uint32_t count, bool *ret_fresh)
+{
+        bool rooms = row->kind < PW_CLASS_COUNT;
+        enum pw_status status = extent->slot_room ? PW_OK : take_slots(extent, session, count);
+
+        if (status != PW_OK)
+                return status;
+        extent->slot_count = count < extent->slot_room ? count : extent->slot_room;
+        extent->room_bytes = rooms ? pw_class_bytes(row->kind) : 0;
+        extent->span_bytes = pw_round_up(extent->slot_count * extent->room_bytes, PW_PAGE_BYTES);
+        status = take_rooms(store, extent, ret_fresh);
+        if (status != PW_OK)
+                extent->span_bytes = extent->slot_count = 0;
+        return status;
+}
+
+enum pw_status pw_extent_new(struct pw_store *store, struct session *session, struct row *row, uint32_t count,
+                             struct extent **ret_extent, bool *ret_fresh)
+{
+        struct extent *old = dormant(row), *extent = old ? old : new_extent(store);
+        enum pw_status status;
 
         if (!extent)
                 return PW_NO_MEMORY;
-        extent->segment = segment;
+        extent->segment = row->kind == PW_KIND_FUTURES ? session->tenant->futures : session->segment;
         extent->session = session;
-        extent->lane = ask->lane;
-        extent->slot_count = count;
-        extent->size_class = ask->size_class;
-        extent->inline_only = ask->inline_only || ask->futures;
-        extent->room_bytes = extent->inline_only ? 0 : pw_class_bytes(ask->size_class);
-        extent->bytes = pw_extent_bytes(ask, count);
-        extent->ring_bytes = pw_return_ring_bytes(count);
-        pw_list_init(&extent->of_segment);
-        pw_list_init(&extent->of_session);
-        extent->number = place(extent, segment, session) ? pw_handles_add(&store->extents, extent) : 0;
-        if (!extent->number) {
-                free(extent);
-                return PW_LIMIT;
+        extent->row = row;
+        status = fill(store, extent, session, row, count, ret_fresh);
+        if (status != PW_OK && !old) {
+                give_slots(extent);
+                free_extent(store, extent);
         }
-        if (!note_slots(segment, extent, extent->number)) {
-                pw_extent_free(store, extent);
-                return PW_NO_MEMORY;
+        if (status != PW_OK)
+                return status;
+        pw_list_remove(&extent->of_row);
+        pw_list_append(&row->extents, &extent->of_row);
+        if (!old) {
+                pw_list_append(&extent->segment->extents, &extent->of_segment);
+                pw_list_append(&session->extents, &extent->of_session);
         }
-        pw_list_append(&segment->extents, &extent->of_segment);
-        pw_list_append(&session->extents, &extent->of_session);
-        segment->granted_bytes += extent->bytes;
-        pw_store_book(store, extent->bytes);
-        charge_entries(store, segment);
-        open_slots(extent);
+        extent->taken = extent->slot_count;
+        extent->populating = true;
+        extent->leaving = false;
+        extent->segment->populating_count++;
         *ret_extent = extent;
         return PW_OK;
 }
 
-void pw_extent_granted(struct pw_store *store, struct extent *extent, uint64_t token)
+/* --- opening -------------------------------------------------------------------------------------------------------------- */
+
+/* FREE for the client to take; in a futures segment PENDING of the next generation. False: its generations are used up. */
+static bool open_slot(const struct extent *extent, struct pw_object *object)
 {
-        struct pw_store_action *action = pw_store_act(store, PW_STORE_GRANT);
+        struct pw_entry *entry = pw_segment_entry(extent->segment, object->slot);
+        uint32_t generation = pw_word_generation(pw_entry_load(entry));
 
-        if (!action)
-                return;
-        action->token = token;
-        action->grant = (struct pw_store_grant){ .session = extent->session->number,
-                                                 .lane = extent->lane,
-                                                 .extent = extent->number,
-                                                 .segment = extent->segment->number,
-                                                 .first_slot = extent->first_slot,
-                                                 .slot_count = extent->slot_count,
-                                                 .room_offset = extent->room_offset,
-                                                 .room_bytes = extent->room_bytes,
-                                                 .return_ring = extent->ring_offset };
-}
-
-/* Slots of a living client's segment stay TAKEN for ever: its thread may still find them in the ring it had. */
-void pw_extent_free(struct pw_store *store, struct extent *extent)
-{
-        struct segment *segment = extent->segment;
-        struct pw_store_action *action;
-
-        if (!pw_list_empty(&extent->of_segment)) {
-                pw_store_unbook(store, extent->bytes);
-                segment->granted_bytes -= extent->bytes;
-        }
-        pw_list_remove(&extent->of_segment);
-        pw_list_remove(&extent->of_session);
-        note_slots(segment, extent, 0);
-        if (extent->bytes) {
-                pw_range_give(segment->rooms, extent->room_offset - segment->layout.room_offset, extent->bytes);
-                action = pw_store_act(store, PW_STORE_PUNCH);
-                if (action) {
-                        action->segment = segment->number;
-                        action->offset = extent->room_offset;
-                        action->bytes = extent->bytes;
-                }
-        }
-        if (!extent->session)
-                pw_range_give(segment->slots, extent->first_slot, extent->slot_count);
-        pw_handles_remove(&store->extents, extent->number);
-        free(extent);
-        pw_store_segment_maybe_idle(store, segment);
-}
-
-bool pw_extent_take_back(struct pw_store *store, struct extent *extent)
-{
-        uint32_t i;
-
-        if (extent->segment->layout.kind != PW_SEGMENT_CLIENT || !extent->session)
+        if (generation == UINT32_MAX)
                 return false;
-        for (i = 0; i < extent->slot_count; i++)
-                if (pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, extent->first_slot + i))) != PW_ENTRY_FREE)
-                        return false;
-        for (i = 0; i < extent->slot_count; i++) {
-                struct pw_entry *entry = pw_segment_entry(extent->segment, extent->first_slot + i);
-                uint64_t word = pw_entry_load(entry);
-
-                if (pw_word_state(word) != PW_ENTRY_FREE || !pw_entry_swap(entry, &word, pw_word_with_state(word, PW_ENTRY_TAKEN)))
-                        break;
-        }
-        if (i == extent->slot_count) {
-                pw_extent_free(store, extent);
-                return true;
-        }
-        while (i--) { /* its client took one meanwhile: the others go back to it */
-                struct pw_entry *entry = pw_segment_entry(extent->segment, extent->first_slot + i);
-                uint64_t word = pw_entry_load(entry);
-
-                pw_entry_swap(entry, &word, pw_word_with_state(word, PW_ENTRY_FREE));
-        }
-        return false;
-}
-
-/* One slot of an ended session. True: something in it lives on. */
-static bool orphan_slot(struct pw_store *store, struct extent *extent, uint32_t slot, uint64_t now_us)
-{
-        struct segment *segment = extent->segment;
-        struct pw_entry *entry = pw_segment_entry(segment, slot);
-        uint64_t word = pw_entry_load(entry), old;
-        uint32_t generation = pw_word_generation(word);
-        struct pw_object *object = pw_object_at(segment, slot);
-        bool known = object && object->generation == generation;
-        bool idle_future = segment->layout.kind == PW_SEGMENT_FUTURES && !(known && object->claimed);
-
-        (void)now_us;
-        if (pw_word_state(word) == PW_ENTRY_FREE || pw_word_state(word) == PW_ENTRY_TAKEN) {
-                pw_entry_swap(entry, &word, pw_word_with_state(word, PW_ENTRY_TAKEN)); /* its producer may still live */
-                return false;
-        }
-        if (idle_future && (!known || object->refs <= 1)) {
-                pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_FREE, 0, generation, PW_OK));
-                return false;
-        }
-        if (pw_word_state(word) == PW_ENTRY_PENDING && !(known && object->claimed) &&
-            pw_entry_decide(entry, generation, PW_PRODUCER_LOST, 0, PW_DECIDE_TRIES, &old))
-                pw_entry_said(store, segment, slot, old);
-        if (!known) {
-                if (pw_word_state(word) != PW_ENTRY_CLOSING)
-                        pw_reclaim_add(store, segment->number, slot, generation);
-                return true;
-        }
-        object->grantee = 0;
-        if (object->first_ref)
-                pw_ref_drop_first(store, object);
+        atomic_store(&entry->word, pw_extent_futures(extent) ? pw_word_make(PW_ENTRY_PENDING, 0, generation + 1, PW_OK)
+                                                            : pw_word_make(PW_ENTRY_FREE, 0, generation, PW_OK));
+        object->taken = 0;
         return true;
 }
 
-void pw_extent_orphan(struct pw_store *store, struct extent *extent, bool dead, uint64_t now_us)
+static void opened(struct extent *extent)
 {
-        pw_list_remove(&extent->of_session);
-        extent->live = 0;
-        for (uint32_t i = 0; i < extent->slot_count; i++)
-                extent->live += orphan_slot(store, extent, extent->first_slot + i, now_us);
-        extent->session = NULL;
-        /* Rooms of a process that lives on stay granted until it is dead. */
-        if (!extent->live && (dead || extent->segment->layout.kind == PW_SEGMENT_FUTURES))
-                pw_extent_free(store, extent);
+        extent->populating = false;
+        extent->segment->populating_count--;
+}
+
+void pw_extent_open(struct pw_store *store, struct extent *extent)
+{
+        opened(extent);
+        for (uint32_t i = 0; i < extent->slot_count; i++) {
+                if (open_slot(extent, record(extent->segment, extent->first_slot + i)))
+                        extent->taken--;
+                else
+                        extent->worn = true;
+        }
+        extent->returns = pw_return_ring_init((struct pw_return_ring *)(extent->session->control + extent->ring_offset), extent->slot_count);
+        extent->granted_us = store->now_us;
+        store->grants++;
+}
+
+/* All slots are taken: the rooms' addresses are free, and so are the slots unless the lane may still look at them. */
+static void emptied(struct pw_store *store, struct extent *extent)
+{
+        if (extent->span_bytes)
+                pw_range_give(extent->segment->rooms, extent->room_offset - extent->segment->layout.room_offset, extent->span_bytes);
+        extent->span_bytes = 0;
+        extent->slot_count = extent->taken = 0;
+        extent->leaving = false;
+        pw_list_remove(&extent->of_touched);
+        pw_list_remove(&extent->of_row);
+        if (extent->row && !extent->worn) {
+                pw_list_append(&extent->row->dormant, &extent->of_row);
+                return;
+        }
+        give_slots(extent);
+        free_extent(store, extent);
+}
+
+void pw_extent_discard(struct pw_store *store, struct extent *extent, bool populated)
+{
+        opened(extent);
+        if (populated)
+                pw_pages_free(store, extent->segment, extent->room_offset, extent->span_bytes);
+        else if (extent->span_bytes)
+                pw_pages_punch(store, extent->segment, extent->room_offset, extent->span_bytes);
+        emptied(store, extent);
+}
+
+/* --- slots given back and taken back ------------------------------------------------------------------------------------- */
+
+void pw_extent_give(struct pw_store *store, struct extent *extent, struct pw_object *object)
+{
+        (void)store;
+        if (pw_extent_futures(extent))
+                open_slot(extent, object);
+        pw_return_give(&extent->returns, object->slot);
+        extent->given_last = object->slot;
+        if (pw_list_empty(&extent->of_touched))
+                pw_list_append(&extent->row->touched, &extent->of_touched);
+}
+
+/* Every slot with room in this page of the span was taken: nobody uses it. The last slots are looked at first, since they are
+ * taken last. */
+bool pw_extent_page_taken(const struct extent *extent, uint64_t page)
+{
+        uint64_t first = page * PW_PAGE_BYTES / extent->room_bytes;
+        uint64_t last = pw_min_u64(((page + 1) * PW_PAGE_BYTES - 1) / extent->room_bytes, extent->slot_count - 1);
+
+        for (uint64_t i = last + 1; i-- > first;)
+                if (!record(extent->segment, extent->first_slot + (uint32_t)i)->taken)
+                        return false;
+        return true;
+}
+
+void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object)
+{
+        uint64_t from = (object->slot - extent->first_slot) * extent->room_bytes, to = from + extent->room_bytes;
+
+        object->taken = 1;
+        extent->taken++;
+        if (!extent->room_bytes)
+                return;
+        if (extent->room_bytes % PW_PAGE_BYTES == 0) {
+                pw_pages_free(store, extent->segment, extent->room_offset + from, extent->room_bytes);
+                return;
+        }
+        for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
+                if (pw_extent_page_taken(extent, page))
+                        pw_pages_free(store, extent->segment, extent->room_offset + page * PW_PAGE_BYTES, PW_PAGE_BYTES);
+}
+
+void pw_extent_settle(struct pw_store *store, struct extent *extent)
+{
+        if (extent->taken == extent->slot_count && !extent->populating)
+                emptied(store, extent);
+}
+
+static bool take_if_idle(struct pw_store *store, struct extent *extent, struct pw_object *object)
+{
+        struct pw_entry *entry = pw_segment_entry(extent->segment, object->slot);
+        uint64_t word = pw_entry_load(entry);
+
+        if (object->known || object->taken || pw_word_state(word) != PW_ENTRY_FREE || pw_extent_futures(extent) ||
+            !pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_TAKEN, 0, pw_word_generation(word), PW_OK)))
+                return false;
+        pw_extent_take(store, extent, object);
+        return true;
+}
+
+uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent)
+{
+        uint32_t taken = 0;
+
+        for (uint32_t i = 0; i < extent->slot_count && !extent->populating; i++)
+                taken += take_if_idle(store, extent, record(extent->segment, extent->first_slot + i));
+        if (taken) {
+                extent->leaving = true;
+                pw_extent_settle(store, extent);
+        }
+        return taken;
+}
+
+/* --- ends ------------------------------------------------------------------------------------------------------------------ */
+
+/* A future that was never submitted: who waits for it hears so. */
+static void fail_unclaimed(struct pw_store *store, struct extent *extent, struct pw_object *object)
+{
+        struct segment *segment = extent->segment;
+
+        if (!object->known)
+                pw_object_find(segment, object->slot, pw_word_generation(pw_entry_load(pw_segment_entry(segment, object->slot))));
+        if (!object->known || object->claimed)
+                return;
+        pw_object_fail(store, segment, object, PW_PRODUCER_LOST);
+        if (object->watched)
+                pw_watch_end(store, object, true);
+        if (object->first_ref)
+                pw_ref_drop_first(store, object);
+}
+
+/* An entry of an ended session's own segment that is neither idle nor taken. */
+static void end_value(struct pw_store *store, struct extent *extent, struct pw_object *object)
+{
+        struct segment *segment = extent->segment;
+        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
+
+        if (!object->known && !pw_object_find(segment, object->slot, pw_word_generation(word))) {
+                pw_object_know(segment, object, pw_word_generation(word)); /* a word that cannot be */
+                pw_reclaim_add(store, object);
+        }
+        if (pw_word_state(word) == PW_ENTRY_PENDING && pw_word_generation(word) == object->generation)
+                pw_object_fail(store, segment, object, PW_PRODUCER_LOST);
+}
+
+static void end_slot(struct pw_store *store, struct extent *extent, struct pw_object *object)
+{
+        if (object->taken || take_if_idle(store, extent, object)) {
+                object->grantee = 0;
+                return;
+        }
+        if (pw_extent_futures(extent))
+                fail_unclaimed(store, extent, object);
+        else
+                end_value(store, extent, object);
+        if (object->first_ref)
+                pw_ref_drop_first(store, object);
+        object->grantee = 0;
+}
+
+void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session_ended)
+{
+        for (uint32_t i = 0; i < extent->slot_count && !extent->populating; i++) {
+                struct pw_object *object = record(extent->segment, extent->first_slot + i);
+
+                if (session_ended)
+                        end_slot(store, extent, object);
+                else if (pw_extent_futures(extent))
+                        fail_unclaimed(store, extent, object);
+                else
+                        take_if_idle(store, extent, object);
+        }
+        extent->leaving = true;
+        pw_list_remove(&extent->of_row);
+        pw_list_remove(&extent->of_touched);
+        extent->row = NULL;
+        if (session_ended) {
+                pw_list_remove(&extent->of_session);
+                extent->session = NULL;
+        }
+        pw_extent_settle(store, extent);
+}
+
+void pw_extent_drop(struct pw_store *store, struct extent *extent)
+{
+        give_slots(extent);
+        free_extent(store, extent);
 }

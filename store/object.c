@@ -1,54 +1,83 @@
-/* Object records: found by place, made when first needed. */
-#include "store/state.h"
+/* Object records: found by place, known when somebody asks; the words of their entries; rows for listings. */
+#include "store/parts.h"
 
-struct pw_object *pw_object_at(const struct segment *segment, uint32_t slot)
+void pw_object_know(struct segment *segment, struct pw_object *object, uint32_t generation)
 {
-        const struct chunk *chunk = segment->chunks[slot / PW_CHUNK_SLOTS];
-
-        return chunk && chunk->objects ? &chunk->objects[slot % PW_CHUNK_SLOTS] : NULL;
+        object->generation = generation;
+        object->known = 1;
+        object->refs = 0;
+        object->first_ref = 0;
+        segment->known_count++;
 }
 
-struct pw_object *pw_object_know(struct pw_store *store, struct segment *segment, uint32_t slot, uint32_t generation)
+struct pw_object *pw_object_find(struct segment *segment, uint32_t slot, uint32_t generation)
 {
-        struct chunk *chunk = segment->chunks[slot / PW_CHUNK_SLOTS];
-        struct extent *extent = pw_extent_of(store, segment, slot);
-        struct pw_object *object;
+        struct pw_object *object = pw_object_at(segment, slot);
+        uint64_t word;
 
-        if (!extent)
+        if (!object || object->known)
+                return object && object->generation == generation ? object : NULL;
+        word = pw_entry_load(pw_segment_entry(segment, slot));
+        if (object->taken || pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING ||
+            pw_word_state(word) > PW_ENTRY_LOST)
                 return NULL;
-        if (!chunk->objects && !(chunk->objects = calloc(PW_CHUNK_SLOTS, sizeof *chunk->objects)))
-                return NULL;
-        object = &chunk->objects[slot % PW_CHUNK_SLOTS];
-        if (object->generation == generation)
-                return object;
-        *object = (struct pw_object){ .segment = segment->number,
-                                      .slot = slot,
-                                      .generation = generation,
-                                      .refs = extent->session ? 1 : 0,
-                                      .first_ref = extent->session != NULL,
-                                      .grantee = extent->session ? extent->session->number : 0 };
+        pw_object_know(segment, object, generation);
+        object->first_ref = object->grantee != 0;
+        object->refs = object->first_ref;
         return object;
 }
 
 struct pw_object *pw_store_find(struct pw_store *store, uint32_t number, uint32_t place, uint32_t slot, uint32_t generation)
 {
-        struct segment *segment = pw_store_segment(store, place);
-        struct session *session = number ? pw_store_session(store, number) : NULL;
-        uint64_t word;
+        struct segment *segment = pw_segment_of(store, place);
+        struct session *session = number ? pw_session_of(store, number) : NULL;
 
-        if (!segment || slot >= segment->layout.slot_count || !pw_extent_of(store, segment, slot) || (number && !session))
+        if (!segment || (number && (!session || session->tenant != segment->tenant)))
                 return NULL;
-        if (session && session->tenant != segment->tenant)
-                return NULL;
-        word = pw_entry_load(pw_segment_entry(segment, slot));
-        if (pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING || pw_word_state(word) > PW_ENTRY_CLOSING)
-                return NULL;
-        return pw_object_know(store, segment, slot, generation);
+        return pw_object_find(segment, slot, generation);
+}
+
+void pw_object_wake(struct pw_store *store, const struct segment *segment, uint32_t slot)
+{
+        struct pw_store_action *action;
+
+        if (!segment->hints || !atomic_load(&segment->hints->waiters[pw_hint_bucket(segment->number, slot)]))
+                return;
+        action = pw_store_act(store, PW_STORE_WAKE);
+        if (!action)
+                return;
+        action->segment = segment->number;
+        action->slot = slot;
+}
+
+bool pw_object_fail(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_status status)
+{
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t old;
+
+        if (pw_entry_decide(entry, object->generation, status, 0, PW_DECIDE_TRIES, &old)) {
+                pw_object_wake(store, segment, object->slot);
+                return true;
+        }
+        if (pw_word_state(pw_entry_load(entry)) == PW_ENTRY_PENDING)
+                pw_session_broke(store, segment->session, "it keeps changing the word of an entry");
+        return false;
+}
+
+void pw_object_set_word(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_entry_state state)
+{
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t word = pw_entry_load(entry), wanted = pw_word_make(state, 0, object->generation, PW_OK);
+
+        if (pw_word_state(word) == PW_ENTRY_CLOSING && pw_word_generation(word) == object->generation && pw_entry_swap(entry, &word, wanted))
+                return;
+        pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
+        atomic_store(&entry->word, wanted);
 }
 
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object)
 {
-        return pw_segment_entry(pw_store_segment(store, object->segment), object->slot);
+        return pw_segment_entry(pw_segment_of(store, object->segment), object->slot);
 }
 
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object)
@@ -58,42 +87,55 @@ struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object
 
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object)
 {
-        return pw_store_segment(store, object->segment)->tenant->name;
+        return pw_segment_of(store, object->segment)->tenant->name;
 }
 
 /* --- listings --------------------------------------------------------------------------------------------------------- */
 
-static bool each_slot(struct pw_store *store, struct extent *extent, uint32_t slot, bool (*row)(void *context, const struct pw_object_row *row),
-                      void *context)
+/* Whom the object is charged to: its grantee while that holds it, then the oldest session that does. */
+static const struct session *charged(struct pw_store *store, const struct pw_object *object)
 {
-        struct segment *segment = extent->segment;
-        const struct pw_entry *entry = pw_segment_entry(segment, slot);
-        struct pw_object *object = pw_object_at(segment, slot);
-        uint64_t word = pw_entry_load(entry);
-        uint32_t generation = pw_word_generation(word);
-        bool known = object && object->generation == generation;
+        const struct pw_ref *oldest = NULL;
 
-        if (pw_word_state(word) < PW_ENTRY_PENDING || (segment->layout.kind == PW_SEGMENT_FUTURES && !(known && object->claimed)))
+        if (object->grantee && (!object->known || object->first_ref))
+                return pw_session_of(store, object->grantee);
+        for (const struct pw_ref *ref = NULL; object->known && (ref = pw_ref_next(object, ref));)
+                if (ref->kind == PW_OWNER_SESSION && (!oldest || ref->since_us < oldest->since_us))
+                        oldest = ref;
+        return oldest ? pw_session_of(store, (uint32_t)oldest->number) : NULL;
+}
+
+static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object,
+                      bool (*row)(void *context, const struct pw_object_row *row), void *context)
+{
+        const struct segment *segment = extent->segment;
+        const struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t word = pw_entry_load(entry);
+        const struct session *session;
+
+        if (object->taken || pw_word_state(word) < PW_ENTRY_PENDING || (pw_extent_futures(extent) && !(object->known && object->claimed)))
                 return true;
-        return row(context, &(struct pw_object_row){ .id = pw_id_make(store->params.host, store->params.epoch, segment->number, slot, generation),
+        session = charged(store, object);
+        return row(context, &(struct pw_object_row){ .id = pw_id_make(store->params.host, store->params.epoch, segment->number, object->slot,
+                                                                      pw_word_generation(word)),
                                                      .word = word,
                                                      .bytes = entry->bytes,
                                                      .room_bytes = extent->room_bytes,
-                                                     .refs = known ? object->refs : 1,
-                                                     .session = extent->session ? extent->session->number : 0,
+                                                     .refs = object->known ? object->refs : 1,
+                                                     .session = session ? session->number : 0,
                                                      .tenant = segment->tenant->name,
-                                                     .client = extent->session ? extent->session->client : NULL,
-                                                     .object = known ? object : NULL,
+                                                     .client = session ? session->client : NULL,
+                                                     .object = object->known ? object : NULL,
                                                      .entry = entry });
 }
 
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context)
 {
         for (uint32_t i = 1; i <= store->extents.top; i++) {
-                struct extent *extent = pw_handles_get(&store->extents, i);
+                const struct extent *extent = pw_handles_get(&store->extents, i);
 
-                for (uint32_t j = 0; extent && j < extent->slot_count; j++)
-                        if (!each_slot(store, extent, extent->first_slot + j, row, context))
+                for (uint32_t j = 0; extent && !extent->populating && j < extent->slot_count; j++)
+                        if (!list_slot(store, extent, pw_object_at(extent->segment, extent->first_slot + j), row, context))
                                 return;
         }
 }
@@ -102,6 +144,6 @@ void pw_object_each_ref(struct pw_store *store, const struct pw_object *object, 
                         void *context)
 {
         (void)store;
-        for (const struct pw_ref *ref = object->holders; ref; ref = ref->next)
+        for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));)
                 row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us, ref->name });
 }

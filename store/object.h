@@ -1,7 +1,7 @@
 /* What the store knows of one object, out of band: counted claims, whom it is charged to. Never read from the entry.
  *
- * A client's object is known only once somebody but its producer has to do with it, or it is dropped; until then the granted
- * slot stands for it. 64 bytes at most, beside the entry's own 64.
+ * There is a record per granted slot. A client's object is known only once somebody but its producer has to do with it, or it
+ * is dropped; until then the granted slot stands for it. 64 bytes, beside the entry's own 64.
  */
 #ifndef PW_STORE_OBJECT_H
 #define PW_STORE_OBJECT_H
@@ -16,15 +16,23 @@ struct pw_object {
         uint32_t segment, slot, generation;
         uint32_t refs;           /* all claims, the grantee's first one included */
         uint32_t grantee;        /* session that was granted the slot; 0: it ended */
-        uint8_t first_ref;       /* the grantee still holds its first reference */
-        uint8_t closing, claimed, watched, donated;
+        uint32_t extent;         /* that the slot lies in; 0: it is not granted */
+        uint8_t closing;         /* the state before CLOSING; PENDING: to be cancelled unless somebody refers to it; 0: neither */
+        uint8_t donated;         /* 1: flagged, to be looked at; 2: its run is the only holder, nobody else can be */
+        uint16_t body_lines;     /* of its shard list or error text; 0: none */
+        uint8_t known : 1;       /* else all below is void: the slot is idle, or only its grantee ever knew of the object */
+        uint8_t first_ref : 1;   /* the grantee still holds its first reference */
+        uint8_t claimed : 1;     /* by `run` */
+        uint8_t watched : 1;
+        uint8_t taken : 1;       /* the slot was taken back, or its generations are used up */
         uint8_t zero[3];
-        struct pw_ref *holders;  /* claims with a node of their own */
+        struct pw_ref *holders;  /* claims with a node of their own: a ring; sessions, names and leases before runs */
         void *payload;           /* of a result: the scheduler's struct pw_result */
         uint64_t run;            /* that makes it; 0: none */
         uint32_t program;        /* label: handle of the program */
-        uint32_t next;           /* in the store's lists */
+        uint32_t next;           /* PENDING: slot of the next result of its run; then: its body, in lines of the arena */
 };
+_Static_assert(sizeof(struct pw_object) == 64, "a record is one line");
 
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object);
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);

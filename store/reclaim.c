@@ -1,126 +1,136 @@
-/* Reclaim: what lost its last reference is swapped to CLOSING; after every ring was read once more it is freed, or reopened. */
-#include "store/state.h"
+/* Reclaim: what lost its last reference is swapped to CLOSING; after every ring was read once more it is freed, or was reopened. */
+#include "store/parts.h"
 
-void pw_reclaim_add(struct pw_store *store, uint32_t segment, uint32_t slot, uint32_t generation)
+void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
 {
-        if (!pw_grow((void **)&store->dead, &store->dead_capacity, store->dead_count + 1, sizeof *store->dead))
+        if (store->dropped_count == store->dropped_capacity &&
+            !pw_grow((void **)&store->dropped, &store->dropped_capacity, store->dropped_count + 1, sizeof *store->dropped))
                 return; /* it stays until its session ends; the audit names it */
-        store->dead[store->dead_count++] = (struct place){ segment, slot, generation };
+        store->dropped[store->dropped_count++] = object;
 }
 
-/* Still without references? Somebody may have taken one by a request meanwhile. */
-static bool still_dead(const struct segment *segment, const struct place *place)
+/* To CLOSING, or PENDING of a run: that is cancelled if nobody refers to it after the look either. False: its writer broke
+ * the protocol, and the word is what we make it. */
+static void close_one(struct pw_store *store, struct segment *segment, struct pw_object *object)
 {
-        const struct pw_object *object = pw_object_at(segment, place->slot);
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t word = pw_entry_load(entry);
 
-        return !object || object->generation != place->generation || object->refs == 0;
-}
+        for (uint32_t i = 0; i < PW_DECIDE_TRIES && pw_word_generation(word) == object->generation; i++) {
+                enum pw_entry_state state = pw_word_state(word);
 
-static bool close_one(struct pw_store *store, const struct place *place)
-{
-        struct segment *segment = pw_store_segment(store, place->segment);
-        struct pw_entry *entry;
-        uint64_t word;
-
-        if (!segment || !still_dead(segment, place))
-                return false;
-        entry = pw_segment_entry(segment, place->slot);
-        word = pw_entry_load(entry);
-        for (uint32_t i = 0; i < PW_DECIDE_TRIES; i++) {
-                if (pw_word_generation(word) != place->generation || pw_word_state(word) < PW_ENTRY_READY || pw_word_state(word) > PW_ENTRY_LOST)
-                        return false;
-                if (pw_entry_swap(entry, &word, pw_word_with_state(word, PW_ENTRY_CLOSING)))
-                        return true;
+                if (state == PW_ENTRY_PENDING && object->claimed) {
+                        object->closing = PW_ENTRY_PENDING;
+                        return;
+                }
+                if (state == PW_ENTRY_PENDING) { /* given back by the only one who could have decided it */
+                        pw_object_fail(store, segment, object, PW_CANCELLED);
+                        word = pw_entry_load(entry);
+                        continue;
+                }
+                if (state < PW_ENTRY_READY || state > PW_ENTRY_LOST)
+                        break;
+                if (pw_entry_swap(entry, &word, pw_word_with_state(word, PW_ENTRY_CLOSING))) {
+                        object->closing = (uint8_t)state;
+                        return;
+                }
         }
-        return false;
+        pw_session_broke(store, segment->session, "it changed the word of an entry that was decided");
+        atomic_store(&entry->word, pw_word_make(PW_ENTRY_CLOSING, 0, object->generation, PW_PROTOCOL));
+        object->closing = PW_ENTRY_ERROR;
 }
 
 bool pw_store_reclaim_begin(struct pw_store *store)
 {
-        for (uint32_t i = 0; i < store->dead_count; i++) {
-                if (!close_one(store, &store->dead[i]))
-                        continue;
-                if (pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + 1, sizeof *store->closing))
-                        store->closing[store->closing_count++] = store->dead[i];
+        if (!store->dropped_count)
+                return store->closing_count != 0;
+        if (!pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + store->dropped_count, sizeof *store->closing))
+                return store->closing_count != 0; /* later */
+        for (uint32_t i = 0; i < store->dropped_count; i++) {
+                struct pw_object *object = store->dropped[i];
+
+                if (!object->known || object->refs || object->closing)
+                        continue; /* somebody took a reference; or it is listed twice */
+                close_one(store, pw_segment_of(store, object->segment), object);
+                store->closing[store->closing_count++] = object;
         }
-        store->dead_count = 0;
+        store->dropped_count = 0;
         return store->closing_count != 0;
 }
 
-/* The state that the word had before CLOSING, which keeps the status. */
-static enum pw_entry_state state_before(uint64_t word)
+void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
 {
-        switch (pw_word_status(word)) {
-        case PW_OK:
-                return PW_ENTRY_READY;
-        case PW_DEVICE_LOST:
-        case PW_HOST_LOST:
-                return PW_ENTRY_LOST;
-        default:
-                return PW_ENTRY_ERROR;
-        }
-}
-
-static void reopen(struct pw_store *store, struct segment *segment, uint32_t slot)
-{
-        struct pw_entry *entry = pw_segment_entry(segment, slot);
+        struct segment *segment = pw_segment_of(store, object->segment);
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         uint64_t word = pw_entry_load(entry);
+        enum pw_entry_state before = object->closing;
 
-        pw_entry_swap(entry, &word, pw_word_with_state(word, state_before(word)));
-        pw_entry_said(store, segment, slot, word);
+        object->closing = 0;
+        if (before == PW_ENTRY_PENDING)
+                return;
+        if (pw_word_state(word) != PW_ENTRY_CLOSING || !pw_entry_swap(entry, &word, pw_word_with_state(word, before)))
+                pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
+        pw_object_wake(store, segment, object->slot);
 }
 
-static void free_payload(struct pw_store *store, struct pw_object *object)
+static void clear(struct pw_store *store, struct segment *segment, struct pw_object *object)
 {
         struct pw_store_action *action = object->payload ? pw_store_act(store, PW_STORE_FREE_RESULT) : NULL;
 
         if (action)
                 action->payload = object->payload;
-        memset(object, 0, sizeof *object);
+        if (object->watched)
+                pw_watch_end(store, object, false);
+        if (object->body_lines)
+                pw_future_give_body(segment, object);
+        object->closing = object->donated = 0;
+        object->known = object->claimed = 0;
+        object->payload = NULL;
+        object->run = 0;
+        object->program = object->next = 0;
+        segment->known_count--;
 }
 
-/* The slot goes back to its lane; of an ended session it counts its extent down. */
-static void free_slot(struct pw_store *store, struct segment *segment, const struct place *place)
+/* The slot goes back to its lane, or stays TAKEN: its lane or session ended, or somebody waits for room. */
+static void free_one(struct pw_store *store, struct pw_object *object)
 {
-        struct pw_entry *entry = pw_segment_entry(segment, place->slot);
-        struct extent *extent = pw_extent_of(store, segment, place->slot);
-        struct pw_object *object = pw_object_at(segment, place->slot);
-        bool futures = segment->layout.kind == PW_SEGMENT_FUTURES;
-        uint64_t word = pw_entry_load(entry);
+        struct segment *segment = pw_segment_of(store, object->segment);
+        struct extent *extent = pw_extent_of(store, object);
+        bool worn = object->generation == UINT32_MAX, wanted = extent->row && extent->row->queued;
+        bool take = worn || !extent->row || (!wanted && (extent->leaving || (extent->span_bytes && pw_room_hungry(store))));
 
-        if (futures)
-                pw_future_free_body(segment, entry);
-        if (object && object->generation == place->generation)
-                free_payload(store, object);
-        if (futures && extent && extent->session)
-                pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_PENDING, 0, place->generation + 1, PW_OK));
-        else
-                pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_FREE, 0, place->generation, PW_OK));
-        pw_entry_said(store, segment, place->slot, word);
-        if (!extent)
-                return;
-        if (extent->session)
-                pw_return_give(&extent->returns, place->slot);
-        else if (extent->live && --extent->live == 0 && (segment->session_dead || futures))
-                pw_extent_free(store, extent);
+        clear(store, segment, object);
+        pw_object_set_word(store, segment, object, take ? PW_ENTRY_TAKEN : PW_ENTRY_FREE);
+        pw_object_wake(store, segment, object->slot);
+        extent->worn |= worn;
+        if (take) {
+                extent->leaving |= !worn;
+                pw_extent_take(store, extent, object);
+                pw_extent_settle(store, extent);
+        } else {
+                pw_extent_give(store, extent, object);
+                if (wanted)
+                        pw_room_came_back(store, extent->row);
+        }
+        if (segment->dead && !segment->known_count)
+                pw_segment_settle(store, segment);
 }
 
 void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
 {
+        store->now_us = now_us;
         for (uint32_t i = 0; i < store->closing_count; i++) {
-                const struct place *place = &store->closing[i];
-                struct segment *segment = pw_store_segment(store, place->segment);
+                struct pw_object *object = store->closing[i];
 
-                if (!segment)
-                        continue;
-                if (pw_word_state(pw_entry_load(pw_segment_entry(segment, place->slot))) != PW_ENTRY_CLOSING)
-                        continue; /* its client writes over its own words: nothing here relies on it */
-                if (still_dead(segment, place))
-                        free_slot(store, segment, place);
-                else
-                        reopen(store, segment, place->slot);
+                if (!object->closing)
+                        continue; /* reopened */
+                if (object->closing == PW_ENTRY_PENDING) {
+                        object->closing = 0;
+                        pw_future_cancel_unheld(store, pw_segment_of(store, object->segment), object);
+                } else {
+                        free_one(store, object);
+                }
         }
         store->closing_count = 0;
-        if (!pw_list_empty(&store->queue))
-                pw_room_try_queue(store, now_us);
+        pw_room_serve(store);
 }

@@ -1,249 +1,208 @@
-/* References: nodes of claims, in the list of their object and in that of their owner; records of the rings. */
-#include "store/state.h"
+/* References: nodes of claims, in the ring of their object and in the list of their owner; records of the rings. */
+#include "store/parts.h"
 
+struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref)
+{
+        struct pw_ref *next;
+
+        if (!ref)
+                return object->holders;
+        next = pw_list_item(ref->of_object.next, struct pw_ref, of_object);
+        return next == object->holders ? NULL : next;
+}
+
+/* Runs come last, oldest first, and end about in that order: so theirs is found at once, and so are the few others. */
 struct pw_ref *pw_ref_find(const struct pw_object *object, struct pw_owner owner)
 {
-        struct pw_ref *ref = object->holders;
+        struct pw_ref *ref = NULL;
 
-        while (ref && (ref->kind != owner.kind || ref->number != owner.number))
-                ref = ref->next;
-        return ref;
+        while ((ref = pw_ref_next(object, ref))) {
+                if (ref->kind == owner.kind && ref->number == owner.number)
+                        return ref;
+                if (ref->kind == PW_OWNER_RUN && owner.kind != PW_OWNER_RUN)
+                        return NULL;
+        }
+        return NULL;
 }
 
 static struct pw_ref *new_ref(struct pw_store *store)
 {
-        struct pw_ref *ref = store->spare_refs;
+        struct pw_ref *ref;
 
-        if (!ref)
+        if (pw_list_empty(&store->spare_refs))
                 return calloc(1, sizeof *ref);
-        store->spare_refs = ref->next;
-        memset(ref, 0, sizeof *ref);
+        ref = pw_list_first(&store->spare_refs, struct pw_ref, of_object);
+        pw_list_remove(&ref->of_object);
         return ref;
 }
 
-static void count_up(struct pw_store *store, struct pw_object *object)
+static void link_ref(struct pw_object *object, struct pw_ref *ref)
 {
-        if (object->refs++ == 0 && object->claimed)
-                pw_future_run_holds(store, object, 1, 0);
+        pw_list_init(&ref->of_object);
+        if (object->holders)
+                pw_list_append(&object->holders->of_object, &ref->of_object); /* before the first is behind the last */
+        if (!object->holders || ref->kind != PW_OWNER_RUN)
+                object->holders = ref;
 }
 
-enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us, struct pw_ref **ret_ref)
+enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_ref **ret_ref)
 {
-        struct session *session = owner.kind == PW_OWNER_SESSION ? pw_store_session(store, (uint32_t)owner.number) : NULL;
-        struct pw_ref *ref = new_ref(store);
+        struct session *session = owner.kind == PW_OWNER_SESSION ? pw_session_of(store, (uint32_t)owner.number) : NULL;
+        struct pw_ref *ref = owner.kind != PW_OWNER_SESSION || session ? new_ref(store) : NULL;
 
         if (!ref)
-                return PW_NO_MEMORY;
-        *ref = (struct pw_ref){ .next = object->holders, .object = object, .number = owner.number, .since_us = now_us, .count = 1, .kind = owner.kind };
-        object->holders = ref;
+                return session ? PW_NO_MEMORY : PW_INVALID;
+        *ref = (struct pw_ref){ .object = object, .number = owner.number, .since_us = store->now_us, .count = 1, .kind = (uint8_t)owner.kind };
+        link_ref(object, ref);
         pw_list_init(&ref->of_owner);
         if (session)
                 pw_list_append(&session->refs, &ref->of_owner);
-        count_up(store, object);
+        if (object->closing)
+                pw_reclaim_reopen(store, object);
+        object->refs++;
         if (ret_ref)
                 *ret_ref = ref;
         return PW_OK;
 }
 
-/* Nobody refers to it: pending ones wait for their decision, others are reclaimed. */
-void pw_ref_lost(struct pw_store *store, struct pw_object *object)
-{
-        struct pw_entry *entry = pw_object_entry(store, object);
-        uint64_t old;
-
-        if (object->claimed)
-                pw_future_run_holds(store, object, -1, 0);
-        if (pw_word_state(pw_entry_load(entry)) == PW_ENTRY_PENDING) {
-                if (object->claimed)
-                        return;
-                if (!pw_entry_decide(entry, object->generation, PW_CANCELLED, 0, PW_DECIDE_TRIES, &old) &&
-                    pw_word_state(pw_entry_load(entry)) == PW_ENTRY_PENDING)
-                        return;
-        }
-        pw_reclaim_add(store, object->segment, object->slot, object->generation);
-}
-
-static void count_down(struct pw_store *store, struct pw_object *object, uint32_t count)
+void pw_ref_drop(struct pw_store *store, struct pw_object *object, uint32_t count)
 {
         object->refs -= count;
         if (!object->refs)
-                pw_ref_lost(store, object);
-}
-
-static void free_ref(struct pw_store *store, struct pw_ref *ref)
-{
-        struct pw_ref **at = &ref->object->holders;
-
-        while (*at != ref)
-                at = &(*at)->next;
-        *at = ref->next;
-        pw_list_remove(&ref->of_owner);
-        free(ref->name);
-        ref->next = store->spare_refs;
-        store->spare_refs = ref;
-}
-
-void pw_ref_remove(struct pw_store *store, struct pw_ref *ref, uint64_t now_us)
-{
-        struct pw_object *object = ref->object;
-        uint32_t count = ref->count;
-
-        (void)now_us;
-        free_ref(store, ref);
-        count_down(store, object, count);
+                pw_reclaim_add(store, object);
 }
 
 void pw_ref_drop_first(struct pw_store *store, struct pw_object *object)
 {
         object->first_ref = 0;
-        count_down(store, object, 1);
+        pw_ref_drop(store, object, 1);
+}
+
+void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
+{
+        struct pw_object *object = ref->object;
+        uint32_t count = ref->count;
+
+        if (object->holders == ref)
+                object->holders = pw_ref_next(object, ref);
+        pw_list_remove(&ref->of_object);
+        pw_list_remove(&ref->of_owner);
+        free(ref->name);
+        pw_list_append(&store->spare_refs, &ref->of_object);
+        pw_ref_drop(store, object, count);
+}
+
+/* One more claim of `owner`. */
+static enum pw_status count_up(struct pw_store *store, struct pw_object *object, struct pw_owner owner)
+{
+        struct pw_ref *ref;
+
+        if (owner.kind == PW_OWNER_RUN) /* it has a node already if it is the last that took one */
+                ref = object->holders ? pw_list_item(object->holders->of_object.prev, struct pw_ref, of_object) : NULL;
+        else
+                ref = pw_ref_find(object, owner);
+        if (!ref || ref->kind != owner.kind || ref->number != owner.number)
+                return pw_ref_add(store, object, owner, NULL);
+        ref->count++;
+        object->refs++;
+        return PW_OK;
+}
+
+static void count_down(struct pw_store *store, struct pw_ref *ref)
+{
+        if (ref->count == 1) {
+                pw_ref_remove(store, ref);
+                return;
+        }
+        ref->count--;
+        ref->object->refs--;
 }
 
 enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_error *ret_err)
 {
-        struct pw_ref *ref = owner.kind == PW_OWNER_RUN ? object->holders : pw_ref_find(object, owner);
+        char id[PW_ID_TEXT_BYTES];
+        enum pw_status status;
 
-        if (ref && ref->kind == owner.kind && ref->number == owner.number) {
-                ref->count++;
-                object->refs++;
-                return PW_OK;
-        }
-        if (pw_ref_add(store, object, owner, 0, NULL) != PW_OK)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a reference");
-        return PW_OK;
+        if (object->donated == 2)
+                return pw_error_set(ret_err, PW_DONATED_USE, "%s: it was given to a run", pw_id_format(pw_object_id(store, object), id));
+        status = count_up(store, object, owner);
+        return status == PW_OK ? PW_OK : pw_error_set(ret_err, status, "a reference to %s: %s", pw_id_format(pw_object_id(store, object), id),
+                                                      pw_status_text(status));
 }
 
 void pw_store_release(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us)
 {
         struct pw_ref *ref = pw_ref_find(object, owner);
 
-        if (!ref)
-                return;
-        if (ref->count > 1) {
-                ref->count--;
-                object->refs--;
-        } else {
-                pw_ref_remove(store, ref, now_us);
-        }
+        store->now_us = now_us;
+        if (ref)
+                count_down(store, ref);
 }
 
 /* --- records of the rings ------------------------------------------------------------------------------------------------- */
 
-/* What a cell names: the segment and the entry's word, if they are of its generation. */
-static struct segment *named(struct pw_store *store, struct session *session, struct pw_cell cell, uint64_t *ret_word)
+static enum pw_status broken(struct session *session)
 {
-        struct segment *segment = pw_store_segment(store, pw_cell_segment(cell));
-        uint32_t slot = pw_cell_slot(cell);
-
-        if (!segment || !session || segment->tenant != session->tenant || slot >= segment->layout.slot_count)
-                return NULL;
-        *ret_word = pw_entry_load(pw_segment_entry(segment, slot));
-        if (pw_word_generation(*ret_word) != pw_cell_generation(cell) || pw_word_state(*ret_word) < PW_ENTRY_PENDING)
-                return NULL;
-        return segment;
+        session->broke = true;
+        return PW_PROTOCOL;
 }
 
-/* The common case: an object of its producer's that nobody else ever knew of. */
-static bool drop_unknown(struct pw_store *store, struct segment *segment, struct session *session, struct pw_cell cell, uint64_t word)
+/* An object that nobody but its grantee ever knew of: this was the only claim. */
+static enum pw_status drop_unknown(struct pw_store *store, struct session *session, struct pw_object *object, uint32_t generation)
 {
-        uint32_t slot = pw_cell_slot(cell);
-        struct extent *extent = pw_extent_of(store, segment, slot);
-        uint64_t old;
+        struct segment *segment = pw_segment_of(store, object->segment);
+        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
 
-        if (!extent || extent->session != session || pw_word_state(word) == PW_ENTRY_CLOSING)
-                return true; /* not its own, or dropped already: nothing to take back */
-        if (segment->layout.kind == PW_SEGMENT_FUTURES)
-                return false;
-        if (pw_word_state(word) == PW_ENTRY_PENDING &&
-            !pw_entry_decide(pw_segment_entry(segment, slot), pw_cell_generation(cell), PW_CANCELLED, 0, PW_DECIDE_TRIES, &old) &&
-            pw_word_state(pw_entry_load(pw_segment_entry(segment, slot))) == PW_ENTRY_PENDING)
-                return true;
-        pw_reclaim_add(store, segment->number, slot, pw_cell_generation(cell));
-        return true;
+        if (object->grantee != session->number || object->taken)
+                return PW_OK; /* an operator took its reference away, and then it was freed */
+        if (pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING || pw_word_state(word) > PW_ENTRY_LOST)
+                return generation > pw_word_generation(word) ? broken(session) : PW_OK;
+        pw_object_know(segment, object, generation);
+        pw_reclaim_add(store, object);
+        return PW_OK;
 }
 
 enum pw_status pw_store_drop(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t now_us)
 {
-        struct session *session = pw_store_session(store, number);
-        uint64_t word;
-        struct segment *segment = named(store, session, cell, &word);
+        struct session *session = pw_session_of(store, number);
+        struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
         struct pw_object *object = segment ? pw_object_at(segment, pw_cell_slot(cell)) : NULL;
+        struct pw_ref *ref;
 
-        if (!segment)
+        store->now_us = now_us;
+        if (!session || !segment)
+                return PW_OK; /* the segment went with its last object, which an operator took away */
+        if (segment->tenant != session->tenant || pw_cell_slot(cell) >= segment->layout.slot_count)
+                return broken(session);
+        if (!object)
                 return PW_OK;
-        if (!object || object->generation != pw_cell_generation(cell)) {
-                if (drop_unknown(store, segment, session, cell, word))
-                        return PW_OK;
-                object = pw_object_know(store, segment, pw_cell_slot(cell), pw_cell_generation(cell));
-                if (!object)
-                        return PW_OK;
-        }
-        if (object->first_ref && object->grantee == number)
+        if (!object->known)
+                return drop_unknown(store, session, object, pw_cell_generation(cell));
+        if (object->generation != pw_cell_generation(cell))
+                return PW_OK;
+        if (object->first_ref && object->grantee == number) {
                 pw_ref_drop_first(store, object);
-        else
-                pw_store_release(store, object, (struct pw_owner){ PW_OWNER_SESSION, number }, now_us);
+                return PW_OK;
+        }
+        ref = pw_ref_find(object, (struct pw_owner){ PW_OWNER_SESSION, number });
+        if (ref)
+                count_down(store, ref);
         return PW_OK;
 }
 
 enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t now_us)
 {
-        struct session *session = pw_store_session(store, number);
-        struct pw_owner owner = { PW_OWNER_SESSION, number };
-        uint64_t word;
-        struct segment *segment = named(store, session, cell, &word);
+        struct session *session = pw_session_of(store, number);
+        struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
         struct pw_object *object;
-        struct pw_ref *ref;
 
-        if (!segment || !pw_extent_of(store, segment, pw_cell_slot(cell)))
+        store->now_us = now_us;
+        if (!session || !segment)
                 return PW_OK;
-        object = pw_object_at(segment, pw_cell_slot(cell));
-        if (!object || object->generation != pw_cell_generation(cell)) {
-                object = pw_object_know(store, segment, pw_cell_slot(cell), pw_cell_generation(cell));
-                if (object && pw_word_state(word) == PW_ENTRY_CLOSING) { /* dropped while it was unknown: nobody has it */
-                        object->refs = 0;
-                        object->first_ref = 0;
-                }
-        }
-        if (!object)
-                return PW_OK;
-        ref = pw_ref_find(object, owner);
-        if (!ref)
-                return pw_ref_add(store, object, owner, now_us, NULL);
-        ref->count++;
-        object->refs++;
-        return PW_OK;
-}
-
-/* --- donation ------------------------------------------------------------------------------------------------------------- */
-
-enum pw_status pw_store_donate(struct pw_store *store, uint32_t number, struct pw_object *object, uint64_t run, struct pw_error *ret_err)
-{
-        struct pw_owner owner = { PW_OWNER_SESSION, number };
-        struct pw_ref *ref = object->first_ref && object->grantee == number ? NULL : pw_ref_find(object, owner);
-        struct pw_entry *entry = pw_object_entry(store, object);
-        uint64_t word = pw_entry_load(entry);
-
-        if (!ref && !(object->first_ref && object->grantee == number))
-                return pw_error_set(ret_err, PW_GONE, "the session holds no reference to give away");
-        if (pw_ref_add(store, object, (struct pw_owner){ PW_OWNER_RUN, run }, 0, NULL) != PW_OK)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a reference");
-        if (ref)
-                pw_store_release(store, object, owner, 0);
-        else
-                pw_ref_drop_first(store, object);
-        object->donated = pw_word_state(word) <= PW_ENTRY_READY &&
-                          pw_entry_flag(entry, pw_word_state(word), object->generation, PW_ENTRY_DONATED, true);
-        return PW_OK;
-}
-
-bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object)
-{
-        struct pw_entry *entry = pw_object_entry(store, object);
-
-        if (object->donated && object->refs == 1)
-                return true;
-        if (object->donated)
-                pw_entry_flag(entry, pw_word_state(pw_entry_load(entry)), object->generation, PW_ENTRY_DONATED, false);
-        object->donated = 0;
-        return false;
+        if (segment->tenant != session->tenant || pw_cell_slot(cell) >= segment->layout.slot_count)
+                return broken(session);
+        object = pw_object_find(segment, pw_cell_slot(cell), pw_cell_generation(cell));
+        if (!object || object->donated == 2)
+                return PW_OK; /* gone: the client reads so in the entry */
+        return count_up(store, object, (struct pw_owner){ PW_OWNER_SESSION, number }) == PW_NO_MEMORY ? PW_NO_MEMORY : PW_OK;
 }

@@ -1,5 +1,5 @@
-/* The store's life; its sessions and segments; its queue of actions. */
-#include "store/state.h"
+/* The store's life, its queue of actions, its tenants, sessions and segments. */
+#include "store/parts.h"
 
 struct pw_store *pw_store_new(const struct pw_store_params *params)
 {
@@ -9,27 +9,38 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
                 return NULL;
         store->params = *params;
         store->free_bytes = (int64_t)(params->capacity_bytes - params->reserved_bytes);
+        store->queue_next_us = UINT64_MAX;
         pw_list_init(&store->queue);
         pw_list_init(&store->populating);
         pw_list_init(&store->leases);
+        pw_list_init(&store->spare_refs);
         return store;
+}
+
+static void free_rows(struct session *session)
+{
+        struct row *row;
+
+        for (uint32_t i = 0; (row = pw_table_next(&session->rows, &i));)
+                free(row);
+        pw_table_done(&session->rows);
 }
 
 static void free_session(struct session *session)
 {
+        free_rows(session);
         pw_range_free(session->rings);
+        free(session->watched);
         free(session->client);
         free(session);
 }
 
 static void free_segment(struct segment *segment)
 {
-        for (uint32_t i = 0; i < segment->chunk_count; i++) {
-                if (segment->chunks[i])
-                        free(segment->chunks[i]->objects);
+        for (uint32_t i = 0; segment->chunks && i < segment->chunk_count; i++)
                 free(segment->chunks[i]);
-        }
         free(segment->chunks);
+        free(segment->idle.spans);
         pw_range_free(segment->slots);
         pw_range_free(segment->rooms);
         free(segment);
@@ -43,67 +54,45 @@ static void free_requests(struct pw_list *list)
                 free(request);
 }
 
-/* Every node left is in the list of its object. */
-static void free_refs(struct segment *segment)
-{
-        for (uint32_t i = 0; i < segment->chunk_count; i++) {
-                struct chunk *chunk = segment->chunks[i];
-
-                for (uint32_t j = 0; chunk && chunk->objects && j < PW_CHUNK_SLOTS; j++) {
-                        struct pw_ref *ref = chunk->objects[j].holders;
-
-                        while (ref) {
-                                struct pw_ref *next = ref->next;
-
-                                free(ref->name);
-                                free(ref);
-                                ref = next;
-                        }
-                }
-        }
-}
-
-void pw_store_free(struct pw_store *store)
+static void free_tables(struct pw_store *store)
 {
         struct session *session;
-        struct segment *segment;
         struct tenant *tenant;
-        struct watch *watch;
-        struct pw_ref *ref;
 
-        if (!store)
-                return;
-        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));)
-                free_refs(segment);
-        for (uint32_t i = 1; i <= store->extents.top; i++)
-                free(pw_handles_get(&store->extents, i));
-        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));)
-                free_segment(segment);
         for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));)
                 free_session(session);
-        for (uint32_t i = 0; (watch = pw_table_next(&store->watches, &i));)
-                free(watch);
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
                 free(tenant->name);
                 free(tenant);
         }
-        while ((ref = store->spare_refs)) {
-                store->spare_refs = ref->next;
-                free(ref);
-        }
-        free_requests(&store->queue);
-        free_requests(&store->populating);
-        pw_store_actions_clear(&store->actions);
-        free(store->actions.items);
-        free(store->dead);
-        free(store->closing);
         pw_handles_done(&store->extents);
         pw_table_done(&store->sessions);
         pw_table_done(&store->segments);
         pw_table_done(&store->tenants);
         pw_table_done(&store->names);
-        pw_table_done(&store->watches);
-        pw_table_done(&store->runs);
+}
+
+void pw_store_free(struct pw_store *store)
+{
+        struct segment *segment;
+        struct pw_ref *ref;
+        uint32_t i = 0;
+
+        if (!store)
+                return;
+        while ((segment = pw_table_next(&store->segments, &i))) {
+                pw_store_segment_remove(store, segment->number);
+                i = 0;
+        }
+        free_tables(store);
+        free_requests(&store->queue);
+        free_requests(&store->populating);
+        pw_list_each(&store->spare_refs, ref, struct pw_ref, of_object)
+                free(ref);
+        pw_store_actions_clear(&store->actions);
+        free(store->actions.items);
+        free(store->dropped);
+        free(store->closing);
         free(store);
 }
 
@@ -134,14 +123,28 @@ void pw_store_actions_clear(struct pw_store_actions *actions)
         actions->count = 0;
 }
 
-void pw_store_refuse(struct pw_store *store, uint64_t token, enum pw_status status, const char *text)
+void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status status, const char *text)
 {
-        struct pw_store_action *action = pw_store_act(store, PW_STORE_REFUSE);
+        struct pw_store_action *action = pw_store_act(store, status == PW_OK ? PW_STORE_LOOK_AGAIN : PW_STORE_REFUSE);
 
         if (!action)
                 return;
         action->token = token;
         action->status = status;
+        action->text = text ? strdup(text) : NULL;
+}
+
+void pw_session_broke(struct pw_store *store, struct session *session, const char *text)
+{
+        struct pw_store_action *action = session && !session->broke && !session->ended ? pw_store_act(store, PW_STORE_END_SESSION) : NULL;
+
+        if (!session)
+                return;
+        session->broke = true;
+        if (!action)
+                return;
+        action->number = session->number;
+        action->status = PW_PROTOCOL;
         action->text = strdup(text);
 }
 
@@ -163,11 +166,14 @@ static struct tenant *tenant_of(struct pw_store *store, const char *name)
         return NULL;
 }
 
-struct session *pw_store_session(struct pw_store *store, uint32_t number)
+struct session *pw_session_find(struct pw_store *store, uint32_t number)
 {
         struct session *session = pw_table_get(&store->sessions, number);
 
-        return session && !session->ended ? session : NULL;
+        if (!session || session->ended)
+                return NULL;
+        store->last_session = session;
+        return session;
 }
 
 enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_store_session_params *params, struct pw_error *ret_err)
@@ -178,11 +184,10 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                 session->number = params->session;
                 session->tenant = tenant_of(store, params->tenant);
                 session->client = strdup(params->client);
-                session->control = params->control;
+                session->control = (uint8_t *)params->control;
                 session->since_us = params->now_us;
                 pw_list_init(&session->extents);
                 pw_list_init(&session->refs);
-                pw_list_init(&session->watched);
                 if (params->control)
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
         }
@@ -200,119 +205,158 @@ static void forget_session(struct pw_store *store, struct session *session)
         free_session(session);
 }
 
-/* Nobody holds anything in the segment of an ended, dead session: it can go. */
-void pw_store_segment_maybe_idle(struct pw_store *store, struct segment *segment)
+/* What it has granted from futures and from its own segment; the rows and the control memory are no more. */
+static void end_extents(struct pw_store *store, struct session *session)
 {
-        struct pw_store_action *action;
+        struct extent *extent;
 
-        if (segment->session || !segment->session_dead || !pw_list_empty(&segment->extents))
-                return;
-        action = pw_store_act(store, PW_STORE_SEGMENT_IDLE);
-        if (action)
-                action->segment = segment->number;
+        pw_list_each(&session->extents, extent, struct extent, of_session)
+                pw_extent_leave(store, extent, true);
+        free_rows(session);
+        session->control = NULL;
 }
 
-static void end_watches(struct pw_store *store, struct session *session)
+static void end_segment(struct pw_store *store, struct segment *segment, bool dead)
 {
-        struct watch *watch;
-
-        pw_list_each(&session->watched, watch, struct watch, link) {
-                struct pw_store_action *action = pw_store_act(store, PW_STORE_READY);
-
-                if (action)
-                        action->object = watch->object;
-                watch->object->watched = 0;
-                pw_table_remove(&store->watches, (uintptr_t)watch->object);
-                pw_list_remove(&watch->link);
-                free(watch);
-        }
+        if (!dead) /* still writable by its process: nothing to be had from it */
+                store->idle_bytes -= segment->idle.bytes;
+        segment->ended = true;
+        segment->dead = dead;
+        pw_segment_settle(store, segment);
 }
 
 void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, uint64_t now_us)
 {
-        struct session *session = pw_store_session(store, number);
+        struct session *session = pw_session_of(store, number);
         struct pw_ref *ref;
-        struct extent *extent;
-        struct segment *segment;
 
         if (!session)
                 return;
+        store->now_us = now_us;
+        store->last_session = NULL;
         session->ended = true;
-        pw_room_session_end(store, number);
+        pw_room_session_end(store, session);
         pw_list_each(&session->refs, ref, struct pw_ref, of_owner)
-                pw_ref_remove(store, ref, now_us);
-        pw_list_each(&session->extents, extent, struct extent, of_session)
-                pw_extent_orphan(store, extent, dead, now_us);
-        end_watches(store, session);
-        segment = session->segment;
-        if (segment) {
-                segment->session = NULL;
-                segment->session_dead = dead;
-                pw_store_segment_maybe_idle(store, segment);
-        }
-        if (dead)
+                pw_ref_remove(store, ref);
+        end_extents(store, session);
+        for (; session->watched_count;)
+                pw_watch_end(store, session->watched[0], true);
+        if (session->segment)
+                end_segment(store, session->segment, dead);
+        else
                 forget_session(store, session);
-        pw_room_try_queue(store, now_us);
+        pw_room_serve(store);
 }
 
 void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now_us)
 {
         struct session *session = pw_table_get(&store->sessions, number);
-        struct segment *segment = session ? session->segment : NULL;
-        struct extent *extent;
+        struct segment *segment = session && session->ended ? session->segment : NULL;
 
-        if (!session || !session->ended)
+        if (!segment || segment->dead)
                 return;
-        if (segment) {
-                segment->session_dead = true;
-                pw_list_each(&segment->extents, extent, struct extent, of_segment)
-                        if (!extent->live)
-                                pw_extent_free(store, extent);
-                pw_store_segment_maybe_idle(store, segment);
-        }
-        forget_session(store, session);
-        pw_room_try_queue(store, now_us);
+        store->now_us = now_us;
+        store->idle_bytes += segment->idle.bytes;
+        segment->dead = true;
+        pw_segment_settle(store, segment);
+        pw_room_serve(store);
 }
 
 /* --- segments ----------------------------------------------------------------------------------------------------------- */
 
-struct segment *pw_store_segment(struct pw_store *store, uint32_t number)
+struct segment *pw_segment_find(struct pw_store *store, uint32_t number)
 {
-        if (!store->last || store->last->number != number)
-                store->last = pw_table_get(&store->segments, number);
-        return store->last;
+        struct segment *segment = pw_table_get(&store->segments, number);
+
+        if (segment)
+                store->last_segment = segment;
+        return segment;
+}
+
+static enum pw_status fill_segment(struct pw_store *store, struct segment *segment, const struct pw_store_segment_params *params)
+{
+        segment->number = params->segment;
+        segment->layout = params->layout;
+        segment->map = params->map;
+        segment->hints = params->hints;
+        segment->tenant = tenant_of(store, params->tenant);
+        segment->session = params->session ? pw_session_of(store, params->session) : NULL;
+        pw_list_init(&segment->extents);
+        segment->chunk_count = (params->layout.slot_count + PW_CHUNK_SLOTS - 1) / PW_CHUNK_SLOTS;
+        segment->chunks = calloc(segment->chunk_count + 1, sizeof *segment->chunks);
+        segment->slots = pw_range_new(params->layout.slot_count, 1);
+        segment->rooms = pw_range_new(params->layout.bytes - params->layout.room_offset, params->session ? PW_PAGE_BYTES : PW_LINE_BYTES);
+        if (!segment->tenant || !segment->chunks || !segment->slots || !segment->rooms)
+                return PW_NO_MEMORY;
+        if (params->session && (!segment->session || segment->session->segment))
+                return PW_INVALID; /* a session has one, and lives */
+        return pw_table_put(&store->segments, segment->number, segment) ? PW_OK : PW_NO_MEMORY;
 }
 
 enum pw_status pw_store_segment_add(struct pw_store *store, const struct pw_store_segment_params *params, struct pw_error *ret_err)
 {
         struct segment *segment = calloc(1, sizeof *segment);
-        bool ok = segment != NULL;
+        enum pw_status status = segment ? fill_segment(store, segment, params) : PW_NO_MEMORY;
 
-        if (ok) {
-                segment->number = params->segment;
-                segment->layout = params->layout;
-                segment->map = params->map;
-                segment->hints = params->hints;
-                segment->tenant = tenant_of(store, params->tenant);
-                pw_list_init(&segment->extents);
-                segment->chunk_count = (params->layout.slot_count + PW_CHUNK_SLOTS - 1) / PW_CHUNK_SLOTS;
-                segment->chunks = calloc(segment->chunk_count + 1, sizeof *segment->chunks);
-                segment->slots = pw_range_new(params->layout.slot_count, 1);
-                segment->rooms = pw_range_new(params->layout.bytes - params->layout.room_offset, PW_LINE_BYTES);
-                ok = segment->tenant && segment->chunks && segment->slots && segment->rooms &&
-                     pw_table_put(&store->segments, segment->number, segment);
-        }
-        if (!ok) {
+        if (status != PW_OK) {
                 if (segment)
                         free_segment(segment);
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
+                return pw_error_set(ret_err, status, "segment %x: %s", params->segment, pw_status_text(status));
         }
         if (params->layout.kind == PW_SEGMENT_FUTURES)
                 segment->tenant->futures = segment;
-        segment->session = params->session ? pw_store_session(store, params->session) : NULL;
         if (segment->session)
                 segment->session->segment = segment;
         return PW_OK;
+}
+
+void pw_segment_settle(struct pw_store *store, struct segment *segment)
+{
+        struct pw_store_action *action;
+
+        if (!segment->dead || segment->idle_told)
+                return;
+        if (segment->known_count || segment->populating_count) {
+                pw_pages_punch_idle(store, segment, UINT64_MAX);
+                return;
+        }
+        action = pw_store_act(store, PW_STORE_SEGMENT_IDLE);
+        if (!action)
+                return;
+        action->segment = segment->number;
+        segment->idle_told = true;
+}
+
+/* Claims of what is in it are void. */
+static void drop_objects(struct pw_store *store, struct segment *segment)
+{
+        for (uint32_t i = 0; i < segment->chunk_count && segment->known_count; i++) {
+                struct pw_object *chunk = segment->chunks[i];
+
+                for (uint32_t j = 0; chunk && j < PW_CHUNK_SLOTS; j++) {
+                        struct pw_ref *ref;
+
+                        if (!chunk[j].known)
+                                continue;
+                        chunk[j].refs++; /* nothing is done about it */
+                        while ((ref = pw_ref_next(&chunk[j], NULL))) {
+                                pw_name_forget(store, ref);
+                                pw_ref_remove(store, ref);
+                        }
+                        pw_watch_end(store, &chunk[j], false);
+                }
+        }
+}
+
+/* Its objects are in no list any more. */
+static void unlist(struct pw_object **list, uint32_t *count, uint32_t segment)
+{
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < *count; i++)
+                if (list[i]->segment != segment)
+                        list[kept++] = list[i];
+        *count = kept;
 }
 
 void pw_store_segment_remove(struct pw_store *store, uint32_t number)
@@ -322,29 +366,36 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
 
         if (!segment)
                 return;
-        store->last = NULL;
-        segment->session_dead = false; /* it goes now: nobody is to be told that it may */
+        store->last_segment = NULL;
+        store->last_claimed = NULL;
+        drop_objects(store, segment);
+        unlist(store->dropped, &store->dropped_count, number);
+        unlist(store->closing, &store->closing_count, number);
+        pw_room_segment_gone(store, segment);
         pw_list_each(&segment->extents, extent, struct extent, of_segment)
-                pw_extent_free(store, extent);
-        if (segment->session)
-                segment->session->segment = NULL;
+                pw_extent_drop(store, extent);
+        if (!segment->ended || segment->dead)
+                store->idle_bytes -= segment->idle.bytes;
+        store->free_bytes += (int64_t)(segment->entry_page_bytes + segment->room_page_bytes);
         if (segment->tenant->futures == segment)
                 segment->tenant->futures = NULL;
-        store->overhead_bytes -= segment->entry_pages_bytes;
-        pw_store_unbook(store, segment->entry_pages_bytes);
-        free_refs(segment);
+        if (segment->session && segment->session->ended)
+                forget_session(store, segment->session);
+        else if (segment->session)
+                segment->session->segment = NULL;
         free_segment(segment);
+        pw_room_serve(store);
 }
 
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t number)
 {
         const struct segment *segment = pw_table_get(&store->segments, number);
 
-        return segment ? segment->entry_pages_bytes + segment->granted_bytes : 0;
+        return segment ? segment->entry_page_bytes + segment->room_page_bytes : 0;
 }
 
 void pw_store_overhead(struct pw_store *store, int64_t bytes)
 {
-        store->overhead_bytes += (uint64_t)bytes;
+        store->overhead_bytes += bytes;
         store->free_bytes -= bytes;
 }
