@@ -3,11 +3,10 @@
 
 #include "base/id.h"
 #include "base/size.h"
+#include "libclient/connection.h"
 #include "plane/control.h"
 #include "plane/hint.h"
 #include "plane/segment.h"
-#include "wire/frame.h"
-#include "wire/pathways.pb-c.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -281,22 +280,50 @@ static void on_ref(struct fake_daemon *fake, struct pw_cell cell)
                 fake->more_refs[futures][pw_cell_slot(cell)]++;
 }
 
-static void result_decide(struct fake_daemon *fake, uint32_t slot, uint32_t generation)
+#define SHARED_OFFSET ((uint64_t)SLOTS * sizeof(struct pw_entry)) /* of the shard list or error text of all results */
+
+/* i32 [5] over a mesh of 2: shard 0 holds 1 2 3, shard 1 holds 10 20; partial or broadcast: 1 2 3 4 5 and 10 20 30 40 50. */
+static void result_shards(struct fake_daemon *fake, struct pw_entry *entry)
+{
+        static const int32_t split[2][5] = { { 1, 2, 3 }, { 10, 20 } }, whole[2][5] = { { 1, 2, 3, 4, 5 }, { 10, 20, 30, 40, 50 } };
+        struct pw_shard_list *list = (struct pw_shard_list *)(void *)(fake->futures.map.base + SHARED_OFFSET);
+        bool is_split = fake->params.sharding.axis[0].lay == PW_LAY_SPLIT;
+        *list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_I32, .mesh = { 2, 1 }, .sharding = fake->params.sharding,
+                                        .dims = { .rank = 1, .dim = { 5 } } };
+        for (uint32_t i = 0; i < 2; i++) {
+                uint64_t offset = SHARED_OFFSET + 1024 + i * 64;
+                list->shards[i] = (struct pw_shard_place){ offset, is_split ? 12 - 4 * i : 20, FUTURES_SEGMENT, i };
+                memcpy(fake->futures.map.base + offset, is_split ? split[i] : whole[i], 20);
+        }
+        if (fake->params.short_shard)
+                list->shards[1].bytes = 4;
+        entry->room_offset = SHARED_OFFSET;
+}
+
+static void result_error(struct fake_daemon *fake, struct pw_entry *entry)
 {
         static const char text[] = "function test/fails returned an error on device h0:0, run 1";
+        entry->room_offset = SHARED_OFFSET;
+        entry->bytes = sizeof text - 1;
+        memcpy(fake->futures.map.base + entry->room_offset, text, sizeof text);
+}
+
+static void result_decide(struct fake_daemon *fake, uint32_t slot, uint32_t generation)
+{
         struct pw_entry *entry = entry_at(fake, true, slot);
         uint64_t old, number = fake->counts.runs;
         struct pw_described described = { .bytes = sizeof number, .dtype = PW_I64, .dims = { .rank = 0 }, .is_inline = true,
                                           .room_segment = FUTURES_SEGMENT };
         if (fake->params.fail_runs) {
-                entry->room_offset = (uint64_t)SLOTS * sizeof *entry;
-                entry->bytes = sizeof text - 1;
-                memcpy(fake->futures.map.base + entry->room_offset, text, sizeof text);
+                result_error(fake, entry);
+        } else if (fake->params.sharded) {
+                result_shards(fake, entry);
         } else {
                 pw_entry_fill(entry, &described, NULL);
                 memcpy(entry->body.value, &number, sizeof number);
         }
-        if (pw_entry_decide(entry, generation, fake->params.fail_runs ? PW_FAILED : PW_OK, 0, UINT32_MAX, &old))
+        if (pw_entry_decide(entry, generation, fake->params.fail_runs ? PW_FAILED : PW_OK,
+                            fake->params.sharded ? PW_ENTRY_SHARDED : 0, UINT32_MAX, &old))
                 pw_hint_wake((struct pw_hint_page *)(void *)fake->hints.map.base, entry, FUTURES_SEGMENT, slot);
 }
 

@@ -14,6 +14,9 @@ struct fake_params {
         uint64_t room_bytes; /* all rooms together; what does not fit waits for DROPs, 0: 1 GiB */
         bool hold_runs;      /* results stay PENDING until fake_release() */
         bool fail_runs;
+        bool sharded;        /* results are i32 [5] over two devices, laid out as */
+        struct pw_sharding sharding;
+        bool short_shard;    /* the list says less than shard 1 has */
         bool deaf;           /* rings are not read until fake_listen() */
 };
 struct fake_daemon;

@@ -323,6 +323,87 @@ static void test_results_fail(void **state)
         pw_program_free(program);
 }
 
+/* --- sharded results --------------------------------------------------------------------------------------------------------- */
+
+/* The one result of a run of one step. */
+static struct pw_future *run_once(struct world *world)
+{
+        struct pw_program *program = step(world, 0);
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *result;
+        assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &result, NULL), PW_OK);
+        pw_unref(weights);
+        pw_unref(images);
+        pw_program_free(program);
+        return result;
+}
+
+static void expect_gathered(struct pw_future *future, const int32_t want[5])
+{
+        struct pw_view view;
+        assert_int_equal(pw_get(future, PW_FOREVER, &view, NULL), PW_OK);
+        assert_int_equal(view.bytes, 5 * sizeof(int32_t));
+        assert_int_equal(view.dtype, PW_I32);
+        assert_int_equal(view.dims.dim[0], 5);
+        assert_memory_equal(view.data, want, view.bytes);
+        pw_view_done(&view);
+}
+
+static void expect_shard(struct pw_future *future, uint32_t shard, uint64_t count, int32_t first)
+{
+        struct pw_view view;
+        assert_int_equal(pw_get_shard(future, shard, PW_FOREVER, &view, NULL), PW_OK);
+        assert_int_equal(view.bytes, count * sizeof(int32_t));
+        assert_int_equal(view.dims.dim[0], count);
+        assert_int_equal(*(const int32_t *)view.data, first);
+        pw_view_done(&view);
+}
+
+static void test_split_is_gathered(void **state)
+{
+        struct pw_future *result = run_once(*state);
+        struct pw_view view;
+        struct pw_info info;
+        expect_gathered(result, (const int32_t[]){ 1, 2, 3, 10, 20 });
+        expect_shard(result, 0, 3, 1);
+        expect_shard(result, 1, 2, 10);
+        assert_int_equal(pw_get_shard(result, 2, PW_FOREVER, &view, NULL), PW_INVALID);
+        assert_int_equal(pw_future_info(result, &info, NULL), PW_OK);
+        assert_int_equal(info.shard_count, 2);
+        assert_int_equal(info.bytes, 20);
+        pw_unref(result);
+}
+
+static void test_partial_is_reduced(void **state)
+{
+        struct pw_future *result = run_once(*state);
+        expect_gathered(result, (const int32_t[]){ 11, 22, 33, 44, 55 });
+        expect_shard(result, 1, 5, 10);
+        pw_unref(result);
+}
+
+static void test_broadcast_is_shard_0(void **state)
+{
+        struct pw_future *result = run_once(*state);
+        expect_gathered(result, (const int32_t[]){ 1, 2, 3, 4, 5 });
+        pw_unref(result);
+}
+
+static void test_short_shard(void **state)
+{
+        struct pw_future *result = run_once(*state);
+        struct pw_view view;
+        assert_int_equal(pw_get(result, PW_FOREVER, &view, NULL), PW_PROTOCOL);
+        pw_unref(result);
+}
+
+static int setup_split(void **state) { return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_SPLIT(0) }); }
+static int setup_partial(void **state) { return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_PARTIAL(PW_SUM) }); }
+static int setup_broadcast(void **state) { return start(state, &(struct fake_params){ .sharded = true }); }
+static int setup_short(void **state)
+{
+        return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_SPLIT(0), .short_shard = true });
+}
+
 static void test_slices(void **state)
 {
         struct world *world = *state;
@@ -348,7 +429,11 @@ int main(void)
                 TEST(test_wrong_traces), TEST(test_without_session), TEST(test_trace_is_sent), TEST(test_donated_loop),
                 TEST(test_donated_but_held), TEST(test_wrong_runs),
                 cmocka_unit_test_setup_teardown(test_results_wait, setup_hold, teardown),
-                cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown), TEST(test_slices),
+                cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown),
+                cmocka_unit_test_setup_teardown(test_split_is_gathered, setup_split, teardown),
+                cmocka_unit_test_setup_teardown(test_partial_is_reduced, setup_partial, teardown),
+                cmocka_unit_test_setup_teardown(test_broadcast_is_shard_0, setup_broadcast, teardown),
+                cmocka_unit_test_setup_teardown(test_short_shard, setup_short, teardown), TEST(test_slices),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "libclient/fake_daemon.h"
 #include "libclient/session.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -127,10 +128,15 @@ static void test_create(void **state)
         pw_unref(other);
 }
 
-static void *seal_soon(void *argument)
+struct sealer { struct pw_future *future; _Atomic uint64_t *note; };
+
+/* Seal once the waiter has noted that it sleeps, so that the wait is not over before it began. */
+static void *seal_under_sleep(void *argument)
 {
-        (void)!pw_seal(argument, NULL);
-        return NULL;
+        struct sealer *sealer = argument;
+        while (pw_note_state(atomic_load(sealer->note)) != PW_NOTE_COUNTED)
+                sched_yield();
+        return (void *)(uintptr_t)pw_seal(sealer->future, NULL);
 }
 
 static void test_wait(void **state)
@@ -143,9 +149,14 @@ static void test_wait(void **state)
                 assert_int_equal(pw_create(world->session, 8, NULL, &futures[i], &data, NULL), PW_OK);
         assert_int_equal(pw_wait(futures, 200, 1, 0, &ready, NULL), PW_DEADLINE);
         assert_int_equal(ready, 0);
+        struct pw_client_lane *lane;
+        assert_int_equal(pw_lane_get(world->session, &lane, NULL), PW_OK);
+        struct sealer sealer = { futures[199], &lane->shared->notes[0] }; /* beyond what one sleep can watch */
         pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, seal_soon, futures[199]), 0); /* beyond what one sleep can watch */
-        assert_int_equal(pw_wait(futures, 200, 1, PW_FOREVER, &ready, NULL), PW_OK);
+        assert_int_equal(pthread_create(&thread, NULL, seal_under_sleep, &sealer), 0);
+        int64_t start_ns = pw_now_ns();
+        assert_int_equal(pw_wait(futures, 200, 1, 10 * 1000 * 1000, &ready, NULL), PW_OK);
+        assert_true(pw_now_ns() - start_ns < INT64_C(5) * 1000 * 1000 * 1000); /* by a second look, not by the deadline's */
         pthread_join(thread, NULL);
         assert_int_equal(ready, 1);
         assert_int_equal(pw_wait(futures, 200, 2, 1000, NULL, NULL), PW_DEADLINE);
