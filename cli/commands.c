@@ -68,9 +68,11 @@ static const struct pw_column island_columns[] = {
         { .key = "runs_admitted", .heading = "admitted" }, { .key = "ordered" }, { .key = "policy" },
 };
 static const struct pw_column object_columns[] = {
-        { .key = "id" }, { .key = "state" }, { .key = "bytes", .format = PW_CELL_SIZE }, { .key = "dtype" }, { .key = "dims" },
-        { .key = "refs" }, { .key = "owner" }, { .key = "names" }, { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
+        { .key = "id", .whole = true }, { .key = "state" }, { .key = "bytes", .format = PW_CELL_SIZE },
+        { .key = "dtype", .heading = "type", .format = PW_CELL_TYPE, .other = "dims" }, { .key = "refs" }, { .key = "owner" },
+        { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
 };
+static const struct pw_column object_note = { .key = "names", .heading = "named" };
 static const struct pw_column memory_columns[] = {
         { .key = "memory" }, { .key = "term" }, { .key = "bytes", .format = PW_CELL_SIZE }, { .key = "about" },
 };
@@ -92,11 +94,12 @@ static const struct pw_column node_columns[] = {
 static const struct pw_column run_columns[] = {
         { .key = "run" }, { .key = "program" }, { .key = "client" }, { .key = "state" },
         { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "nodes" },
-        { .key = "nodes_ordered", .heading = "ordered" }, { .key = "waiting_for", .heading = "waiting for" },
+        { .key = "nodes_ordered", .heading = "ordered" },
 };
+static const struct pw_column run_note = { .key = "waiting_for", .heading = "waits for" };
 static const struct pw_column gang_columns[] = {
         { .key = "device" }, { .key = "seq" }, { .key = "run" }, { .key = "program" }, { .key = "node" }, { .key = "state" },
-        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .end = "end_us" },
+        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .other = "end_us" },
 };
 static const struct pw_column why_columns[] = {
         { .key = "what" }, { .key = "waits_for", .heading = "waits for" },
@@ -111,17 +114,18 @@ static const struct pw_column trial_columns[] = {
 };
 
 #define OPTIONS(name, items) { (items), pw_array_count(items), "pathways " name }
-#define FORM(columns) { (columns), pw_array_count(columns), false }
+#define FORM(columns) { (columns), pw_array_count(columns), false, NULL }
+#define FORM_NOTE(columns, note) { (columns), pw_array_count(columns), false, &(note) }
 
 const struct pw_command pw_commands[] = {
         { "status", "", 0, 0, "The daemon in a few lines. Its version, host, devices, and what it does now.", pw_command_list,
-          OPTIONS("status", common_options), { status_columns, pw_array_count(status_columns), true }, { 0 } },
+          OPTIONS("status", common_options), { status_columns, pw_array_count(status_columns), true, NULL }, { 0 } },
         { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_list,
           OPTIONS("devices", list_options), FORM(device_columns), { 0 } },
         { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_list,
           OPTIONS("islands", list_options), FORM(island_columns), { 0 } },
         { "objects", "", 0, 0, "Objects, with their owners and names.", pw_command_list, OPTIONS("objects", list_options),
-          FORM(object_columns), { 0 } },
+          FORM_NOTE(object_columns, object_note), { 0 } },
         { "put", "FILE|-", 1, 1, "Put the bytes of FILE, or of standard input. Prints the id.", pw_command_put,
           OPTIONS("put", put_options), FORM(id_columns), { 0 } },
         { "get", "ID|NAME", 1, 1, "Wait for an object and write its bytes.", pw_command_get, OPTIONS("get", get_options),
@@ -135,7 +139,7 @@ const struct pw_command pw_commands[] = {
         { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
           OPTIONS("programs", list_options), FORM(program_columns), FORM(node_columns) },
         { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", list_options),
-          FORM(run_columns), { 0 } },
+          FORM_NOTE(run_columns, run_note), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
           pw_command_list, OPTIONS("gangs", list_options), FORM(gang_columns), FORM(gang_columns) },
         { "why", "ID|NAME|run N", 1, 2, "Why an object or a run is not ready. What it waits for, down to the cause, and what helps.",

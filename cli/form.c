@@ -44,9 +44,18 @@ static const char *number_text(enum pw_cell_format format, uint64_t number, char
 
 static const char *took_text(const struct pw_column *column, const Pathways__Wire__Row *row, char room[PW_CELL_TEXT_BYTES])
 {
-        uint64_t start = pw_row_number(row, column->key), end = pw_row_number(row, column->end);
+        uint64_t start = pw_row_number(row, column->key), end = pw_row_number(row, column->other);
 
         return start && end >= start ? pw_duration_format(end - start, room) : "-";
+}
+
+static const char *type_text(const struct pw_column *column, const Pathways__Wire__Row *row, char room[PW_CELL_TEXT_BYTES])
+{
+        const char *dtype = pw_row_text(row, column->key), *dims = pw_row_text(row, column->other);
+        bool opaque = !strcmp(dtype, pw_dtype_text(PW_OPAQUE));
+
+        snprintf(room, PW_CELL_TEXT_BYTES, "%s%s%s", *dtype ? dtype : "-", *dims && !opaque ? " " : "", opaque ? "" : dims);
+        return room;
 }
 
 const char *pw_column_text(const struct pw_column *column, const Pathways__Wire__Row *row, char room[PW_CELL_TEXT_BYTES])
@@ -55,6 +64,8 @@ const char *pw_column_text(const struct pw_column *column, const Pathways__Wire_
 
         if (column->format == PW_CELL_TOOK)
                 return took_text(column, row, room);
+        if (column->format == PW_CELL_TYPE)
+                return type_text(column, row, room);
         if (!cell)
                 return "-";
         switch (cell->value_case) {
@@ -84,6 +95,17 @@ static bool is_text(const struct pw_column *column, const Pathways__Wire__Row *r
         return cell && cell->value_case == PATHWAYS__WIRE__CELL__VALUE_TEXT;
 }
 
+static bool add_note(struct pw_grid *grid, const struct pw_column *column, const Pathways__Wire__Row *row)
+{
+        char room[PW_CELL_TEXT_BYTES], note[2 * PW_CELL_TEXT_BYTES];
+        const char *text = pw_column_text(column, row, room);
+
+        if (!strcmp(text, "-"))
+                return true;
+        snprintf(note, sizeof note, "%s: %s", heading_of(column), text);
+        return pw_grid_note(grid, note);
+}
+
 /* Cells of numbers stand at the right of their column. */
 static bool fill_table(struct pw_grid *grid, const struct pw_form *form, const Pathways__Wire__Listing *listing)
 {
@@ -92,12 +114,17 @@ static bool fill_table(struct pw_grid *grid, const struct pw_form *form, const P
 
         for (uint32_t c = 0; c < form->count; c++)
                 ok = ok && pw_grid_add(grid, heading_of(&form->columns[c]));
-        for (size_t r = 0; r < listing->n_rows; r++)
+        for (size_t r = 0; r < listing->n_rows; r++) {
                 for (uint32_t c = 0; c < form->count; c++)
                         ok = ok && pw_grid_add(grid, pw_column_text(&form->columns[c], listing->rows[r], room));
-        for (uint32_t c = 0; listing->n_rows && c < form->count; c++)
+                ok = ok && (!form->note || add_note(grid, form->note, listing->rows[r]));
+        }
+        for (uint32_t c = 0; listing->n_rows && c < form->count; c++) {
                 if (!is_text(&form->columns[c], listing->rows[0]))
                         pw_grid_align_right(grid, c);
+                if (form->columns[c].whole)
+                        pw_grid_keep_whole(grid, c);
+        }
         return ok;
 }
 

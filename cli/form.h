@@ -13,23 +13,26 @@ enum pw_cell_format {
         PW_CELL_PLAIN,    /* text, or a number as it is */
         PW_CELL_SIZE,     /* bytes: "1.5 GiB" */
         PW_CELL_DURATION, /* microseconds: "3.2 s" */
-        PW_CELL_TOOK,     /* from the number of the cell `key` to that of the cell `end`, microseconds */
+        PW_CELL_TOOK,     /* from the number of the cell `key` to that of the cell `other`, microseconds */
+        PW_CELL_TYPE,     /* a dtype with the dims of the cell `other`: "f32 [96, 65]" */
 };
 
 struct pw_column {
         const char *key;
         const char *heading; /* NULL: the key */
         enum pw_cell_format format;
-        const char *end; /* of PW_CELL_TOOK */
+        const char *other;
+        bool whole; /* never wrapped: for ids */
 };
 
 struct pw_form {
         const struct pw_column *columns;
         uint32_t count;
         bool upright; /* one row: a line per cell instead of a table */
+        const struct pw_column *note; /* shown in a line under its row, where there is something; or NULL */
 };
 
-#define PW_CELL_TEXT_BYTES 32
+#define PW_CELL_TEXT_BYTES 256
 
 /* The cell `key` of `row`, or NULL. */
 const Pathways__Wire__Cell *pw_row_cell(const Pathways__Wire__Row *row, const char *key);

@@ -13,9 +13,10 @@ static const struct pw_column columns[] = {
         { .key = "id" },
         { .key = "bytes", .format = PW_CELL_SIZE },
         { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
-        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .end = "end_us" },
+        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .other = "end_us" },
         { .key = "names" },
 };
+static const struct pw_column note = { .key = "names", .heading = "named" };
 
 struct rows {
         Pathways__Wire__Cell cells[6], *pointers[6];
@@ -62,20 +63,21 @@ static char *printed(const struct rows *rows, const struct pw_form *form)
 
 static void a_table_has_units(void **state)
 {
-        struct pw_form form = { columns, 5, false };
+        struct pw_form form = { columns, 4, false, &note };
         struct rows rows;
 
         (void)state;
         make_rows(&rows, "weights", 112);
         char *text = printed(&rows, &form);
-        assert_string_equal(text, "id            bytes    age   took  names\n"
-                                  "h0.3/1.2.3  1.5 KiB  3.2 s  12 us  weights\n");
+        assert_string_equal(text, "id            bytes    age   took\n"
+                                  "h0.3/1.2.3  1.5 KiB  3.2 s  12 us\n"
+                                  "    named: weights\n");
         free(text);
 }
 
 static void what_is_not_there_is_a_dash(void **state)
 {
-        struct pw_form form = { columns, 5, true };
+        struct pw_form form = { columns, 5, true, NULL };
         struct rows rows;
 
         (void)state;

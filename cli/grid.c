@@ -5,10 +5,11 @@
 
 #define GAP 2u
 #define NARROWEST 8u
+#define NOTE_INDENT 4u
 
 struct grid_column {
         uint32_t width;
-        bool right;
+        bool right, whole;
 };
 
 struct pw_grid {
@@ -16,6 +17,8 @@ struct pw_grid {
         uint32_t column_count;
         char **cells; /* row after row */
         uint32_t cell_count, cell_capacity;
+        char **notes; /* a row's, or NULL */
+        uint32_t note_capacity;
 };
 
 struct pw_grid *pw_grid_new(uint32_t columns)
@@ -39,7 +42,10 @@ void pw_grid_free(struct pw_grid *grid)
                 return;
         for (uint32_t i = 0; i < grid->cell_count; i++)
                 free(grid->cells[i]);
+        for (uint32_t i = 0; i < grid->note_capacity; i++)
+                free(grid->notes[i]);
         free(grid->cells);
+        free(grid->notes);
         free(grid->columns);
         free(grid);
 }
@@ -60,9 +66,25 @@ bool pw_grid_add(struct pw_grid *grid, const char *text)
         return true;
 }
 
+bool pw_grid_note(struct pw_grid *grid, const char *text)
+{
+        uint32_t row = (grid->cell_count - 1) / grid->column_count;
+
+        if (!pw_grow((void **)&grid->notes, &grid->note_capacity, row + 1, sizeof *grid->notes))
+                return false;
+        free(grid->notes[row]);
+        grid->notes[row] = strdup(text);
+        return grid->notes[row] != NULL;
+}
+
 void pw_grid_align_right(struct pw_grid *grid, uint32_t column)
 {
-        grid->columns[column].right = true;
+        grid->columns[column].right = grid->columns[column].whole = true;
+}
+
+void pw_grid_keep_whole(struct pw_grid *grid, uint32_t column)
+{
+        grid->columns[column].whole = true;
 }
 
 static uint32_t total_width(const struct pw_grid *grid)
@@ -80,7 +102,7 @@ static struct grid_column *widest(struct pw_grid *grid)
 
         for (uint32_t c = 0; c < grid->column_count; c++) {
                 struct grid_column *column = &grid->columns[c];
-                if (!column->right && column->width > NARROWEST && (!found || column->width >= found->width))
+                if (!column->whole && column->width > NARROWEST && (!found || column->width >= found->width))
                         found = column;
         }
         return found;
@@ -151,6 +173,16 @@ static bool print_line(const struct pw_grid *grid, const char **rest, FILE *out)
         return any;
 }
 
+static void print_note(const char *text, uint32_t width, FILE *out)
+{
+        while (*text) {
+                size_t length = line_length(text, width - NOTE_INDENT);
+                fprintf(out, "%*s%.*s\n", (int)NOTE_INDENT, "", (int)without_blanks(text, length), text);
+                text += length;
+                text += strspn(text, " ");
+        }
+}
+
 void pw_grid_print(struct pw_grid *grid, uint32_t width, FILE *out)
 {
         pw_auto_free const char **rest = calloc(grid->column_count, sizeof *rest);
@@ -163,5 +195,8 @@ void pw_grid_print(struct pw_grid *grid, uint32_t width, FILE *out)
                         rest[c] = grid->cells[first + c];
                 while (print_line(grid, rest, out))
                         ;
+                uint32_t row = first / grid->column_count;
+                if (row < grid->note_capacity && grid->notes[row])
+                        print_note(grid->notes[row], width, out);
         }
 }

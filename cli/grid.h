@@ -13,8 +13,11 @@ struct pw_grid *pw_grid_new(uint32_t columns); /* NULL: out of memory */
 void pw_grid_free(struct pw_grid *grid);
 /* The next cell, row after row; `text` is copied. False when out of memory. */
 bool pw_grid_add(struct pw_grid *grid, const char *text);
-/* Such a column is never made narrower than its widest cell. */
+/* A line of its own under the row of the last cell, indented. False when out of memory. */
+bool pw_grid_note(struct pw_grid *grid, const char *text);
+/* Such columns are never made narrower than their widest cell. */
 void pw_grid_align_right(struct pw_grid *grid, uint32_t column);
+void pw_grid_keep_whole(struct pw_grid *grid, uint32_t column);
 /* Lines of at most `width` columns, unless the narrow columns alone need more. */
 void pw_grid_print(struct pw_grid *grid, uint32_t width, FILE *out);
 

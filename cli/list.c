@@ -10,6 +10,25 @@ static const char *filter_of(const struct pw_invocation *invocation)
         return invocation->operand_count ? invocation->operands[0] : NULL;
 }
 
+static uint64_t first_number(const Pathways__Wire__Row *row)
+{
+        return row->n_cells ? pw_row_number(row, row->cells[0]->key) : 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+        uint64_t x = first_number(*(Pathways__Wire__Row *const *)a), y = first_number(*(Pathways__Wire__Row *const *)b);
+
+        return (x > y) - (x < y);
+}
+
+/* By the number in the first cell, where that counts up, as of runs; other rows stay in the daemon's order. */
+static void sort_rows(const Pathways__Wire__Listing *rows)
+{
+        if (rows->n_rows && first_number(rows->rows[0]))
+                qsort(rows->rows, rows->n_rows, sizeof *rows->rows, compare_rows);
+}
+
 static enum pw_status list(struct pw_invocation *invocation, const char *filter, struct pw_listing **ret_listing,
                            struct pw_error *ret_err)
 {
@@ -23,9 +42,11 @@ enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error
         struct pw_listing *listing = NULL;
         enum pw_status status = list(invocation, filter, &listing, ret_err);
 
-        if (status == PW_OK)
-                status = pw_output_rows(invocation, filter && command->detail.count ? &command->detail : &command->form,
-                                        pw_listing_rows(listing), ret_err);
+        if (status == PW_OK) {
+                const Pathways__Wire__Listing *rows = pw_listing_rows(listing);
+                sort_rows(rows);
+                status = pw_output_rows(invocation, filter && command->detail.count ? &command->detail : &command->form, rows, ret_err);
+        }
         pw_listing_free(listing);
         return status;
 }
@@ -76,11 +97,12 @@ static void print_cause(const Pathways__Wire__Row *row, FILE *out)
         int indent = 2 * (int)pw_min_u64(pw_row_number(row, "depth"), 20);
         const char *waits_for = pw_row_text(row, "waits_for"), *remedy = pw_row_text(row, "remedy");
         char since[16];
+        uint64_t since_us = pw_row_number(row, "since_us");
 
         fprintf(out, "%*s%s\n", indent, "", pw_row_text(row, "what"));
         if (*waits_for)
-                fprintf(out, "%*s  waits for %s, for %s\n", indent, "", waits_for,
-                        pw_duration_format(pw_row_number(row, "since_us"), since));
+                fprintf(out, "%*s  waits for %s%s%s\n", indent, "", waits_for, since_us ? ", for " : "",
+                        since_us ? pw_duration_format(since_us, since) : "");
         if (*remedy)
                 fprintf(out, "%*s  remedy: %s\n", indent, "", remedy);
 }
