@@ -50,8 +50,8 @@ struct pw_run_input {
         uint8_t in_place; /* its shards lie on the program's slice as declared: the load is skipped */
         uint8_t is_inline;/* the value is in `value` */
         uint8_t zero[2];
-        uint32_t status;  /* other than PW_OK: there is no value and no shard; the load writes heads in this error. Read at the load,
-                           * with in_place and the shards' seqs: they are final once that gang is ordered */
+        uint32_t status;  /* other than PW_OK: there is no value and no shard; the load writes heads in this error. (The
+                           * shards' seqs are final once the load is ordered.) */
         uint64_t bytes;   /* of the whole value */
         uint8_t value[24];
         struct pw_sharding sharding; /* as it lies, over a mesh: */
@@ -130,6 +130,9 @@ struct pw_device_board {
         } done;
         _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
         _Atomic uint64_t running_since_ns;       /* only of functions with a time limit; 0: not in one */
+        /* Daemon, after a process of this device ended in gang `seq`: the next one comes to that gang first, runs nothing of it,
+         * writes heads of its outputs in error (`status`, cause: that node on this device) and is done with it. */
+        struct { _Atomic uint64_t seq; _Atomic uint32_t status; } failed;
         _Alignas(64) _Atomic uint32_t report_tail; /* executor */
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];

@@ -8,12 +8,23 @@
 #define BATCH 256u
 _Static_assert(BATCH <= PW_ORDER_REACH, "no more are appended at once than lie in reach");
 
-struct pw_host *pw_host_new(void) { return calloc(1, sizeof(struct pw_host)); }
+struct pw_host *pw_host_new(void)
+{
+        struct pw_host *host = calloc(1, sizeof *host);
+
+        if (host)
+                pw_list_init(&host->programs);
+        return host;
+}
 
 void pw_host_free(struct pw_host *host)
 {
+        struct pw_host_program *program;
+
         if (!host)
                 return;
+        pw_list_each(&host->programs, program, struct pw_host_program, link)
+                pw_prepare_free(program);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 pw_range_free(host->islands[i].arena);
         free(host);
@@ -97,24 +108,21 @@ static void order(struct pw_host *host, const struct pw_action *action)
                 pw_bells_ring(host->bells, &host->bells->order_sleepers[action->island].bits, action->members);
 }
 
-/* In the place of a member that is dead: its mark says that it has no value, and it is done. */
+/* In the place of a member that is dead: its mark says that it has no value. What it should have written is not touched here: the
+ * next process of the device writes the heads of those rooms before anybody may look at them. */
 static void fail_gang(struct pw_host *host, const struct pw_action *action)
 {
         struct pw_device_board *board = host->devices[action->device].board;
         struct pw_mark *mark = &board->marks[action->seq % PW_ORDER_LOG];
-        uint64_t count = atomic_load(&board->history_count);
 
         mark->status = action->status;
         mark->cause_node = action->node;
         mark->cause_device = action->device;
         atomic_store(&mark->seq, action->seq);
-        board->history[count % PW_HISTORY] = (struct pw_history){ .seq = action->seq, .run = action->run->number,
-                                                                  .node = action->node, .status = action->status };
-        atomic_store(&board->history_count, count + 1);
+        atomic_store(&board->failed.status, action->status);
+        atomic_store(&board->failed.seq, action->seq);
         atomic_store(&board->running_since_ns, 0);
         atomic_store(&board->running, 0);
-        atomic_store(&board->done.count, atomic_load(&board->done.count) + 1);
-        atomic_store(&board->done.seq, action->seq);
         if (host->bells)
                 pw_bells_ring(host->bells, &host->bells->sleepers[action->device].bits, UINT64_MAX);
 }

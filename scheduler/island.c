@@ -73,12 +73,10 @@ static bool input_ordered(const struct pw_part *part, const struct pw_gang *gang
         const struct pw_result_live *result;
         uint32_t island = part->island->number;
 
-        if (place->source != PW_INPUT_RESULT)
+        if (place->source != PW_INPUT_RESULT || input->status != PW_OK)
                 return true;
         if (input->takes && !maker_has_passed(place->result, island))
                 return false;
-        if (input->status != PW_OK || pw_status_error(place->result->status))
-                return true;
         result = pw_result_live(place->result);
         return input->in_place ? result->ordered >> island & 1 : result->ordered == result->islands;
 }
@@ -95,17 +93,10 @@ static bool needs_met(struct pw_part *part, const struct pw_gang *gang)
         return true;
 }
 
-/* An input that was decided in error before its load is ordered is loaded as that error, also where it lay in place: its maker
- * may never have written the room. */
-static bool load_is_skipped(struct pw_part *part, const struct pw_gang *gang)
+/* A load of what lies in place has nothing to do; it is ordered only where somebody waits for it. */
+static bool load_is_skipped(const struct pw_part *part, const struct pw_gang *gang)
 {
-        struct pw_live *live = part->live;
-        const struct pw_input_place *place = &live->run.inputs[gang->load - 1];
-        struct pw_live_input *input = &live->inputs[gang->load - 1];
-
-        if (input->status == PW_OK && place->source == PW_INPUT_RESULT && pw_status_error(place->result->status))
-                input->status = place->result->status;
-        return input->in_place && input->status == PW_OK && !gang->result_count && !live->run.sequential;
+        return part->live->inputs[gang->load - 1].in_place && !gang->result_count && !part->live->run.sequential;
 }
 
 static bool window_open(struct turn *turn, uint64_t members)

@@ -44,6 +44,7 @@ struct pw_live {
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
         bool placed;             /* its blocks are there */
+        bool stopped;            /* cancelled: nothing more of it is ordered */
         bool aside;              /* needs room that admitted runs will not give back */
         uint32_t short_device;   /* where room was missing when it was looked at last */
         uint64_t short_bytes;

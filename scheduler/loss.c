@@ -94,7 +94,7 @@ void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, u
         device->up = false;
         if (seq != pw_device_oldest(device))
                 seq = 0; /* done already, or not ordered for it */
-        lost_before = (seq ? seq : device->done_seq) + 1;
+        lost_before = seq ? seq : device->done_seq + 1; /* the next process writes what gang `seq` leaves behind */
         action = pw_action_add(scheduler, PW_ACT_LOST_BEFORE);
         action->island = device->island;
         action->device = number;

@@ -188,7 +188,6 @@ static void settle_result(struct pw_live *live, uint32_t index)
                 memcpy(result->rooms, source->rooms, result->room_count * sizeof *result->rooms);
                 source->donated = true;
         }
-        pw_list_append(&scheduler->results, &result->link);
         if (!pw_result_live(result)->letting_go)
                 return;
         for (uint32_t place = 0; place < result->room_count; place++)

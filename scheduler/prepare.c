@@ -68,6 +68,17 @@ static enum pw_status write_image(struct pw_host *host, struct pw_host_program *
         return PW_OK;
 }
 
+void pw_prepare_free(struct pw_host_program *program)
+{
+        while (program->runs) {
+                struct pw_host_run *run = program->runs;
+                program->runs = run->next;
+                free(run);
+        }
+        pw_list_remove(&program->link);
+        free(program);
+}
+
 void pw_prepare_forget(struct pw_host *host, struct pw_program_row *row)
 {
         struct pw_host_program *program = row->host;
@@ -75,16 +86,12 @@ void pw_prepare_forget(struct pw_host *host, struct pw_program_row *row)
 
         if (!program)
                 return;
-        while (program->runs) {
-                struct pw_host_run *run = program->runs;
-                program->runs = run->next;
+        for (const struct pw_host_run *run = program->runs; run; run = run->next)
                 for (uint32_t c = 0; c < run->column_count; c++)
                         give(host, plans->plans[c].island, run->records[c].line, run->records[c].bytes);
-                free(run);
-        }
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 give(host, i, program->images[i].line, program->images[i].bytes);
-        free(program);
+        pw_prepare_free(program);
         row->host = NULL;
 }
 
@@ -236,14 +243,16 @@ static void write_constants(const struct pw_live *live, uint32_t island, struct 
         }
 }
 
-static enum pw_status run_state(struct pw_run *run, struct pw_error *ret_err)
+static enum pw_status run_state(struct pw_host *host, struct pw_run *run, struct pw_error *ret_err)
 {
         struct pw_host_program *program = run->row->host;
         uint32_t columns = pw_live_of(run)->program->column_count;
         struct pw_host_run *state;
 
-        if (!program)
-                run->row->host = program = calloc(1, sizeof *program);
+        if (!program && (program = calloc(1, sizeof *program))) {
+                pw_list_append(&host->programs, &program->link);
+                run->row->host = program;
+        }
         if (program && !run->host) {
                 state = calloc(1, sizeof *state + columns * sizeof state->records[0]);
                 if (state) {
@@ -261,7 +270,7 @@ enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t
         struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
         struct pw_host_program *program;
         struct pw_host_record *record;
-        enum pw_status status = run_state(run, ret_err);
+        enum pw_status status = run_state(host, run, ret_err);
         uint32_t column = 0, bytes;
 
         if (status != PW_OK)
@@ -290,18 +299,11 @@ enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t
 
 void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, uint32_t index)
 {
-        const struct pw_live *live = pw_live_of(run);
         const struct pw_input_place *place = &run->inputs[index];
         struct pw_run_record *record = pw_prepare_record(host, run, column);
         struct pw_run_input *input = (struct pw_run_input *)((char *)record + record->inputs) + index;
         struct pw_run_shard *shards = (struct pw_run_shard *)((char *)record + input->shards);
 
-        if (live->inputs[index].status != PW_OK) {
-                input->status = live->inputs[index].status;
-                input->in_place = 0;
-                input->shard_count = 0;
-                return;
-        }
         for (uint32_t i = 0; place->source == PW_INPUT_RESULT && i < input->shard_count; i++)
                 shards[i].seq = place->result->seqs[i];
 }

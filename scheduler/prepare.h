@@ -18,6 +18,7 @@ struct pw_host_record { uint32_t line, bytes; }; /* bytes 0: none */
 struct pw_host_program {
         struct { uint32_t line, serial, bytes, slices; } images[PW_ISLANDS_MAX]; /* slices: line of the first slice record */
         struct pw_host_run *runs; /* all that were made for it */
+        struct pw_list link;
 };
 
 /* A run's records, by column. They stay for the next run that is kept in the same struct pw_run. */
@@ -32,6 +33,7 @@ struct pw_host {
         struct { struct pw_device_board *board; uint32_t island, report_head; uint64_t done; } devices[PW_DEVICES_MAX];
         uint32_t device_end;          /* one more than the highest number */
         struct pw_bells *bells;
+        struct pw_list programs;      /* struct pw_host_program */
         uint32_t image_serial;
 };
 
@@ -46,5 +48,6 @@ PW_MUST_CHECK enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run 
 void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, uint32_t input);
 struct pw_run_record *pw_prepare_record(const struct pw_host *host, const struct pw_run *run, uint32_t column);
 void pw_prepare_forget(struct pw_host *host, struct pw_program_row *program);
+void pw_prepare_free(struct pw_host_program *program); /* its memory, not its rooms in boards */
 
 #endif

@@ -68,32 +68,34 @@ static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause
         return (uint32_t)strlen(ret_error->text);
 }
 
-/* The error came with an input: its own sentence, then the way here. */
-static uint32_t input_sentence(const struct pw_live *live, uint32_t index, enum pw_status status, struct pw_error *ret_error)
-{
-        const struct pw_result *input = live->run.inputs[index].source == PW_INPUT_RESULT ? live->run.inputs[index].result : NULL;
-        char text[400];
-        size_t length;
-
-        if (input && input->error) {
-                length = pw_result_live((struct pw_result *)input)->sentence;
-                status = input->error->status;
-        } else {
-                length = sizeof text - 1;
-        }
-        snprintf(text, sizeof text, "%.*s", (int)pw_min_u64(length, sizeof text - 1),
-                 input && input->error ? input->error->text :
-                 live->inputs[index].text ? live->inputs[index].text : pw_status_text(status));
-        pw_error_set(ret_error, status, "%s (input %u of run %lu, %s)", text, index, (unsigned long)live->run.number,
-                     live->run.row->name);
-        return (uint32_t)strlen(text);
-}
-
 static bool input_in_error(const struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];
 
-        return live->inputs[index].status != PW_OK || (place->source == PW_INPUT_RESULT && pw_status_error(place->result->status));
+        return live->inputs[index].status != PW_OK || (place->source == PW_INPUT_RESULT && (pw_status_error(place->result->status) ||
+               pw_result_live(place->result)->failed.status != PW_OK));
+}
+
+/* The error came with an input: its own sentence, then the way here. The input may not have been decided yet. */
+static uint32_t input_sentence(const struct pw_live *live, uint32_t index, enum pw_status status, struct pw_error *ret_error)
+{
+        struct pw_result *input = live->run.inputs[index].source == PW_INPUT_RESULT ? live->run.inputs[index].result : NULL;
+        const char *text = live->inputs[index].text ? live->inputs[index].text : pw_status_text(status);
+        uint32_t length = (uint32_t)strlen(text);
+        struct pw_error of_input;
+
+        if (input && input->error) {
+                of_input = *input->error;
+                length = pw_result_live(input)->sentence;
+        } else if (input && input->run && pw_result_live(input)->failed.status != PW_OK) {
+                length = pw_result_sentence(pw_result_live(input), &of_input);
+        } else {
+                pw_error_set(&of_input, status, "%s", text);
+        }
+        length = length < 400 ? length : 400;
+        pw_error_set(ret_error, of_input.status, "%.*s (input %u of run %lu, %s)", (int)length, of_input.text, index,
+                     (unsigned long)live->run.number, live->run.row->name);
+        return length;
 }
 
 uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error)

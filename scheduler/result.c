@@ -57,6 +57,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         result->letting_go = result->gone = false;
         result->sentence = 0;
         result->failed.status = PW_OK;
+        pw_list_append(&program->scheduler->results, &open->link);
         return result;
 }
 

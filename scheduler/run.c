@@ -66,7 +66,7 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->placed = live->aside = false;
+        live->placed = live->stopped = live->aside = false;
         live->short_bytes = 0;
         live->parts_left = 0;
         for (uint32_t i = 0; i < run->input_count; i++) {
@@ -382,10 +382,15 @@ void pw_live_maybe_end(struct pw_live *live)
                 end(live);
 }
 
-/* Nothing more of it is ordered; what is ordered is skipped where it can be. */
+/* What is ordered is skipped where it can be. Where other runs read a result, all of it is still ordered, so that they find an
+ * error in its rooms; else nothing more is. */
 static void stop(struct pw_live *live)
 {
         pw_action_add(live->program->scheduler, PW_ACT_CANCEL)->run = &live->run;
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->users)
+                        return;
+        live->stopped = true;
         for (uint32_t c = 0; c < live->program->column_count; c++) {
                 struct pw_part *part = &live->parts[c];
                 uint64_t open = part->open;

@@ -94,7 +94,8 @@ enum pw_action_kind {
         PW_ACT_RELEASE,      /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action */
         PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */
-        PW_ACT_FAIL_GANG,    /* the dead member `device` of gang `seq` of `island`: write its mark and done with `status` */
+        PW_ACT_FAIL_GANG,    /* the dead member `device` of gang `seq` of `island`: write its mark in error, so that peers go on, and
+                              * `failed`; done follows from the next process, which first writes the heads of what it should have written */
         PW_ACT_BELL,         /* ring the executors in `members` */
         PW_ACT_CANCEL,       /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
         PW_ACT_PROGRAM_ENDED,/* `program` is to be forgotten by the host: freed after this action */

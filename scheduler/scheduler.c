@@ -52,14 +52,8 @@ static void free_runs(struct pw_scheduler *scheduler)
         struct pw_live *live;
         uint32_t cursor = 0;
 
-        while ((live = pw_table_next(&scheduler->runs, &cursor))) {
-                for (uint32_t i = 0; i < live->run.result_count; i++)
-                        if (!live->run.results[i]->room_count) {
-                                free(live->run.results[i]->error);
-                                free(pw_result_live(live->run.results[i]));
-                        }
+        while ((live = pw_table_next(&scheduler->runs, &cursor)))
                 pw_live_free(live);
-        }
         pw_table_done(&scheduler->runs);
 }
 
@@ -164,9 +158,9 @@ void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action
         live->messages--;
         if (message->kind == PW_ACT_NOTICE) {
                 from = part_in(live, message->from);
-                if (!live->run.cancelled)
+                if (!live->stopped)
                         pw_island_notice(part, from->column, message->node);
-        } else if (!live->run.cancelled) {
+        } else if (!live->stopped) {
                 pw_island_enter(part->island, part);
         }
         pw_live_maybe_end(live);

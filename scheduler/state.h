@@ -35,7 +35,7 @@ struct pw_scheduler {
         bool look;                       /* room was given back, or a run arrived */
         uint64_t next_deadline;          /* of those runs, at the earliest */
         uint64_t now_us;
-        struct pw_list results;          /* that lie somewhere */
+        struct pw_list results;          /* all that are not gone */
         struct pw_list idle_results[PW_RESULT_POOLS];
 };
 

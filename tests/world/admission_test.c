@@ -1,0 +1,220 @@
+/* Who gets memory when there is not enough: order of arrival, standing aside, deadlines, what can never fit. */
+#include "tests/world/world.h"
+
+#include "scheduler/state.h"
+
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct world world;
+static struct world_program *step, *large, *block; /* 1 KiB; 4 KiB; 1 KiB beside a block of 8 KiB */
+
+static void begin(uint64_t capacity)
+{
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = capacity });
+        step = &world.programs[0];
+        large = &world.programs[1];
+        block = &world.programs[2];
+        world_make_chain(&world, step, "step", 1, 240);
+        world_make_chain(&world, large, "large", 1, 1008);
+        world_make_chain(&world, block, "block", 3, 1008);
+}
+
+static struct world_object *submit(struct world_program *program)
+{
+        struct world_object *input = world_put(&world, program, 0, true);
+        struct world_object *result = world_submit(&world, program, &input, false)->results[0];
+
+        if (input->held)
+                world_drop(&world, input);
+        return result;
+}
+
+static struct world_object *submit_until(struct world_program *program, uint64_t deadline_us)
+{
+        struct world_run *run;
+        struct world_object *result;
+
+        /* The deadline is read at submission, which world_submit() makes: shorten it afterwards and let it be looked at. */
+        result = submit(program);
+        run = result->maker;
+        run->run->deadline_us = deadline_us;
+        world.scheduler->next_deadline = deadline_us;
+        return result;
+}
+
+static enum pw_run_state state_of(const struct world_object *result)
+{
+        return result->maker->run ? result->maker->run->state : PW_RUN_ENDED;
+}
+
+static void test_never_fits(void **state)
+{
+        struct world_object *result;
+
+        (void)state;
+        begin(8 << 10);
+        result = submit(block);
+        world_daemon(&world);
+        assert_int_equal(result->status, PW_TOO_LARGE);
+        assert_string_equal(result->text, "run 1 of block needs 12 KiB on device h0:0, which has 8 KiB: 4 KiB too much");
+        world_check(&world);
+        world_done(&world);
+}
+
+/* What a session holds is not waited for by others: the run that needs it stands aside, and runs when it is given back. */
+static void test_aside(void **state)
+{
+        struct world_object *held, *aside, *small;
+
+        (void)state;
+        begin(6 << 10);
+        held = submit(large);
+        world_settle(&world);
+        aside = submit(large);
+        small = submit(step);
+        world_settle(&world);
+        assert_int_equal(held->status, PW_OK);
+        assert_int_equal(state_of(aside), PW_RUN_QUEUED);
+        assert_true(small->decided);
+        world_drop(&world, held);
+        world_settle(&world);
+        assert_true(aside->decided);
+        assert_int_equal(aside->status, PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* Room that an admitted run gives back is waited for, and nobody passes. */
+static void test_head_holds(void **state)
+{
+        struct world_object *first, *head, *small;
+
+        (void)state;
+        begin(16 << 10);
+        first = submit(block);
+        head = submit(block);
+        small = submit(step);
+        world_daemon(&world);
+        assert_int_equal(state_of(first), PW_RUN_ADMITTED);
+        assert_int_equal(state_of(head), PW_RUN_QUEUED);
+        assert_int_equal(state_of(small), PW_RUN_QUEUED);
+        while (!first->decided) {
+                world_step(&world, 0);
+                world_daemon(&world);
+        }
+        world_drop(&world, first);
+        world_settle(&world);
+        assert_true(head->decided && small->decided);
+        world_check(&world);
+        world_done(&world);
+}
+
+static void remember(void *context, const struct pw_run_row *row)
+{
+        if (row->state == PW_RUN_QUEUED)
+                memcpy(context, row->waiting_for, sizeof row->waiting_for);
+}
+
+static void test_deadline(void **state)
+{
+        struct world_object *held, *late;
+        char why[256] = "";
+
+        (void)state;
+        begin(6 << 10);
+        held = submit(large);
+        world_settle(&world);
+        late = submit_until(large, 1000);
+        world_daemon(&world);
+        assert_false(late->decided);
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
+        pw_scheduler_each_run(world.scheduler, remember, why, world.now_us);
+        assert_string_equal(why, "room: device h0:0 lacks 2 KiB; 1 result of large holds 4 KiB");
+        world.now_us = 1000;
+        world_daemon(&world);
+        assert_int_equal(late->status, PW_NO_SPACE);
+        assert_string_equal(late->text, "run 2 of large was not admitted before its deadline: device h0:0 lacks 2 KiB; 1 result of "
+                                        "large holds 4 KiB");
+        assert_int_equal(held->status, PW_OK);
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), UINT64_MAX);
+        world_done(&world);
+}
+
+/* A chain behind an input that is not there: all wait for it, none holds anything, then all are admitted at once. */
+static void test_inputs(void **state)
+{
+        struct world_object *input, *object;
+        struct world_run *first;
+
+        (void)state;
+        begin(64 << 10);
+        input = world_put(&world, step, 0, false);
+        first = world_submit(&world, step, &input, false);
+        object = first->results[0];
+        for (uint32_t i = 0; i < 20; i++)
+                object = world_submit(&world, step, &object, false)->results[0];
+        world_daemon(&world);
+        assert_int_equal(state_of(object), PW_RUN_WAITING);
+        assert_int_equal(world.scheduler->devices[0]->free, world.options.capacity);
+        world_input_ready(&world, first, 0, PW_OK);
+        world_daemon(&world);
+        assert_int_equal(state_of(object), PW_RUN_ADMITTED);
+        world_settle(&world);
+        assert_int_equal(object->status, PW_OK);
+        world_done(&world);
+}
+
+static void test_input_deadline(void **state)
+{
+        struct world_object *input, *result, *after;
+        struct world_run *run;
+
+        (void)state;
+        begin(64 << 10);
+        input = world_put(&world, step, 0, false);
+        run = world_submit(&world, step, &input, false);
+        result = run->results[0];
+        after = world_submit(&world, step, &result, false)->results[0];
+        run->run->deadline_us = world.scheduler->next_deadline = 1000;
+        world.now_us = 1000;
+        world_settle(&world);
+        assert_int_equal(result->status, PW_DEADLINE);
+        assert_string_equal(result->text, "run 1 of step: input 0 was not ready before the deadline");
+        assert_int_equal(after->status, PW_DEADLINE);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* A result of other dims than the program was compiled for never reaches an executor. */
+static void test_shape(void **state)
+{
+        struct world_object *wrong, *result;
+
+        (void)state;
+        begin(64 << 10);
+        wrong = submit(large);
+        world_settle(&world);
+        result = world_submit(&world, step, &wrong, false)->results[0];
+        result->maker->any = true;
+        world_settle(&world);
+        assert_int_equal(result->status, PW_SHAPE);
+        assert_string_equal(result->text, "input 0 of step is i32 [1008], the program wants i32 [240] (input 0 of run 2, step)");
+        world_done(&world);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),  cmocka_unit_test(test_head_holds),
+                cmocka_unit_test(test_deadline),   cmocka_unit_test(test_inputs), cmocka_unit_test(test_input_deadline),
+                cmocka_unit_test(test_shape),
+        };
+
+        return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+}

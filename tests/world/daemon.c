@@ -1,0 +1,359 @@
+/* The daemon of the world: does what the scheduler asks for, counts references, notes what must come out. */
+#include "tests/world/world.h"
+
+#include "base/memory.h"
+
+struct world_run *world_find_run(struct world *world, uint64_t number)
+{
+        struct world_run *run;
+
+        pw_list_each(&world->runs, run, struct world_run, link)
+                if (run->number == number)
+                        return run;
+        return NULL;
+}
+
+static struct world_object *object_new(struct world *world)
+{
+        struct world_object *object = calloc(1, sizeof *object);
+
+        if (!object)
+                world_fail(world, "out of memory");
+        pw_list_append(&world->objects, &object->link);
+        world->object_count++;
+        object->held = true;
+        object->refs = 1;
+        return object;
+}
+
+/* Nobody holds any result of a run: it is cancelled. */
+static void maybe_cancel(struct world *world, struct world_run *maker)
+{
+        if (!maker || maker->ended)
+                return;
+        for (uint32_t i = 0; i < maker->run->result_count; i++)
+                if (maker->results[i] && maker->results[i]->refs)
+                        return;
+        world_log(world, "run %lu: nobody holds its results", (unsigned long)maker->number);
+        maker->cancelled = maker->any = true;
+        pw_scheduler_cancel(world->scheduler, maker->number, world->now_us);
+}
+
+/* What lies in the rooms of a result that is ready. */
+static void verify(struct world *world, const struct world_object *object)
+{
+        const struct pw_result *result = object->result;
+
+        if (!result || !object->decided || object->status != PW_OK || result->donated)
+                return;
+        for (uint32_t i = 0; result->value.shard_bytes && i < result->room_count; i++) {
+                const uint8_t *room = world->executors[result->rooms[i].device].memory + result->rooms[i].offset;
+                const struct pw_room_head *head = (const struct pw_room_head *)room;
+                if (head->status != PW_OK || memcmp(head + 1, &object->value, sizeof object->value) != 0)
+                        world_fail(world, "result %u of run %lu is ready, device %u has another value", result->index,
+                                   (unsigned long)object->maker->number, result->rooms[i].device);
+        }
+}
+
+static void unref(struct world *world, struct world_object *object)
+{
+        struct world_run *maker = object->maker;
+
+        if (--object->refs)
+                return;
+        verify(world, object);
+        for (uint32_t i = 0; maker && i < WORLD_RESULTS; i++)
+                if (maker->results[i] == object)
+                        maker->results[i] = NULL;
+        if (object->result)
+                pw_scheduler_result_free(world->scheduler, object->result, world->now_us);
+        else
+                world->host_free[world->host_free_count++] = object->host_slot;
+        pw_list_remove(&object->link);
+        world->object_count--;
+        free(object);
+        maybe_cancel(world, maker);
+}
+
+void world_drop(struct world *world, struct world_object *object)
+{
+        object->held = false;
+        unref(world, object);
+}
+
+struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready)
+{
+        const struct pw_image *image = program->row->image;
+        const struct pw_image_value *value =
+                pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[input].value);
+        struct world_object *object;
+
+        if (!world->host_free_count)
+                return NULL;
+        object = object_new(world);
+        object->host_slot = world->host_free[--world->host_free_count];
+        object->value = world_mix(world->seed, world_random(world, UINT32_MAX));
+        object->decided = ready;
+        object->dtype = value->dtype;
+        object->dims = value->dims;
+        world->host_values[object->host_slot] = ready ? object->value : 0;
+        return object;
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------------------- */
+
+static void fill_place(struct world *world, struct world_run *run, uint32_t index)
+{
+        struct world_object *object = run->inputs[index];
+        struct pw_input_place *place = &run->run->inputs[index];
+
+        place->object = object;
+        if (object->result) {
+                place->source = PW_INPUT_RESULT;
+                place->result = object->result;
+                return;
+        }
+        place->source = PW_INPUT_HOST;
+        place->pending = !object->decided;
+        place->status = object->status;
+        place->is_inline = world_random(world, 2) && object->decided;
+        memcpy(place->value, &object->value, sizeof object->value);
+        place->segment = WORLD_HOST_SEGMENT;
+        place->offset = (uint64_t)object->host_slot * 8;
+        place->dtype = object->dtype;
+        place->dims = object->dims;
+        run->pending[index] = place->pending;
+}
+
+/* The client gives its reference away; alone is who then has the only one. */
+static void donate(struct world *world, struct world_run *run, uint32_t index)
+{
+        struct world_object *object = run->inputs[index];
+        uint32_t times = 0;
+
+        for (uint32_t i = 0; i < run->run->input_count; i++)
+                times += run->inputs[i] == object;
+        if (!object->held || !run->program->donates[index] || times != 1 || world->options.donations < 0 ||
+            (!world->options.donations && !world_random(world, 3)))
+                return;
+        object->held = false;
+        object->refs--;
+        run->run->inputs[index].donated = true;
+        run->run->inputs[index].alone = object->refs == 1;
+}
+
+struct world_run *world_submit(struct world *world, struct world_program *program, struct world_object **inputs, bool sequential)
+{
+        struct world_run *run = calloc(1, sizeof *run);
+
+        if (!run || !(run->run = pw_scheduler_run_new(world->scheduler, program->handle)))
+                world_fail(world, "no run");
+        run->number = run->run->number;
+        run->program = program;
+        run->run->sequential = sequential;
+        pw_list_append(&world->runs, &run->link);
+        world->runs_open++;
+        for (uint32_t n = 0; n < 64; n++)
+                run->failing |= (uint64_t)(world_random(world, 100) < world->options.fail_percent && !world_random(world, 4)) << n;
+        for (uint32_t i = 0; i < run->run->result_count; i++) {
+                run->results[i] = object_new(world);
+                run->results[i]->result = run->run->results[i];
+                run->results[i]->maker = run;
+                run->run->results[i]->object = run->results[i];
+        }
+        for (uint32_t i = 0; i < run->run->input_count; i++) {
+                run->inputs[i] = inputs[i];
+                inputs[i]->refs++;
+                fill_place(world, run, i);
+        }
+        for (uint32_t i = 0; i < run->run->input_count; i++)
+                donate(world, run, i);
+        world_evaluate(world, run);
+        world_log(world, "submit run %lu of %s (program %u)%s", (unsigned long)run->number, program->row->name, program->handle,
+                  sequential ? ", sequential" : "");
+        pw_scheduler_submit(world->scheduler, run->run, world->now_us);
+        return run;
+}
+
+void world_input_ready(struct world *world, struct world_run *run, uint32_t input, enum pw_status status)
+{
+        struct world_object *object = run->inputs[input];
+
+        if (!object->decided) {
+                object->decided = true;
+                object->status = status;
+                object->error_expected = status != PW_OK;
+                world->host_values[object->host_slot] = object->value;
+        }
+        run->pending[input] = false;
+        if (!run->ended)
+                pw_scheduler_input_ready(world->scheduler, run->run, input, object->status, "the put was given up", world->now_us);
+}
+
+void world_cancel(struct world *world, struct world_run *run)
+{
+        run->cancelled = run->any = true;
+        pw_scheduler_cancel(world->scheduler, run->number, world->now_us);
+}
+
+/* --- actions ------------------------------------------------------------------------------------------------------------- */
+
+static void decide(struct world *world, const struct pw_action *action)
+{
+        struct world_object *object = action->result->object;
+
+        if (!object)
+                return;
+        if (object->decided)
+                world_fail(world, "a result of run %lu is decided twice", (unsigned long)object->maker->number);
+        object->decided = true;
+        object->status = action->status;
+        snprintf(object->text, sizeof object->text, "%s", action->text ? action->text : "");
+        *(action->status == PW_OK ? &world->good : &world->failed) += 1;
+        world_log(world, "result of run %lu: %s %s", (unsigned long)object->maker->number, pw_status_name(action->status), object->text);
+        if (action->status != PW_OK && !object->text[0])
+                world_fail(world, "an error of run %lu says nothing", (unsigned long)object->maker->number);
+        object->maker->any |= action->status == PW_TOO_LARGE || action->status == PW_NO_SPACE || action->status == PW_DEADLINE;
+        world_evaluate(world, object->maker);
+        if (!object->maker->any && object->error_expected != (action->status != PW_OK))
+                world_fail(world, "result %u of run %lu is %s (%s)", action->result->index, (unsigned long)object->maker->number,
+                           pw_status_name(action->status), object->text);
+        verify(world, object);
+}
+
+static void lose(const struct pw_action *action)
+{
+        struct world_object *object = action->result->object;
+
+        if (object)
+                object->status = action->status;
+}
+
+static void end_run(struct world *world, struct pw_run *ended)
+{
+        struct world_run *run = world_find_run(world, ended->number);
+
+        if (!run || run->ended)
+                world_fail(world, "run %lu ends twice", (unsigned long)ended->number);
+        for (uint32_t i = 0; i < ended->result_count; i++)
+                if (run->results[i] && !run->results[i]->decided)
+                        world_fail(world, "run %lu ends with result %u undecided", (unsigned long)run->number, i);
+        run->ended = true;
+        run->run = NULL;
+        world->runs_open--;
+        world->ended++;
+        world_log(world, "run %lu ended", (unsigned long)run->number);
+}
+
+/* Messages between islands arrive in the order in which they were sent, some time later. */
+static void keep_message(struct world *world, const struct pw_action *action)
+{
+        if (!pw_grow((void **)&world->late, &world->late_capacity, world->late_count + 1, sizeof *world->late))
+                world_fail(world, "out of memory");
+        world->late[world->late_count++] = *action;
+}
+
+void world_deliver(struct world *world, bool all)
+{
+        uint32_t count = all ? world->late_count : world_random(world, world->late_count + 1);
+
+        for (uint32_t i = 0; i < count; i++) {
+                struct pw_action message = world->late[i];
+                pw_scheduler_deliver(world->scheduler, &message, world->now_us);
+        }
+        if (count)
+                memmove(world->late, world->late + count, (world->late_count - count) * sizeof *world->late);
+        world->late_count -= count;
+}
+
+static void work_off(struct world *world)
+{
+        struct pw_actions *actions = pw_scheduler_actions(world->scheduler);
+        struct pw_error err;
+
+        for (uint32_t i = 0; i < actions->count; i++) {
+                struct pw_action action = actions->items[i];
+                if (pw_host_apply(world->host, &action, &err) != PW_OK)
+                        world_fail(world, "%s", err.text);
+                switch (action.kind) {
+                case PW_ACT_SUBMIT:
+                case PW_ACT_NOTICE:
+                        if (world->options.slow_messages)
+                                keep_message(world, &action);
+                        else
+                                pw_scheduler_deliver(world->scheduler, &action, world->now_us);
+                        break;
+                case PW_ACT_RESULT: decide(world, &action); break;
+                case PW_ACT_RESULT_LOST: lose(&action); break;
+                case PW_ACT_RELEASE: unref(world, action.object); break;
+                case PW_ACT_RUN_ENDED: end_run(world, action.run); break;
+                default: break;
+                }
+        }
+        pw_actions_clear(actions);
+}
+
+static void look_at_order(struct world *world)
+{
+        for (uint32_t i = 0; i < world->device_count; i++)
+                if (world->executors[i].next > atomic_load(&world->boards[world->executors[i].island]->head) + 1)
+                        world_fail(world, "device %u is ahead of its island", i);
+}
+
+void world_daemon(struct world *world)
+{
+        pw_host_poll(world->host, world->scheduler, world->now_us);
+        pw_scheduler_tick(world->scheduler, world->now_us);
+        world_deliver(world, false);
+        work_off(world);
+        do {
+                pw_scheduler_turn(world->scheduler, world->now_us);
+                work_off(world);
+        } while (!pw_scheduler_next_us(world->scheduler));
+        look_at_order(world);
+}
+
+void world_settle(struct world *world)
+{
+        bool moved = true;
+
+        while (moved) {
+                moved = false;
+                world_daemon(world);
+                world_deliver(world, true);
+                world_daemon(world);
+                for (uint32_t i = 0; i < world->device_count; i++)
+                        while (world_step(world, i))
+                                moved = true;
+        }
+}
+
+/* The process of a device ends: what it was at fails, its memory is gone. Another one goes on. */
+void world_kill(struct world *world, uint32_t device)
+{
+        struct world_executor *self = &world->executors[device];
+        uint64_t seq = atomic_load(&self->board->running);
+        struct world_run *run;
+
+        world_log(world, "device %u dies in gang %lu", device, (unsigned long)seq);
+        world->deaths++;
+        pw_list_each(&world->runs, run, struct world_run, link)
+                run->any = true;
+        pw_host_poll(world->host, world->scheduler, world->now_us);
+        pw_scheduler_device_down(world->scheduler, device, seq, PW_CRASHED, "SIGKILL", world->now_us);
+        work_off(world);
+        /* Heads stay as they are; values do not: whoever takes one for good reads something else. */
+        for (uint64_t at = 8; at < self->memory_bytes / 8; at++)
+                if (at % 16 >= 8)
+                        memset(self->memory + at * 8, 0x5a, 8);
+        self->at_gang = self->marked = false;
+        self->next = atomic_load(&self->board->done.seq) + 1;
+        pw_scheduler_device_up(world->scheduler, device, world->now_us);
+}
+
+static void found(void *context, const char *where, const char *problem)
+{
+        world_fail(context, "%s: %s", where, problem);
+}
+
+void world_check(struct world *world) { pw_scheduler_check(world->scheduler, found, world); }

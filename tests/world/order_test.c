@@ -1,0 +1,270 @@
+/* What is ordered when: windows, steps, donations, deaths; and how many messages that takes. */
+#include "tests/world/world.h"
+
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct world world;
+
+static void begin(uint32_t islands, uint32_t devices_per_island, uint32_t ahead)
+{
+        world_init(&world, 1, &(struct world_options){ .islands = islands, .devices_per_island = devices_per_island, .ahead = ahead,
+                                                       .capacity = 1 << 20, .donations = 1 });
+}
+
+static struct world_object *run_on(struct world_program *program, struct world_object *input, bool sequential)
+{
+        return world_submit(&world, program, (struct world_object *[]){ input }, sequential)->results[0];
+}
+
+static uint64_t ordered(uint32_t island) { return atomic_load(&world.boards[island]->head); }
+
+/* W gangs are ordered ahead, more when half of them are done: that is when the daemon wants to be rung. */
+static void test_window(void **state)
+{
+        struct world_program *program = &world.programs[0];
+
+        (void)state;
+        begin(1, 1, 8);
+        world_make_chain(&world, program, "chain", 100, 64);
+        run_on(program, world_put(&world, program, 0, true), false);
+        world_daemon(&world);
+        assert_int_equal(ordered(0), 8);
+        assert_int_equal(pw_scheduler_ring_at(world.scheduler, 0), 4);
+        for (uint32_t i = 0; i < 2 * 3; i++)
+                assert_true(world_step(&world, 0));
+        world_daemon(&world);
+        assert_int_equal(ordered(0), 8);
+        assert_false(pw_host_sleep(world.host, world.scheduler, world.now_us));
+        assert_int_equal(atomic_load(&world.boards[0]->daemon_asleep), 1);
+        assert_int_equal(atomic_load(&world.boards[0]->ring_at[0]), 4);
+        for (uint32_t i = 0; i < 2; i++)
+                assert_true(world_step(&world, 0));
+        assert_true(pw_host_sleep(world.host, world.scheduler, world.now_us));
+        world_daemon(&world);
+        assert_int_equal(ordered(0), 12);
+        world_settle(&world);
+        assert_int_equal(ordered(0), 101);
+        assert_int_equal(world.good, 1);
+        assert_int_equal(pw_scheduler_ring_at(world.scheduler, 0), UINT64_MAX);
+        world_done(&world);
+}
+
+static void test_sequential(void **state)
+{
+        struct world_program *program = &world.programs[0];
+
+        (void)state;
+        begin(2, 2, 8);
+        world_make_all_reduce(&world, program, 4, 2);
+        run_on(program, world_put(&world, program, 0, true), true);
+        while (world.runs_open) {
+                uint64_t before = ordered(0) + ordered(1);
+                uint32_t moved = 0;
+                world_daemon(&world);
+                assert_true(ordered(0) + ordered(1) <= before + 2); /* one node: a gang in each island */
+                for (uint32_t i = 0; i < world.device_count; i++)
+                        while (world_step(&world, i))
+                                moved++;
+                assert_true(moved || !world.runs_open);
+        }
+        assert_int_equal(world.good, 1);
+        world_done(&world);
+}
+
+/* Device 1 has not read the shard of device 0 yet: the run that updates it in place is held back, and only that. */
+static void test_donation_waits_for_readers(void **state)
+{
+        struct world_program *makes = &world.programs[0], *updates = &world.programs[1];
+        struct world_object *inputs[1], *made;
+        struct world_run *run;
+
+        (void)state;
+        begin(1, 2, 8);
+        world_make_readers(&world, makes, updates);
+        inputs[0] = world_put(&world, makes, 0, true);
+        run = world_submit(&world, makes, inputs, false);
+        made = run->results[0];
+        run_on(updates, made, false);
+        world_daemon(&world);
+        assert_true(made->result->donated);
+        assert_int_equal(ordered(0), 3);
+        while (world_step(&world, 0))
+                ;
+        for (uint32_t i = 0; i < 6; i++) /* up to its mark */
+                assert_true(world_step(&world, 1));
+        while (world_step(&world, 0))
+                ;
+        world_daemon(&world);
+        while (world_step(&world, 0))
+                ;
+        world_settle(&world);
+        assert_int_equal(world.good, 3);
+        assert_int_equal(world.ended, 2);
+        world_done(&world);
+}
+
+/* Each run updates the value of the last one in place: one room, and all of them are ordered at once. */
+static void test_donated_chain(void **state)
+{
+        struct world_program *program = &world.programs[0];
+        struct world_object *object;
+
+        (void)state;
+        begin(1, 1, 64);
+        world_make_chain(&world, program, "step", 1, 64);
+        object = world_put(&world, program, 0, true);
+        for (uint32_t i = 0; i < 20; i++)
+                object = run_on(program, object, false);
+        world_daemon(&world);
+        assert_int_equal(ordered(0), 21); /* one load */
+        world_settle(&world);
+        assert_int_equal(world.good, 20);
+        assert_int_equal(world.executors[0].gangs, 21);
+        world_check(&world);
+        world_done(&world);
+}
+
+static void test_death(void **state)
+{
+        struct world_program *program = &world.programs[0];
+        struct world_object *first, *second, *other;
+
+        (void)state;
+        begin(1, 2, 8);
+        world.options.donations = -1;
+        world_make_chain(&world, program, "chain", 2, 64);
+        world_make_chain(&world, &world.programs[1], "other", 2, 64);
+        first = run_on(program, world_put(&world, program, 0, true), false);
+        second = run_on(program, first, false);
+        other = run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
+        world_daemon(&world);
+        for (uint32_t i = 0; i < 3; i++)
+                assert_true(world_step(&world, 0));
+        world_kill(&world, 0);
+        world_settle(&world);
+        assert_int_equal(first->status, PW_CRASHED);
+        assert_string_equal(first->text, "m/update crashed on device h0:0, run 1: SIGKILL");
+        assert_int_equal(second->status, PW_CRASHED);
+        assert_string_equal(second->text, "m/update crashed on device h0:0, run 1: SIGKILL (input 0 of run 2, chain)");
+        assert_int_equal(other->status, PW_OK);
+        world_kill(&world, 1);
+        assert_int_equal(other->status, PW_DEVICE_LOST);
+        world_done(&world);
+}
+
+static void test_failure_chain(void **state)
+{
+        struct world_program *program = &world.programs[0];
+        struct world_object *object, *third;
+
+        (void)state;
+        begin(1, 1, 8);
+        world.options.donations = -1;
+        world_make_chain(&world, program, "chain", 2, 64);
+        object = run_on(program, world_put(&world, program, 0, true), false);
+        pw_list_first(&world.runs, struct world_run, link)->failing = 2;
+        object = run_on(program, object, false);
+        third = run_on(program, object, false);
+        pw_list_first(&world.runs, struct world_run, link)->any = true;
+        world_settle(&world);
+        assert_int_equal(third->status, PW_FAILED);
+        assert_string_equal(third->text, "m/update failed on device h0:0, run 1: meant to fail (input 0 of run 3, chain)");
+        world_done(&world);
+}
+
+struct messages { uint64_t prepares, batches, notices, image_bytes; };
+
+static struct messages count_messages(uint32_t devices)
+{
+        struct world_program *program = &world.programs[0];
+        struct messages messages;
+        const struct pw_actions *actions;
+
+        begin(2, 32, 64);
+        world_make_all_reduce(&world, program, devices, 2);
+        run_on(program, world_put(&world, program, 0, true), false);
+        world_settle(&world);
+        assert_int_equal(world.good, 1);
+        actions = pw_scheduler_actions(world.scheduler);
+        messages = (struct messages){ actions->prepares, actions->order_batches, actions->notices, program->row->image->bytes };
+        world_done(&world);
+        return messages;
+}
+
+static void test_messages(void **state)
+{
+        struct messages few = count_messages(4), more;
+
+        (void)state;
+        assert_int_equal(few.prepares, 2);
+        assert_true(few.notices);
+        for (uint32_t devices = 8; devices <= 64; devices *= 2) {
+                more = count_messages(devices);
+                assert_memory_equal(&more, &few, sizeof few);
+        }
+}
+
+/* A device that is never a member falls behind by more than the log, and comes back. */
+static void test_lag(void **state)
+{
+        struct world_program *program = &world.programs[0];
+
+        (void)state;
+        begin(1, 2, 64);
+        world_make_chain(&world, program, "chain", 9000, 64);
+        world_make_chain(&world, &world.programs[1], "other", 3, 64);
+        run_on(program, world_put(&world, program, 0, true), false);
+        while (world.runs_open) {
+                world_daemon(&world);
+                while (world_step(&world, 0))
+                        ;
+        }
+        assert_int_equal(world.executors[1].next, 1);
+        run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
+        world_settle(&world);
+        assert_int_equal(world.good, 2);
+        assert_int_equal(world.executors[1].gangs, 4);
+        assert_true(world.passed_over);
+        world_done(&world);
+}
+
+/* One device does nothing: the others of its island stop before the log laps its gang. */
+static void test_reach(void **state)
+{
+        struct world_program *program = &world.programs[0];
+
+        (void)state;
+        begin(1, 2, 64);
+        world_make_chain(&world, program, "chain", 9000, 64);
+        world_make_chain(&world, &world.programs[1], "other", 3, 64);
+        run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
+        world_daemon(&world);
+        run_on(program, world_put(&world, program, 0, true), false);
+        for (uint32_t i = 0; i < 1000; i++) {
+                world_daemon(&world);
+                while (world_step(&world, 0))
+                        ;
+        }
+        assert_int_equal(ordered(0), PW_ORDER_REACH);
+        assert_int_equal(pw_scheduler_ring_at(world.scheduler, 1), 1);
+        world_settle(&world);
+        assert_int_equal(world.good, 2);
+        world_done(&world);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential), cmocka_unit_test(test_donation_waits_for_readers),
+                cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
+                cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
+        };
+
+        return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* Programs of the world: random ones, and the few that tests name; what their results must be. */
+#include "tests/world/world.h"
+
+#include "base/memory.h"
+#include "pathways.h"
+#include "scheduler/graph_make.h"
+#include "scheduler/lower.h"
+
+static uint32_t open_slice(struct world *world, struct pw_graph *graph, uint32_t device_count, uint32_t island_count)
+{
+        struct pw_slice_ask ask = { .tenant = "tenant", .device_count = device_count, .island_count = island_count, .session = 1 };
+        const struct pw_slice_map *map;
+        struct pw_error err;
+
+        if (device_count >= 4 && device_count % 2 == 0 && world_random(world, 2)) {
+                ask.mesh[0] = device_count / 2;
+                ask.mesh[1] = 2;
+        }
+        if (pw_scheduler_slice_open(world->scheduler, &ask, &map, &err) != PW_OK)
+                world_fail(world, "%s", err.text);
+        if (!pw_graph_add_slice(graph, map))
+                world_fail(world, "out of memory");
+        return graph->slice_count - 1;
+}
+
+static void compile(struct world *world, struct world_program *program, struct pw_graph *graph)
+{
+        struct pw_image *image = NULL;
+        struct pw_error err;
+        enum pw_status status = pw_graph_check(graph, &err);
+        uint32_t input = 0;
+
+        if (status == PW_OK)
+                status = pw_make_shapes(graph, &err);
+        if (status == PW_OK)
+                status = pw_lower(graph, &image, &err);
+        if (status == PW_OK)
+                status = pw_scheduler_program_add(world->scheduler, image, graph, "tenant", 1, &program->handle, &err);
+        if (status != PW_OK)
+                world_fail(world, "program %s: %s", graph->name, err.text);
+        program->row = pw_scheduler_program(world->scheduler, program->handle);
+        if (world->trace) {
+                printf("program %u over %u slices\n", program->handle, graph->slice_count);
+                pw_image_print(program->row->image, stdout);
+        }
+        for (uint32_t i = 0; i < graph->value_count; i++)
+                if (graph->values[i].kind == PW_VALUE_INPUT)
+                        program->donates[input++] = graph->values[i].flags & PW_DONATED;
+        for (uint32_t i = 0; i < graph->slice_count; i++)
+                pw_scheduler_slice_close(world->scheduler, graph->slices[i].id);
+        pw_graph_free(graph);
+}
+
+static struct pw_sharding random_sharding(struct world *world)
+{
+        switch (world_random(world, 3)) {
+        case 0: return PW_SPLIT(0);
+        case 1: return (struct pw_sharding)PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1));
+        default: return PW_BROADCAST;
+        }
+}
+
+/* A value that has no partial axis can be an argument as it is; a call's output lies as its first argument, or is partial. */
+static uint32_t random_value(struct world *world, struct pw_graph *graph)
+{
+        uint32_t source = world_random(world, graph->value_count);
+        struct pw_sharding sharding = graph->values[source].sharding, broadcast = PW_BROADCAST, partial = PW_PARTIAL(PW_SUM);
+        uint32_t args[2] = { source, source }, count = 1, slice = graph->values[source].slice;
+        bool is_partial = sharding.axis[0].lay == PW_LAY_PARTIAL || sharding.axis[1].lay == PW_LAY_PARTIAL;
+
+        if (world_random(world, 3) == 0)
+                return pw_make_as(graph, source, world_random(world, graph->slice_count), random_sharding(world));
+        for (uint32_t tries = 0; tries < 4 && count == 1; tries++) {
+                args[1] = world_random(world, graph->value_count);
+                count += graph->values[args[1]].slice == slice;
+        }
+        if (is_partial)
+                for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                        if (sharding.axis[i].lay == PW_LAY_PARTIAL)
+                                sharding.axis[i] = broadcast.axis[i];
+        if (!memcmp(&sharding, &broadcast, sizeof sharding) && world_random(world, 2))
+                sharding = partial;
+        return pw_make_call(graph, &(struct pw_make_call){ slice, world_random(world, 2) ? "m/update" : "m/any", args, count,
+                                                           &sharding, 1 });
+}
+
+void world_make_program(struct world *world, struct world_program *program)
+{
+        static const char *const names[] = { "ada", "bob", "cyd", "dot", "eve", "fay", "gus", "hal" };
+        struct pw_graph *graph = pw_graph_new(names[world_random(world, 8)]);
+        uint32_t slices = 1 + world_random(world, 2), inputs = 1 + world_random(world, 3), nodes = 1 + world_random(world, 12);
+        struct pw_dims dims = world_random(world, 2) ? PW_DIMS(67, 5) : PW_DIMS(16, 64);
+        uint32_t results;
+
+        for (uint32_t i = 0; i < slices; i++) {
+                uint32_t islands = 1 + world_random(world, world->options.islands);
+                open_slice(world, graph, islands * (1 + world_random(world, world->options.devices_per_island)), islands);
+        }
+        for (uint32_t i = 0; i < inputs; i++) {
+                uint32_t flags = world_random(world, 2) ? PW_DONATED : 0;
+                uint32_t value = pw_make_input(graph, world_random(world, slices), dims, random_sharding(world), flags);
+                const struct pw_sharding lies = graph->values[value].sharding;
+                pw_make_call(graph, &(struct pw_make_call){ graph->values[value].slice, "m/update", &value, 1, &lies, 1 });
+        }
+        for (uint32_t i = 0; i < nodes; i++)
+                random_value(world, graph);
+        results = 1 + world_random(world, WORLD_RESULTS - 1);
+        for (uint32_t i = 0; i < results; i++) {
+                uint32_t value = i ? world_random(world, graph->value_count) : graph->value_count - 1;
+                if (!pw_graph_add_result(graph, value))
+                        world_fail(world, "out of memory");
+        }
+        compile(world, program, graph);
+}
+
+/* A result that other devices read while its program runs, and a program that updates such a value in place. */
+void world_make_readers(struct world *world, struct world_program *makes, struct world_program *updates)
+{
+        struct pw_graph *graph = pw_graph_new("makes");
+        uint32_t slice = open_slice(world, graph, 2, 1), value;
+        struct pw_sharding split = PW_SPLIT(0), broadcast = PW_BROADCAST;
+
+        value = pw_make_input(graph, slice, PW_DIMS(64), split, 0);
+        value = pw_make_call(graph, &(struct pw_make_call){ slice, "m/any", &value, 1, &split, 1 });
+        if (!pw_graph_add_result(graph, value) || !pw_graph_add_result(graph, pw_make_as(graph, value, slice, broadcast)))
+                world_fail(world, "out of memory");
+        compile(world, makes, graph);
+        graph = pw_graph_new("updates");
+        slice = open_slice(world, graph, 2, 1);
+        value = pw_make_input(graph, slice, PW_DIMS(64), split, PW_DONATED);
+        value = pw_make_call(graph, &(struct pw_make_call){ slice, "m/update", &value, 1, &split, 1 });
+        if (!pw_graph_add_result(graph, value))
+                world_fail(world, "out of memory");
+        compile(world, updates, graph);
+}
+
+void world_make_all_reduce(struct world *world, struct world_program *program, uint32_t devices, uint32_t islands)
+{
+        struct pw_graph *graph = pw_graph_new("reduce");
+        uint32_t slice = open_slice(world, graph, devices, islands), value;
+        struct pw_sharding partial = PW_PARTIAL(PW_SUM), broadcast = PW_BROADCAST;
+
+        value = pw_make_input(graph, slice, PW_DIMS(64), broadcast, PW_DONATED);
+        for (uint32_t i = 0; i < 3; i++) {
+                value = pw_make_call(graph, &(struct pw_make_call){ slice, "m/any", &value, 1, &partial, 1 });
+                value = pw_make_call(graph, &(struct pw_make_call){ slice, "m/update", &value, 1, &broadcast, 1 });
+        }
+        if (!pw_graph_add_result(graph, value))
+                world_fail(world, "out of memory");
+        compile(world, program, graph);
+}
+
+void world_make_chain(struct world *world, struct world_program *program, const char *name, uint32_t nodes, uint64_t elements)
+{
+        struct pw_graph *graph = pw_graph_new(name);
+        uint32_t slice = open_slice(world, graph, 1, 0), value;
+        struct pw_sharding broadcast = PW_BROADCAST;
+
+        value = pw_make_input(graph, slice, PW_DIMS(elements), broadcast, PW_DONATED);
+        for (uint32_t i = 0; i < nodes; i++)
+                value = pw_make_call(graph, &(struct pw_make_call){ slice, "m/update", &value, 1, &broadcast, 1 });
+        if (!pw_graph_add_result(graph, value))
+                world_fail(world, "out of memory");
+        compile(world, program, graph);
+}
+
+/* --- what must come out ---------------------------------------------------------------------------------------------------- */
+
+struct outcome { uint64_t value; bool error; };
+
+static void evaluate_node(const struct world_run *run, const struct pw_image *image, uint32_t index, struct outcome *values)
+{
+        const struct pw_image_node *node = pw_image_node(image, index);
+        const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs), *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
+        struct outcome out = { .value = index + 1 };
+
+        if (node->kind == PW_NODE_LOAD) {
+                const struct world_object *object = run->inputs[node->input_index];
+                values[outputs[0]] = (struct outcome){ object->value, object->error_expected };
+                return;
+        }
+        if (node->kind == PW_NODE_TRANSFER) {
+                for (uint32_t i = 0; i < node->output_count; i++)
+                        values[outputs[i]] = values[inputs[0]];
+                return;
+        }
+        for (uint32_t i = 0; i < node->input_count; i++) {
+                out.value = world_mix(out.value, values[inputs[i]].value);
+                out.error |= values[inputs[i]].error;
+        }
+        out.error |= run->failing >> (index & 63) & 1;
+        for (uint32_t i = 0; i < node->output_count; i++)
+                values[outputs[i]] = (struct outcome){ world_mix(out.value, i), out.error };
+}
+
+void world_evaluate(struct world *world, struct world_run *run)
+{
+        const struct pw_image *image = run->program->row->image;
+        const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
+        pw_auto_free struct outcome *values = calloc(image->value_count + 1, sizeof *values);
+
+        if (!values)
+                world_fail(world, "out of memory");
+        for (uint32_t i = 0; i < image->input_count; i++) {
+                struct world_run *maker = run->inputs[i]->maker;
+                if (maker && !maker->ended)
+                        world_evaluate(world, maker); /* what fails may have become known since */
+                run->any |= maker && maker->any;
+        }
+        for (uint32_t n = 0; n < image->node_count; n++)
+                evaluate_node(run, image, n, values);
+        for (uint32_t i = 0; i < image->result_count; i++) {
+                if (!run->results[i])
+                        continue;
+                run->results[i]->value = values[results[i].value].value;
+                run->results[i]->error_expected = values[results[i].value].error;
+        }
+}

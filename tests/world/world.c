@@ -1,0 +1,125 @@
+/* The world: memory, boards, devices; chance. */
+#include "tests/world/world.h"
+
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+uint32_t world_random(struct world *world, uint32_t below)
+{
+        world->state += UINT64_C(0x9e3779b97f4a7c15);
+        return below ? (uint32_t)(world_mix(world_mix(world->state, 0), 1) >> 20) % below : 0;
+}
+
+void world_log(struct world *world, const char *format, ...)
+{
+        va_list args;
+
+        if (!world->trace)
+                return;
+        va_start(args, format);
+        vprintf(format, args);
+        va_end(args);
+        putchar('\n');
+}
+
+void world_fail(struct world *world, const char *format, ...)
+{
+        char text[700];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        fflush(stdout);
+        fprintf(stderr, "PW_WORLD_SEED=%lu: %s\n", (unsigned long)world->seed, text);
+        fail_msg("%s", text);
+        abort();
+}
+
+static void *map(uint64_t bytes)
+{
+        void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        assert_true(base != MAP_FAILED);
+        return base;
+}
+
+#define BOARD_BYTES (UINT64_C(1) << 28)
+
+static void add_island(struct world *world, uint32_t island)
+{
+        struct pw_error err;
+
+        world->boards[island] = map(BOARD_BYTES);
+        if (pw_host_island(world->host, island, world->boards[island], BOARD_BYTES, &err) != PW_OK)
+                world_fail(world, "%s", err.text);
+}
+
+static void add_device(struct world *world, uint32_t island)
+{
+        uint32_t number = world->device_count++;
+        struct world_executor *executor = &world->executors[number];
+        struct pw_device_add add = { number, island, "emulated", world->options.capacity };
+        enum pw_status status;
+        struct pw_error err;
+
+        *executor = (struct world_executor){ .present = true, .device = number, .island = island, .next = 1,
+                                             .board = map(sizeof *executor->board), .memory_bytes = world->options.capacity * 2,
+                                             .memory = map(world->options.capacity * 2) };
+        status = pw_scheduler_device_add(world->scheduler, &add, &err);
+        if (status == PW_OK)
+                status = pw_scheduler_segment(world->scheduler, number, "tenant", 100 + number, executor->memory_bytes, &err);
+        if (status == PW_OK)
+                status = pw_host_device(world->host, number, island, executor->board, &err);
+        if (status != PW_OK)
+                world_fail(world, "%s", err.text);
+}
+
+void world_init(struct world *world, uint64_t seed, const struct world_options *options)
+{
+        struct pw_error err;
+
+        memset(world, 0, sizeof *world);
+        world->seed = world->state = seed;
+        world->options = *options;
+        world->trace = getenv("PW_WORLD_TRACE") != NULL;
+        world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead }, &err);
+        world->host = pw_host_new();
+        assert_non_null(world->scheduler);
+        assert_non_null(world->host);
+        pw_list_init(&world->objects);
+        pw_list_init(&world->runs);
+        for (uint32_t i = 0; i < WORLD_HOST_VALUES; i++)
+                world->host_free[world->host_free_count++] = WORLD_HOST_VALUES - 1 - i;
+        for (uint32_t i = 0; i < options->islands; i++) {
+                add_island(world, i);
+                for (uint32_t d = 0; d < options->devices_per_island; d++)
+                        add_device(world, i);
+        }
+}
+
+void world_done(struct world *world)
+{
+        struct world_object *object;
+        struct world_run *run;
+
+        pw_list_each(&world->objects, object, struct world_object, link)
+                free(object);
+        pw_list_each(&world->runs, run, struct world_run, link)
+                free(run);
+        pw_scheduler_free(world->scheduler);
+        pw_host_free(world->host);
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                if (world->boards[i])
+                        munmap(world->boards[i], BOARD_BYTES);
+        for (uint32_t i = 0; i < world->device_count; i++) {
+                munmap(world->executors[i].board, sizeof *world->executors[i].board);
+                munmap(world->executors[i].memory, world->executors[i].memory_bytes);
+        }
+        free(world->late);
+}

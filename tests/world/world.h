@@ -1,0 +1,134 @@
+/* A host in one process: the scheduler and its boards, executors that follow the boards, a daemon that does the actions.
+ *
+ * Everything is decided by one seed: who moves next, which functions fail, what dies. Values are one number each: a function
+ * mixes the numbers of its inputs, every shard of a value has the same. So a shard that was overwritten too early, or read too
+ * early, shows: at the reader, or as a result that is not what the program says.
+ *
+ * Replay: PW_WORLD_SEED=n runs one seed, PW_WORLD_TRACE=1 prints what happens.
+ */
+#ifndef PW_TESTS_WORLD_H
+#define PW_TESTS_WORLD_H
+
+#include "scheduler/host.h"
+#include "scheduler/scheduler.h"
+
+#include <stdio.h>
+
+#define WORLD_DEVICES 64u
+#define WORLD_PROGRAMS 12u
+#define WORLD_INPUTS 4u
+#define WORLD_RESULTS 4u
+#define WORLD_HOST_SEGMENT 1u
+#define WORLD_HOST_VALUES 4096u
+
+struct world_program {
+        uint32_t handle;          /* 0: none */
+        struct pw_program_row *row;
+        bool donates[WORLD_INPUTS];
+};
+
+/* An object of the daemon: a value in host memory, or a result. */
+struct world_object {
+        struct pw_list link;
+        struct pw_result *result;
+        bool held, decided, error_expected;
+        uint32_t refs;            /* of runs and of the client */
+        uint64_t value;           /* what it must be */
+        uint32_t host_slot;
+        enum pw_status status;
+        char text[500];
+        struct world_run *maker;
+        enum pw_dtype dtype;
+        struct pw_dims dims;
+};
+
+struct world_run {
+        struct pw_list link;
+        struct pw_run *run;       /* NULL once it has ended */
+        uint64_t number;
+        struct world_program *program;
+        struct world_object *inputs[WORLD_INPUTS];
+        struct world_object *results[WORLD_RESULTS];
+        bool ended, cancelled, any;  /* any: a death, cancel or deadline came between: its results may be anything */
+        bool pending[WORLD_INPUTS];
+        uint64_t failing;         /* bit of each node (of 64) whose function is to fail */
+};
+
+struct world_executor {
+        bool present, at_gang, marked;
+        uint32_t device, island;
+        uint64_t next, seq;       /* seq: of the gang it is at */
+        struct pw_order order;
+        uint64_t gangs;
+        struct pw_device_board *board;
+        uint8_t *memory;
+        uint64_t memory_bytes;
+};
+
+struct world_options {
+        uint32_t islands, devices_per_island, ahead;
+        uint64_t capacity;
+        int donations; /* 0: by chance, 1: always, -1: never */
+        uint32_t fail_percent, death_per_mille, cancel_per_mille, sequential_percent;
+        bool slow_messages;
+};
+
+struct world {
+        uint64_t seed, state;
+        struct world_options options;
+        bool trace;
+        struct pw_scheduler *scheduler;
+        struct pw_host *host;
+        struct pw_island_board *boards[PW_ISLANDS_MAX];
+        struct world_executor executors[WORLD_DEVICES];
+        uint32_t device_count;
+        uint64_t now_us;
+        struct world_program programs[WORLD_PROGRAMS];
+        struct pw_list objects, runs;
+        uint32_t object_count, runs_open;
+        uint64_t host_values[WORLD_HOST_VALUES];
+        uint32_t host_free[WORLD_HOST_VALUES], host_free_count;
+        struct pw_action *late;   /* messages on their way */
+        uint32_t late_count, late_capacity;
+        uint64_t deaths, ended, failed, good, passed_over;
+};
+
+/* world.c */
+void world_init(struct world *world, uint64_t seed, const struct world_options *options);
+void world_done(struct world *world);
+uint32_t world_random(struct world *world, uint32_t below);
+void world_log(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void world_fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+static inline uint64_t world_mix(uint64_t a, uint64_t b)
+{
+        a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+        return a ^ a >> 29;
+}
+
+/* daemon.c */
+void world_daemon(struct world *world);               /* one turn of its loop */
+void world_deliver(struct world *world, bool all);
+struct world_run *world_submit(struct world *world, struct world_program *program, struct world_object **inputs, bool sequential);
+struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready);
+void world_drop(struct world *world, struct world_object *object);
+void world_input_ready(struct world *world, struct world_run *run, uint32_t input, enum pw_status status);
+void world_cancel(struct world *world, struct world_run *run);
+void world_kill(struct world *world, uint32_t device);
+void world_check(struct world *world);
+/* Turn after turn until nothing moves. */
+void world_settle(struct world *world);
+struct world_run *world_find_run(struct world *world, uint64_t number);
+
+/* executor.c */
+bool world_step(struct world *world, uint32_t device); /* false: it waits */
+
+/* program.c */
+void world_make_program(struct world *world, struct world_program *program);
+void world_make_all_reduce(struct world *world, struct world_program *program, uint32_t devices, uint32_t islands);
+/* `nodes` calls on one device, on i32 [elements]; the input is donated. */
+void world_make_chain(struct world *world, struct world_program *program, const char *name, uint32_t nodes, uint64_t elements);
+void world_make_readers(struct world *world, struct world_program *makes, struct world_program *updates);
+/* What the results must be, and whether a failing function reaches them. */
+void world_evaluate(struct world *world, struct world_run *run);
+
+#endif

@@ -1,0 +1,257 @@
+/* Islands of one host under load that chance makes: whatever happens, every run ends, results are what the program says, errors
+ * reach exactly what depends on them, no device waits for what is not ordered, rooms are one user's at a time. */
+#include "tests/world/world.h"
+
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct world_object *random_object(struct world *world, bool held)
+{
+        uint32_t skip = world_random(world, world->object_count + 1);
+        struct world_object *object, *found = NULL;
+
+        pw_list_each(&world->objects, object, struct world_object, link) {
+                if (object->held || !held)
+                        found = object;
+                if (found && !skip--)
+                        break;
+        }
+        return found;
+}
+
+static bool fits(const struct world_program *program, uint32_t input, const struct world_object *object)
+{
+        const struct pw_image *image = program->row->image;
+        const struct pw_image_value *want =
+                pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[input].value);
+        const struct pw_dims *dims = object->result ? &object->result->value.dims : &object->dims;
+
+        return object->held && dims->rank == want->dims.rank && !memcmp(dims->dim, want->dims.dim, dims->rank * sizeof dims->dim[0]);
+}
+
+static void submit_random(struct world *world)
+{
+        struct world_program *program = &world->programs[world_random(world, WORLD_PROGRAMS)];
+        struct world_object *inputs[WORLD_INPUTS], *put[WORLD_INPUTS] = { NULL };
+
+        if (!program->handle || world->runs_open > 40)
+                return;
+        for (uint32_t i = 0; i < program->row->input_count; i++) {
+                inputs[i] = world_random(world, 4) ? random_object(world, true) : NULL;
+                if (inputs[i] && fits(program, i, inputs[i]))
+                        continue;
+                inputs[i] = put[i] = world_put(world, program, i, world_random(world, 4) != 0);
+        }
+        world_submit(world, program, inputs, world_random(world, 100) < world->options.sequential_percent);
+        for (uint32_t i = 0; i < program->row->input_count; i++)
+                if (put[i] && put[i]->held && world_random(world, 2))
+                        world_drop(world, put[i]);
+}
+
+static void make_ready(struct world *world, bool all)
+{
+        struct world_run *run;
+
+        pw_list_each(&world->runs, run, struct world_run, link)
+                for (uint32_t i = 0; !run->ended && i < run->run->input_count; i++)
+                        if (run->pending[i] && (all || !world_random(world, 4)))
+                                world_input_ready(world, run, i, world_random(world, 8) ? PW_OK : PW_PRODUCER_LOST);
+}
+
+static struct world_run *random_run(struct world *world)
+{
+        struct world_run *run, *found = NULL;
+
+        pw_list_each(&world->runs, run, struct world_run, link)
+                if (!run->ended && (!found || !world_random(world, 3)))
+                        found = run;
+        return found;
+}
+
+static void forget_runs(struct world *world)
+{
+        struct world_object *object;
+        struct world_run *run;
+
+        pw_list_each(&world->runs, run, struct world_run, link) {
+                bool used = !run->ended;
+                pw_list_each(&world->objects, object, struct world_object, link)
+                        used |= object->maker == run;
+                if (used)
+                        continue;
+                pw_list_remove(&run->link);
+                free(run);
+        }
+}
+
+static void free_program(struct world *world)
+{
+        struct world_program *program = &world->programs[world_random(world, WORLD_PROGRAMS)];
+        struct world_run *run;
+
+        if (!program->handle)
+                return;
+        pw_list_each(&world->runs, run, struct world_run, link)
+                if (run->program == program)
+                        return;
+        pw_scheduler_program_free(world->scheduler, program->handle);
+        world_daemon(world);
+        *program = (struct world_program){ .handle = 0 };
+        world_make_program(world, program);
+}
+
+static void event(struct world *world)
+{
+        uint32_t dice = world_random(world, 1000), runs;
+        struct world_object *object;
+        struct world_run *run;
+
+        world->now_us += world_random(world, 50);
+        if (world_random(world, 1000) < world->options.death_per_mille)
+                world_kill(world, world_random(world, world->device_count));
+        if (world_random(world, 1000) < world->options.cancel_per_mille && (run = random_run(world)))
+                world_cancel(world, run);
+        if (dice < 700) {
+                for (runs = world_random(world, 6); runs; runs--)
+                        world_step(world, world_random(world, world->device_count));
+        } else if (dice < 820) {
+                world_daemon(world);
+        } else if (dice < 900) {
+                submit_random(world);
+        } else if (dice < 960) {
+                object = random_object(world, true);
+                if (object && object->held)
+                        world_drop(world, object);
+        } else if (dice < 985) {
+                make_ready(world, false);
+        } else if (dice < 995) {
+                forget_runs(world);
+                world_check(world);
+        } else {
+                free_program(world);
+        }
+}
+
+/* Nothing new comes: everything ends, once the client lets go of what holds memory that others need. */
+static void settle(struct world *world)
+{
+        make_ready(world, true);
+        while (world->runs_open) {
+                bool moved = false;
+                for (uint32_t i = 0; i < world->device_count; i++)
+                        moved |= world_step(world, i);
+                world_deliver(world, true);
+                world_daemon(world);
+                make_ready(world, true);
+                if (!moved && world->runs_open && !world->late_count) {
+                        struct world_object *object = random_object(world, true);
+                        bool again = false;
+                        for (uint32_t i = 0; i < world->device_count; i++)
+                                again |= world_step(world, i);
+                        if (again)
+                                continue;
+                        if (!object || !object->held)
+                                world_fail(world, "%u runs do not end", world->runs_open);
+                        world_drop(world, object);
+                }
+        }
+        world_check(world);
+}
+
+static void all_free(void *context, const struct pw_device_row *row)
+{
+        if (row->free != row->capacity || row->ordered != row->done)
+                world_fail(context, "device %u: %lu of %lu bytes free in the end", row->device, (unsigned long)row->free,
+                           (unsigned long)row->capacity);
+}
+
+static void play(uint64_t seed, const struct world_options *options, uint32_t events)
+{
+        static struct world world;
+        struct world_object *object;
+
+        world_init(&world, seed, options);
+        for (uint32_t i = 0; i < WORLD_PROGRAMS; i++)
+                world_make_program(&world, &world.programs[i]);
+        for (uint32_t i = 0; i < events; i++)
+                event(&world);
+        settle(&world);
+        while ((object = random_object(&world, true)) && object->held) {
+                world_drop(&world, object);
+                world_daemon(&world);
+        }
+        if (world.object_count)
+                world_fail(&world, "%u objects are left", world.object_count);
+        world_daemon(&world);
+        pw_scheduler_each_device(world.scheduler, all_free, &world);
+        printf("seed %lu: %lu runs, %lu results, %lu errors, %lu deaths\n", (unsigned long)seed, (unsigned long)world.ended,
+               (unsigned long)world.good, (unsigned long)world.failed, (unsigned long)world.deaths);
+        world_done(&world);
+}
+
+static void play_seeds(uint32_t first, uint32_t count, const struct world_options *options)
+{
+        const char *one = getenv("PW_WORLD_SEED"), *many = getenv("PW_WORLD_SEEDS");
+
+        if (one) {
+                play(strtoull(one, NULL, 10), options, 4000);
+                return;
+        }
+        count = many ? (uint32_t)strtoul(many, NULL, 10) : count;
+        for (uint32_t i = 0; i < count; i++)
+                play(first + i, options, 4000);
+}
+
+static void test_load(void **state)
+{
+        (void)state;
+        play_seeds(1, 8, &(struct world_options){ .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 1 << 20,
+                                                  .fail_percent = 0, .sequential_percent = 10 });
+}
+
+static void test_errors(void **state)
+{
+        (void)state;
+        play_seeds(1000, 8, &(struct world_options){ .islands = 3, .devices_per_island = 3, .ahead = 8, .capacity = 1 << 20,
+                                                     .fail_percent = 20, .sequential_percent = 10, .slow_messages = true });
+}
+
+static void test_cancels(void **state)
+{
+        (void)state;
+        play_seeds(2000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 1 << 20,
+                                                     .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 20,
+                                                     .slow_messages = true });
+}
+
+static void test_deaths(void **state)
+{
+        (void)state;
+        play_seeds(3000, 8, &(struct world_options){ .islands = 4, .devices_per_island = 2, .ahead = 5, .capacity = 1 << 20,
+                                                     .fail_percent = 5, .sequential_percent = 10, .death_per_mille = 5,
+                                                     .cancel_per_mille = 5, .slow_messages = true });
+}
+
+/* Memory for a few runs only. */
+static void test_narrow(void **state)
+{
+        (void)state;
+        play_seeds(4000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 32 << 10,
+                                                     .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 2,
+                                                     .slow_messages = true });
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
+                cmocka_unit_test(test_deaths),  cmocka_unit_test(test_narrow),
+        };
+
+        return cmocka_run_group_tests_name("world", tests, NULL, NULL);
+}
