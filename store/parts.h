@@ -1,0 +1,116 @@
+/* What the files of the store do for each other, by file. Nobody else includes this.
+ */
+#ifndef PW_STORE_PARTS_H
+#define PW_STORE_PARTS_H
+
+#include "store/state.h"
+
+/* store.c */
+struct session *pw_session_find(struct pw_store *store, uint32_t number); /* NULL: none, or ended */
+static inline struct session *pw_session_of(struct pw_store *store, uint32_t number)
+{
+        struct session *last = store->last_session;
+
+        return last && last->number == number ? last : pw_session_find(store, number);
+}
+struct segment *pw_segment_find(struct pw_store *store, uint32_t number); /* NULL: none */
+static inline struct segment *pw_segment_of(struct pw_store *store, uint32_t number)
+{
+        struct segment *last = store->last_segment;
+
+        return last && last->number == number ? last : pw_segment_find(store, number);
+}
+/* Sent to the daemon; NULL: out of memory. */
+struct pw_store_action *pw_store_act(struct pw_store *store, enum pw_store_action_kind kind);
+void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status status, const char *text); /* REFUSE; LOOK_AGAIN: PW_OK */
+void pw_session_broke(struct pw_store *store, struct session *session, const char *text);
+/* Nobody holds anything in the segment of a dead process: tell, once. Else punch what is idle there. */
+void pw_segment_settle(struct pw_store *store, struct segment *segment);
+
+/* object.c */
+static inline struct pw_object *pw_object_at(const struct segment *segment, uint32_t slot) /* NULL: never granted */
+{
+        struct pw_object *chunk = slot < segment->layout.slot_count ? segment->chunks[slot / PW_CHUNK_SLOTS] : NULL;
+
+        return chunk && chunk[slot % PW_CHUNK_SLOTS].extent ? &chunk[slot % PW_CHUNK_SLOTS] : NULL;
+}
+static inline struct pw_entry *pw_segment_entry(const struct segment *segment, uint32_t slot) { return pw_map_entry(&segment->map, slot); }
+/* From now on known, with no claim. */
+void pw_object_know(struct segment *segment, struct pw_object *object, uint32_t generation);
+/* The object of that generation, known from now on, its grantee's first reference included; NULL: none. */
+struct pw_object *pw_object_find(struct segment *segment, uint32_t slot, uint32_t generation);
+/* The word was changed: wake who waits for it, if somebody does. */
+void pw_object_wake(struct pw_store *store, const struct segment *segment, uint32_t slot);
+/* PENDING to ERROR. False: it was decided already; a producer that keeps changing the word is ended. */
+bool pw_object_fail(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_status status);
+/* Set the word to `state`, from CLOSING if its writer keeps to the protocol. */
+void pw_object_set_word(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_entry_state state);
+
+/* ref.c */
+enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_ref **ret_ref);
+struct pw_ref *pw_ref_find(const struct pw_object *object, struct pw_owner owner);
+struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref); /* NULL: first; returns NULL behind the last */
+void pw_ref_remove(struct pw_store *store, struct pw_ref *ref); /* all of its count */
+void pw_ref_drop(struct pw_store *store, struct pw_object *object, uint32_t count); /* claims without a node, or whose node went */
+void pw_ref_drop_first(struct pw_store *store, struct pw_object *object);
+
+/* reclaim.c */
+void pw_reclaim_add(struct pw_store *store, struct pw_object *object); /* it has no references */
+void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
+
+/* future.c, watch.c */
+void pw_future_give_body(struct segment *segment, struct pw_object *object);
+void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, struct pw_object *object);
+void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
+
+/* idle.c */
+bool pw_idle_add(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory */
+uint64_t pw_idle_overlap(const struct idle_pages *idle, uint64_t offset, uint64_t bytes);
+bool pw_idle_cut(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory, nothing changed */
+
+/* pages.c: pages of rooms, booked while they are populated */
+void pw_pages_free(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes); /* to idle, or punched */
+void pw_pages_punch(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes);
+void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64_t bytes); /* at least so many, or all */
+bool pw_pages_punch_any(struct pw_store *store, uint64_t free_bytes); /* until so many are free */
+
+/* extent.c */
+struct row *pw_row_of(struct session *session, const struct pw_room_request *ask); /* NULL: out of memory */
+/* Place an extent of `count` slots and book its memory. *ret_fresh: its pages are to be populated first. Errors: PW_NOT_READY (no
+ * memory, or no contiguous place), PW_LIMIT (no slots), PW_NO_MEMORY. */
+enum pw_status pw_extent_new(struct pw_store *store, struct session *session, struct row *row, uint32_t count,
+                             struct extent **ret_extent, bool *ret_fresh);
+void pw_extent_open(struct pw_store *store, struct extent *extent); /* its pages are there: slots may be taken by the client */
+void pw_extent_discard(struct pw_store *store, struct extent *extent, bool populated); /* it was never opened */
+void pw_extent_give(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a FREE slot, back to the lane */
+void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a slot that is TAKEN now */
+void pw_extent_settle(struct pw_store *store, struct extent *extent); /* after slots were taken: dormant or gone if all are */
+uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent);
+/* The lane, or the whole session, ended. */
+void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session_ended);
+void pw_extent_drop(struct pw_store *store, struct extent *extent); /* with its segment */
+bool pw_extent_page_taken(const struct extent *extent, uint64_t page);
+static inline struct extent *pw_extent_of(const struct pw_store *store, const struct pw_object *object)
+{
+        return pw_handles_get(&store->extents, object->extent);
+}
+static inline bool pw_extent_futures(const struct extent *extent) { return extent->segment->layout.kind == PW_SEGMENT_FUTURES; }
+/* An idle slot of a client, by its own word. */
+static inline bool pw_slot_idle(const struct extent *extent, const struct pw_object *object)
+{
+        return !object->known && !pw_extent_futures(extent) &&
+               pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, object->slot))) == PW_ENTRY_FREE;
+}
+
+/* room.c */
+void pw_room_serve(struct pw_store *store);
+bool pw_room_hungry(const struct pw_store *store);
+void pw_room_came_back(struct pw_store *store, struct row *row); /* to a lane that waits */
+void pw_room_session_end(struct pw_store *store, struct session *session);
+void pw_room_segment_gone(struct pw_store *store, const struct segment *segment);
+
+/* name.c */
+void pw_lease_tick(struct pw_store *store);
+void pw_name_forget(struct pw_store *store, const struct pw_ref *ref); /* it goes with its object */
+
+#endif
