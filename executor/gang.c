@@ -352,21 +352,40 @@ static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
         return outcome.status;
 }
 
+/* A process before this one ended in this gang, and the daemon has marked it: nothing of it runs, its outputs are in error. */
+static enum pw_status fail(struct pw_gang *gang, enum pw_status status)
+{
+        const struct pw_image_node *image = gang->node->image;
+        struct pw_room_head outcome = fault_of(gang, status);
+
+        if (image->kind == PW_NODE_LOAD && pw_run_input(gang->view, image->input_index)->in_place)
+                return status;
+        if (gang->node->role & PW_ROLE_RECEIVER)
+                outputs_set(gang, &outcome);
+        return status;
+}
+
+static enum pw_status call(struct pw_gang *gang, bool cancelled)
+{
+        struct pw_room_head outcome = cancelled ? fault_of(gang, PW_CANCELLED) : call_run(gang);
+
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
 enum pw_status pw_gang_run(struct pw_gang *gang)
 {
         _Atomic uint32_t *cancelled_at = (_Atomic uint32_t *)&gang->view->record->cancelled_at;
         bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
-        const struct pw_image_node *image = gang->node->image;
-        struct pw_room_head outcome = fault_of(gang, PW_CANCELLED);
+        struct pw_device_board *own = gang->launch->own;
 
         wait_for_nodes(gang);
         pw_run_account(gang->view, gang->node);
-        if (image->kind == PW_NODE_TRANSFER)
-                return transfer(gang, cancelled);
-        if (image->kind == PW_NODE_LOAD)
-                return load(gang, cancelled);
-        if (!cancelled)
-                outcome = call_run(gang);
-        outputs_set(gang, &outcome);
-        return outcome.status;
+        if (pw_wait_load(&own->failed.seq) == gang->seq)
+                return fail(gang, (enum pw_status)atomic_load(&own->failed.status));
+        switch (gang->node->image->kind) {
+        case PW_NODE_TRANSFER: return transfer(gang, cancelled);
+        case PW_NODE_LOAD: return load(gang, cancelled);
+        default: return call(gang, cancelled);
+        }
 }

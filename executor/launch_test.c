@@ -546,7 +546,7 @@ static void test_lost_device(void **state)
         program_done(&program);
 }
 
-/* A member crashes; the daemon publishes for it, and nobody waits for it. */
+/* A member crashes in gang 2; the daemon marks it for peers, the next process writes its outputs in error. */
 static void test_crash_in_gang(void **state)
 {
         double one = 1.0;
@@ -558,19 +558,28 @@ static void test_crash_in_gang(void **state)
 
         world_init(&world, 3, 1);
         program_init(&program, &world, failing(3, "broken/crash", 1, false));
-        world_start_all(&world);
         run_init(&run, &program, &input);
+        world_start_all(&world);
         run_order_all(&run);
-        while (atomic_load(&world.boards[1]->running) != 2) /* its function crashes in gang 2 */
+        while (atomic_load(&world.boards[1]->running) != 2)
                 sched_yield();
         world_kill(&world, 1); /* reaps it */
-        atomic_store(&world.islands[0]->lost_before[1], 3);
-        atomic_store(&world.boards[1]->done.seq, 2);
+        atomic_store(&world.islands[0]->lost_before[1], 2);
+        world.boards[1]->marks[2].status = PW_CRASHED;
+        world.boards[1]->marks[2].cause_node = 1;
+        world.boards[1]->marks[2].cause_device = 1;
+        atomic_store(&world.boards[1]->marks[2].seq, 2);
+        atomic_store(&world.boards[1]->failed.status, PW_CRASHED);
+        atomic_store(&world.boards[1]->failed.seq, 2);
         pw_bells_ring(world.bells, &world.bells->sleepers[1].bits, UINT64_MAX);
         world_start(&world, 1);
         run_wait(&run);
-        for (uint32_t d = 0; d < 3; d++)
-                assert_int_equal(run_head(&run, 1, d)->status, PW_DEVICE_LOST);
+        assert_int_equal(history_of(&world, 1, 2).status, PW_CRASHED);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&run, 1, d)->status, PW_CRASHED);
+                assert_int_equal(run_head(&run, 1, d)->cause_node, 1);
+                assert_int_equal(run_head(&run, 1, d)->cause_device, 1);
+        }
         world_done(&world);
         program_done(&program);
 }
