@@ -279,6 +279,7 @@ struct it_child it_fork(int (*work)(void *context, int pipe), void *context)
         assert_true(child.pid >= 0);
         if (child.pid == 0) {
                 close(ends[0]);
+                setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed assertion ends the child */
                 _exit(work(context, ends[1]));
         }
         close(ends[1]);

@@ -1,0 +1,74 @@
+/* The module `parts`: functions whose values tell which device made them, for tests that compare them with a reference. All f64.
+ *
+ *   mark    input 0 plus weight[0] * (row of this device in the mesh) + weight[1] * (its column); params are the two weights
+ *   stats   outputs: twice input 0; the sum of the shard's elements, dims (1); how many they are, an i64, dims (1)
+ *   grow    input 0 plus its params, one f64; updates a donated input 0 in place
+ */
+#include "pathways_module.h"
+
+static uint64_t elements(const struct pw_task_value *value) { return value->bytes / sizeof(double); }
+
+static enum pw_status mark(struct pw_task *task)
+{
+        const double *weight = task->params, *in = pw_task_in(task, 0);
+        double *out = pw_task_out(task, 0), add = weight[0] * task->coords[0] + weight[1] * task->coords[1];
+
+        for (uint64_t i = 0; i < elements(&task->inputs[0]); i++)
+                out[i] = in[i] + add;
+        return PW_OK;
+}
+
+static enum pw_status stats(struct pw_task *task)
+{
+        const double *in = pw_task_in(task, 0);
+        double *twice = pw_task_out(task, 0), sum = 0;
+        int64_t count = (int64_t)elements(&task->inputs[0]);
+
+        for (int64_t i = 0; i < count; i++) {
+                twice[i] = 2 * in[i];
+                sum += in[i];
+        }
+        memcpy(pw_task_out(task, 1), &sum, sizeof sum);
+        memcpy(pw_task_out(task, 2), &count, sizeof count);
+        return PW_OK;
+}
+
+static enum pw_status grow(struct pw_task *task)
+{
+        const double *by = task->params, *in = pw_task_in(task, 0);
+        double *out = pw_task_out(task, 0);
+
+        for (uint64_t i = 0; i < elements(&task->inputs[0]); i++)
+                out[i] = in[i] + *by;
+        return PW_OK;
+}
+
+static enum pw_status mark_shape(struct pw_shape_task *task)
+{
+        if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != 2 * sizeof(double))
+                return pw_shape_fail(task, "takes one f64 and two weights");
+        return pw_shape_as_input_0(task);
+}
+
+static enum pw_status stats_shape(struct pw_shape_task *task)
+{
+        if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->output_count != 3)
+                return pw_shape_fail(task, "takes one f64 and has three outputs");
+        task->outputs[0].dtype = task->outputs[1].dtype = PW_F64;
+        task->outputs[2].dtype = PW_I64;
+        task->outputs[0].dims = task->inputs[0].dims;
+        task->outputs[1].dims = task->outputs[2].dims = (struct pw_dims){ .rank = 1, .dim = { 1 } };
+        return PW_OK;
+}
+
+static enum pw_status grow_shape(struct pw_shape_task *task)
+{
+        if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != sizeof(double))
+                return pw_shape_fail(task, "takes one f64 and how much to add");
+        return pw_shape_as_input_0(task);
+}
+
+PW_MODULE("parts",
+          PW_FUNCTION(mark, .shape = mark_shape),
+          PW_FUNCTION(stats, .shape = stats_shape),
+          PW_FUNCTION(grow, .shape = grow_shape, .in_place = 1));

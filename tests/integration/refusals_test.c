@@ -1,0 +1,252 @@
+/* What is wrong with a program, a run or a slice is refused with a status of its own and a text that names the culprit; who asked
+ * goes on, and so does everybody else.
+ */
+#include "tests/integration/trace.h"
+
+#include "libclient/program.h"
+
+#include <string.h>
+
+struct scene { struct it_host *host; struct pw_session *session; struct pw_slice *slice; struct pw_program *program; };
+
+static struct scene begin(void **state, const char *name)
+{
+        struct it_host *host = *state;
+
+        return (struct scene){ host, host->session, it_slice(host->session, 4, 1), pw_program_new(host->session, name) };
+}
+
+/* A good program still compiles and runs in the same session. */
+static void end(struct scene *scene)
+{
+        struct pw_future *input = it_put_f64(scene->session, PW_DIMS(8), 1), *result;
+        struct pw_program *good = it_one_node(scene->session, scene->slice, "pw/nop", PW_DIMS(8), NULL);
+
+        result = it_run_1(good, input);
+        it_expect_f64(result, (const double[]){ 1, 2, 3, 4, 5, 6, 7, 8 }, 8);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(good);
+        pw_program_free(scene->program);
+        pw_slice_close(scene->slice);
+}
+
+static struct pw_value *input(struct scene *scene) { return pw_input(scene->program, scene->slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0); }
+
+/* --- traces ----------------------------------------------------------------------------------------------------------- */
+
+static void a_split_of_an_axis_that_is_not_there(void **state)
+{
+        struct scene scene = begin(state, "bad/split");
+
+        pw_result(scene.program, pw_input(scene.program, scene.slice, PW_F64, PW_DIMS(8), PW_SPLIT(1), 0));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "bad/split|pw_input() 0|split(1)|rank 1");
+        end(&scene);
+        scene = begin(state, "bad/axis");
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "pw/nop", PW_ARGS(input(&scene)),
+                                         PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0))));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw/nop|axis 1");
+        end(&scene);
+        scene = begin(state, "bad/input");
+        pw_result(scene.program, pw_input(scene.program, scene.slice, PW_F64, PW_DIMS(8, 8), PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0)), 0));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw_input() 0|axis 1");
+        end(&scene);
+        scene = begin(state, "bad/as");
+        pw_result(scene.program, pw_as(input(&scene), PW_SPLIT(3)));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "split(3)");
+        end(&scene);
+        scene = begin(state, "bad/partial");
+        pw_result(scene.program, pw_as(input(&scene), PW_PARTIAL(PW_SUM)));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "partial");
+        end(&scene);
+}
+
+static void a_shape_that_does_not_fit_the_function(void **state)
+{
+        struct scene scene = begin(state, "bad/shape");
+        struct pw_value *other = pw_input(scene.program, scene.slice, PW_F64, PW_DIMS(9), PW_BROADCAST, 0);
+
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "pw/add", PW_ARGS(input(&scene), other), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw/add|input 1");
+        end(&scene);
+        scene = begin(state, "bad/dtype");
+        other = pw_input(scene.program, scene.slice, PW_F32, PW_DIMS(8, 8), PW_BROADCAST, 0);
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "pw/matmul", PW_ARGS(other, input(&scene)), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw/matmul");
+        end(&scene);
+        scene = begin(state, "bad/params");
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "pw/scale", PW_ARGS(input(&scene)), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw/scale|factor");
+        end(&scene);
+        /* Each shard is whole, so four of them say they are a quarter each of something else. */
+        scene = begin(state, "bad/uneven");
+        struct pw_value *uneven = pw_input(scene.program, scene.slice, PW_F64, PW_DIMS(6, 2), PW_SPLIT(0), 0);
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "pw/nop", PW_ARGS(uneven), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw/nop|fit together");
+        end(&scene);
+}
+
+static void a_program_with_a_cycle(void **state)
+{
+        struct scene scene = begin(state, "bad/cycle");
+        struct pw_value *first = pw_call(scene.program, scene.slice, "pw/nop", PW_ARGS(input(&scene)), PW_BROADCAST);
+        struct pw_value *second = pw_call(scene.program, scene.slice, "pw/nop", PW_ARGS(first), PW_BROADCAST);
+
+        pw_result(scene.program, second);
+        scene.program->calls[0].args[0] = second->index; /* tracing cannot make one, a message of another client could */
+        it_fails(pw_compile(scene.program, IT_ERR), PW_BAD_PROGRAM, "pw/nop|cycle");
+        end(&scene);
+}
+
+static void a_program_without_results(void **state)
+{
+        struct scene scene = begin(state, "bad/nothing");
+
+        pw_call(scene.program, scene.slice, "pw/nop", PW_ARGS(input(&scene)), PW_BROADCAST);
+        it_fails(pw_compile(scene.program, IT_ERR), PW_BAD_PROGRAM, "bad/nothing|result");
+        end(&scene);
+}
+
+static void a_value_of_another_program(void **state)
+{
+        struct scene scene = begin(state, "bad/mixed");
+        struct pw_program *other = pw_program_new(scene.session, "other/one");
+        struct pw_value *foreign = pw_input(other, scene.slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0);
+
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "pw/add", PW_ARGS(input(&scene), foreign), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_BAD_PROGRAM, "bad/mixed|pw/add|argument 1|other/one");
+        pw_program_free(other);
+        end(&scene);
+}
+
+static void a_value_on_another_slice(void **state)
+{
+        struct scene scene = begin(state, "bad/slice");
+        struct pw_slice *elsewhere = it_slice(scene.session, 2, 1);
+
+        pw_result(scene.program, pw_call(scene.program, elsewhere, "pw/nop", PW_ARGS(input(&scene)), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_BAD_PROGRAM, "pw/nop|pw_move()");
+        pw_slice_close(elsewhere);
+        end(&scene);
+}
+
+/* --- modules ---------------------------------------------------------------------------------------------------------- */
+
+static void compile_fails(void **state, const char *function, enum pw_status status, const char *texts)
+{
+        struct scene scene = begin(state, "bad/module");
+
+        pw_result(scene.program, pw_call(scene.program, scene.slice, function, PW_ARGS(input(&scene)), PW_BROADCAST));
+        it_fails(pw_compile(scene.program, IT_ERR), status, texts);
+        end(&scene);
+}
+
+static void modules_that_cannot_be_used(void **state)
+{
+        compile_fails(state, "missing/nop", PW_NOT_FOUND, "missing");
+        compile_fails(state, "pw/no_such", PW_NOT_FOUND, "no_such");
+        compile_fails(state, "other_abi/nop", PW_BAD_MODULE, "other_abi|ABI 2");
+        compile_fails(state, "nomodule", PW_INVALID, "bad/module|module/function");
+        compile_fails(state, "../pw/nop", PW_INVALID, "");
+        compile_fails(state, "broken/shapeless", PW_CRASHED, "broken/shapeless|SIGSEGV");
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------------------- */
+
+static void runs_with_wrong_inputs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_session *elsewhere = it_connect(host);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(8), NULL);
+        struct pw_future *good = it_put_f64(host->session, PW_DIMS(8), 0), *longer = it_put_f64(host->session, PW_DIMS(9), 0);
+        struct pw_future *foreign = it_put_f64(elsewhere, PW_DIMS(8), 0), *result, *aborted;
+        struct pw_put_params as_i64 = { .dtype = PW_I64, .dims = PW_DIMS(8) };
+        struct pw_view view;
+        void *data;
+
+        it_fails(pw_run(program, PW_NO_FUTURES, &result, IT_ERR), PW_INVALID, "test/one|1 inputs|got 0");
+        it_fails(pw_run(program, PW_FUTURES(good, good), &result, IT_ERR), PW_INVALID, "test/one|got 2");
+        it_fails(pw_run(program, PW_FUTURES(NULL), &result, IT_ERR), PW_INVALID, "test/one|input 0");
+        it_fails(pw_run(program, PW_FUTURES(foreign), &result, IT_ERR), PW_INVALID, "input 0|another session");
+        it_fails(pw_run(program, PW_FUTURES(longer), &result, IT_ERR), PW_SHAPE, "test/one|input 0|8|9");
+        pw_unref(longer);
+        /* Not ready when it is submitted: what is wrong with it comes out in the result. */
+        it_ok(pw_create(host->session, 64, &as_i64, &longer, &data, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(longer), &result, IT_ERR));
+        it_ok(pw_seal(longer, IT_ERR));
+        it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_SHAPE, "test/one|input 0|i64");
+        pw_unref(result);
+        it_ok(pw_create(host->session, 64, &as_i64, &aborted, &data, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(aborted), &result, IT_ERR));
+        it_ok(pw_abort(aborted, IT_ERR));
+        it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_CANCELLED, "");
+        pw_unref(result);
+        pw_unref(aborted);
+        pw_unref(longer);
+        pw_unref(good);
+        pw_unref(foreign);
+        pw_close(elsewhere);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void use_after_donation(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/donate");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, PW_DONATED);
+        struct pw_value *other = pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0);
+        struct pw_future *given = it_put_f64(host->session, PW_DIMS(8), 0), *kept = it_put_f64(host->session, PW_DIMS(8), 1), *result, *again;
+
+        pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(value, other), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        it_fails(pw_run(program, PW_FUTURES(pw_donate(&given), given), &result, IT_ERR), PW_DONATED_USE, "test/donate|2 times");
+        assert_non_null(given);
+        it_ok(pw_run(program, PW_FUTURES(pw_donate(&given), kept), &result, IT_ERR));
+        assert_null(given);
+        it_fails(pw_run(program, PW_FUTURES(given, kept), &again, IT_ERR), PW_DONATED_USE, "test/donate|input 0");
+        it_expect_f64(result, (const double[]){ 1, 3, 5, 7, 9, 11, 13, 15 }, 8);
+        pw_unref(result);
+        pw_unref(kept);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* --- slices ----------------------------------------------------------------------------------------------------------- */
+
+static void slices_that_cannot_be(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice_params nine = { .device_count = 9 }, none = { .device_count = 0 }, mesh = { .device_count = 4, .mesh = { 2, 3 } };
+        struct pw_slice_params cuda = { .device_count = 1, .kind = "cuda" }, third = { .device_count = 1, .island = 3 };
+        struct pw_slice_params islands = { .device_count = 6, .island_count = 3 }, large = { .device_count = 1, .memory_bytes = UINT64_C(1) << 30 };
+        struct pw_slice *slice;
+
+        it_fails(pw_slice_open(host->session, &nine, &slice, IT_ERR), PW_TOO_LARGE, "9|8");
+        it_fails(pw_slice_open(host->session, &none, &slice, IT_ERR), PW_INVALID, "at least one device");
+        it_fails(pw_slice_open(host->session, &mesh, &slice, IT_ERR), PW_INVALID, "6|4");
+        it_fails(pw_slice_open(host->session, &cuda, &slice, IT_ERR), PW_TOO_LARGE, "cuda");
+        it_fails(pw_slice_open(host->session, &third, &slice, IT_ERR), PW_TOO_LARGE, "island");
+        it_fails(pw_slice_open(host->session, &islands, &slice, IT_ERR), PW_TOO_LARGE, "3 islands");
+        it_fails(pw_slice_open(host->session, &large, &slice, IT_ERR), PW_TOO_LARGE, "1 device");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(a_split_of_an_axis_that_is_not_there),
+                IT_TEST(a_shape_that_does_not_fit_the_function),
+                IT_TEST(a_program_with_a_cycle),
+                IT_TEST(a_program_without_results),
+                IT_TEST(a_value_of_another_program),
+                IT_TEST(a_value_on_another_slice),
+                IT_TEST(modules_that_cannot_be_used),
+                IT_TEST(runs_with_wrong_inputs),
+                IT_TEST(use_after_donation),
+                IT_TEST(slices_that_cannot_be),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
