@@ -12,6 +12,8 @@ examples_digits_digits_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += examples/digits/digits_test
 examples_digits_digits_test_SOURCES = examples/digits/digits.c examples/digits/digits_test.c examples/digits/model.c
+# Objects of its own: those of the module are made by libtool.
+examples_digits_digits_test_CFLAGS = $(AM_CFLAGS)
 examples_digits_digits_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lm
 dist_check_SCRIPTS += examples/digits/digits_test.sh
 TESTS += examples/digits/digits_test examples/digits/digits_test.sh
