@@ -58,6 +58,14 @@ static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
 }
 
+static void refuse(struct job *job, enum pw_status status)
+{
+        struct pw_error err;
+
+        pw_error_set(&err, status, "%s: %s", job->graph ? job->graph->name : "program", job->err.text);
+        pw_session_reply_error(job->session, job->id, status, err.text);
+}
+
 static void finish(struct job *job)
 {
         uint32_t program = 0;
@@ -69,7 +77,7 @@ static void finish(struct job *job)
         if (status == PW_OK)
                 pw_graph_reply(job->session, job->id, program, pw_scheduler_program(job->session->daemon->scheduler, program));
         else
-                pw_session_reply_error(job->session, job->id, status, job->err.text);
+                refuse(job, status);
         free_job(job);
 }
 

@@ -25,7 +25,7 @@ static enum pw_status slice_of(struct pw_session *session, const struct pw_slice
         slice->number = reply->slice;
         slice->device_count = params->device_count;
         slice->mesh[0] = params->mesh[0] ? params->mesh[0] : params->device_count;
-        slice->mesh[1] = params->mesh[0] && params->mesh[1] ? params->mesh[1] : 1;
+        slice->mesh[1] = params->mesh[1]; /* 0: there is no such axis, and no sharding over it */
         *ret_slice = slice;
         return PW_OK;
 }

@@ -207,8 +207,6 @@ static struct pw_slice_live *slice_new(const struct pw_slice_ask *ask)
         memcpy(slice->map.mesh, ask->mesh, sizeof slice->map.mesh);
         if (!slice->map.mesh[0])
                 slice->map.mesh[0] = ask->device_count;
-        for (uint32_t i = 1; i < PW_MESH_AXES_MAX; i++)
-                slice->map.mesh[i] += !slice->map.mesh[i];
         slice->map.islands = calloc(ask->device_count, sizeof *slice->map.islands);
         slice->map.devices = calloc(ask->device_count, sizeof *slice->map.devices);
         slice->session = ask->session;
