@@ -61,10 +61,15 @@ static const char *verb(enum pw_status status)
         }
 }
 
+/* "digits/gradient failed on device h0:2, run 41: row 7 has no label"; "... crashed (SIGSEGV) on device h0:2, run 41". */
 static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause *cause, struct pw_error *ret_error)
 {
-        pw_error_set(ret_error, cause->status, "%s %s on device h%u:%u, run %lu: %s", node_name(live, cause->node),
-                     verb(cause->status), live->program->scheduler->host, cause->device, (unsigned long)live->run.number, cause->text);
+        bool ended = cause->status == PW_CRASHED || cause->status == PW_TIME_LIMIT; /* its executor; the text is how */
+
+        pw_error_set(ret_error, cause->status, "%s %s%s%s%s on device h%u:%u, run %lu%s%s", node_name(live, cause->node),
+                     verb(cause->status), ended ? " (" : "", ended ? cause->text : "", ended ? ")" : "",
+                     live->program->scheduler->host, cause->device, (unsigned long)live->run.number, ended ? "" : ": ",
+                     ended ? "" : cause->text);
         return (uint32_t)strlen(ret_error->text);
 }
 

@@ -38,8 +38,8 @@ PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler
                                                   uint64_t bytes, struct pw_error *ret_err);
 bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t device, const char *tenant);
 /* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that were
- * ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text` ("SIGSEGV"). What is ordered stays; it runs again
- * after _up. The caller has fed what its board said last (pw_host_poll) before. */
+ * ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is ordered
+ * stays; it runs again after _up. The caller has fed what its board said last (pw_host_poll) before. */
 void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t device, uint64_t seq, enum pw_status status, const char *text, uint64_t now_us);
 void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t device, uint64_t now_us);
 

@@ -149,9 +149,9 @@ static void test_death(void **state)
         world_kill(&world, 0);
         world_settle(&world);
         assert_int_equal(first->status, PW_CRASHED);
-        assert_string_equal(first->text, "m/update crashed on device h0:0, run 1: SIGKILL");
+        assert_string_equal(first->text, "m/update crashed (SIGKILL) on device h0:0, run 1");
         assert_int_equal(second->status, PW_CRASHED);
-        assert_string_equal(second->text, "m/update crashed on device h0:0, run 1: SIGKILL (input 0 of run 2, chain)");
+        assert_string_equal(second->text, "m/update crashed (SIGKILL) on device h0:0, run 1 (input 0 of run 2, chain)");
         assert_int_equal(other->status, PW_OK);
         world_kill(&world, 1);
         assert_int_equal(other->status, PW_DEVICE_LOST);
