@@ -15,7 +15,7 @@ examples_digits_digits_test_SOURCES = examples/digits/digits.c examples/digits/d
 # Objects of its own: those of the module are made by libtool.
 examples_digits_digits_test_CFLAGS = $(AM_CFLAGS)
 examples_digits_digits_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lm
-dist_check_SCRIPTS += examples/digits/digits_test.sh
-TESTS += examples/digits/digits_test examples/digits/digits_test.sh
+dist_check_SCRIPTS += examples/digits/train_test.sh
+TESTS += examples/digits/digits_test examples/digits/train_test.sh
 
 EXTRA_DIST += examples/README.md examples/digits/README.md examples/digits/digits.csv.gz
