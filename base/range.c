@@ -1,6 +1,7 @@
 /* Ranges by two-level segregated fit: constant time, whatever the history. Source: Masmano, Ripoll, Crespo, Real, "TLSF: a new
  * dynamic memory allocator for real-time systems", 2004. The records lie outside of the space: every range, used or free, has a
- * node; neighbours are linked in order of offset, free nodes hang in bins by size, used ones are found by offset. */
+ * node; neighbours are linked in order of offset, free nodes hang in bins by size, used ones are found by offset. Ranges given
+ * back last are kept as they are, by their size: the next take of that size has one at once; any other joins them all first. */
 #include "base/range.h"
 
 #include "base/memory.h"
@@ -9,13 +10,19 @@
 #define SUB_BITS 4u /* 16 bins per doubling */
 #define SUB_COUNT (1u << SUB_BITS)
 #define BINS 61u
+#define FIT_LOOKS 8u    /* ranges of a bin that are looked at before larger ones are cut */
+#define KEPT_SIZES 8u
+#define KEPT_MAX 8192u  /* ranges */
 
 struct node {
         uint64_t offset, size; /* in units of align */
         struct node *before, *behind; /* neighbours in space */
         struct node *next, *prev;     /* in its bin, or `next` in the spares */
-        bool free;
+        bool free, kept;
 };
+
+/* Ranges of one size that were given back last: still found by offset, in no bin. */
+struct kept { uint64_t size; struct node *first; };
 
 struct pw_range {
         uint64_t units, used;
@@ -26,6 +33,8 @@ struct pw_range {
         uint64_t first_map;         /* doublings with a free range */
         uint32_t sub_maps[BINS];    /* bins of each doubling with one */
         struct node *bins[BINS][SUB_COUNT];
+        struct kept kept[KEPT_SIZES];
+        uint32_t kept_count;
 };
 
 static void bin_of(uint64_t size, uint32_t *first, uint32_t *sub)
@@ -122,16 +131,23 @@ void pw_range_free(struct pw_range *range)
         free(range);
 }
 
-/* The smallest bin whose every range holds `size`; the bin of `size` itself is searched for one that does. */
-static struct node *find(const struct pw_range *range, uint64_t size)
+/* The best of the first `looks` ranges of the bin that hold `size`. */
+static struct node *find_in_bin(struct node *node, uint64_t size, uint32_t looks)
 {
-        uint32_t first, sub, map;
+        struct node *best = NULL;
+
+        for (; node && looks; node = node->next, looks--)
+                if (node->size >= size && (!best || node->size < best->size))
+                        best = node;
+        return best;
+}
+
+/* From a bin whose every range holds `size`, the smallest such. */
+static struct node *find_above(const struct pw_range *range, uint32_t first, uint32_t sub)
+{
+        uint32_t map;
         uint64_t above;
 
-        bin_of(size, &first, &sub);
-        for (struct node *node = range->bins[first][sub]; node; node = node->next)
-                if (node->size >= size)
-                        return node;
         map = sub + 1 < SUB_COUNT ? range->sub_maps[first] & (~0u << (sub + 1)) : 0;
         if (map)
                 return range->bins[first][__builtin_ctz(map)];
@@ -140,6 +156,18 @@ static struct node *find(const struct pw_range *range, uint64_t size)
                 return NULL;
         first = (uint32_t)__builtin_ctzll(above);
         return range->bins[first][__builtin_ctz(range->sub_maps[first])];
+}
+
+static struct node *find(const struct pw_range *range, uint64_t size)
+{
+        struct node *node;
+        uint32_t first, sub;
+
+        bin_of(size, &first, &sub);
+        node = find_in_bin(range->bins[first][sub], size, FIT_LOOKS);
+        if (!node)
+                node = find_above(range, first, sub);
+        return node ? node : find_in_bin(range->bins[first][sub], size, UINT32_MAX);
 }
 
 /* Cut what is behind `size` off into a free range of its own. */
@@ -173,28 +201,6 @@ static uint64_t units_of(const struct pw_range *range, uint64_t size)
         return (size >> range->shift) + ((size & mask) != 0);
 }
 
-bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
-{
-        uint64_t units = units_of(range, size);
-        struct node *node = units ? find(range, units) : NULL;
-
-        if (!units) { /* an empty range lies anywhere */
-                *ret_offset = 0;
-                return true;
-        }
-        if (!node || !pw_table_put(&range->taken, node->offset + 1, node))
-                return false;
-        take_from_bin(range, node);
-        if (!split(range, node, units)) {
-                pw_table_remove(&range->taken, node->offset + 1);
-                put_in_bin(range, node);
-                return false;
-        }
-        range->used += units;
-        *ret_offset = node->offset << range->shift;
-        return true;
-}
-
 /* `node` takes in the one behind it. */
 static void join_behind(struct pw_range *range, struct node *node)
 {
@@ -209,14 +215,10 @@ static void join_behind(struct pw_range *range, struct node *node)
         spare_node(range, behind);
 }
 
-void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size)
+/* Among the free ranges, joined with its neighbours. */
+static void make_free(struct pw_range *range, struct node *node)
 {
-        uint64_t units = units_of(range, size);
-        struct node *node = units ? pw_table_remove(&range->taken, (offset >> range->shift) + 1) : NULL;
-
-        if (!node)
-                return;
-        range->used -= node->size;
+        pw_table_remove(&range->taken, node->offset + 1);
         if (node->behind && node->behind->free) {
                 take_from_bin(range, node->behind);
                 join_behind(range, node);
@@ -229,16 +231,114 @@ void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size)
         put_in_bin(range, node);
 }
 
+/* --- ranges given back last ---------------------------------------------------------------------------------------------- */
+
+static struct kept *kept_of(struct pw_range *range, uint64_t size)
+{
+        struct kept *empty = NULL;
+
+        for (uint32_t i = 0; i < KEPT_SIZES; i++) {
+                if (range->kept[i].size == size)
+                        return &range->kept[i];
+                if (!range->kept[i].first)
+                        empty = &range->kept[i];
+        }
+        if (empty)
+                empty->size = size;
+        return empty;
+}
+
+static void join_kept(struct pw_range *range)
+{
+        for (uint32_t i = 0; i < KEPT_SIZES; i++) {
+                struct node *node;
+
+                while ((node = range->kept[i].first)) {
+                        range->kept[i].first = node->next;
+                        node->kept = false;
+                        make_free(range, node);
+                }
+        }
+        range->kept_count = 0;
+}
+
+/* False: it goes to the free ones. */
+static bool keep(struct pw_range *range, struct node *node)
+{
+        struct kept *kept = range->kept_count < KEPT_MAX ? kept_of(range, node->size) : NULL;
+
+        if (!kept)
+                return false;
+        node->kept = true;
+        node->next = kept->first;
+        kept->first = node;
+        range->kept_count++;
+        return true;
+}
+
+static bool take_kept(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
+{
+        struct kept *kept = range->kept_count ? kept_of(range, size) : NULL;
+        struct node *node = kept ? kept->first : NULL;
+
+        if (!node)
+                return false;
+        kept->first = node->next;
+        node->kept = false;
+        range->kept_count--;
+        range->used += size;
+        *ret_offset = node->offset << range->shift;
+        return true;
+}
+
+bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
+{
+        uint64_t units = units_of(range, size);
+        struct node *node;
+
+        if (!units) { /* an empty range lies anywhere */
+                *ret_offset = 0;
+                return true;
+        }
+        if (take_kept(range, units, ret_offset))
+                return true;
+        join_kept(range);
+        node = find(range, units);
+        if (!node || !pw_table_put(&range->taken, node->offset + 1, node))
+                return false;
+        take_from_bin(range, node);
+        if (!split(range, node, units)) {
+                pw_table_remove(&range->taken, node->offset + 1);
+                put_in_bin(range, node);
+                return false;
+        }
+        range->used += units;
+        *ret_offset = node->offset << range->shift;
+        return true;
+}
+
+void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size)
+{
+        struct node *node = units_of(range, size) ? pw_table_get(&range->taken, (offset >> range->shift) + 1) : NULL;
+
+        if (!node || node->kept)
+                return;
+        range->used -= node->size;
+        if (!keep(range, node))
+                make_free(range, node);
+}
+
 uint64_t pw_range_used(const struct pw_range *range)
 {
         return range->used << range->shift;
 }
 
-uint64_t pw_range_largest(const struct pw_range *range)
+uint64_t pw_range_largest(struct pw_range *range)
 {
         uint64_t largest = 0;
         uint32_t first, sub;
 
+        join_kept(range);
         if (!range->first_map)
                 return 0;
         first = 63 - (uint32_t)__builtin_clzll(range->first_map);
@@ -248,9 +348,8 @@ uint64_t pw_range_largest(const struct pw_range *range)
         return largest << range->shift;
 }
 
-uint64_t pw_range_top(const struct pw_range *range)
+uint64_t pw_range_top(struct pw_range *range)
 {
-        const struct node *last = range->last;
-
-        return (last->free ? last->offset : last->offset + last->size) << range->shift;
+        join_kept(range);
+        return (range->last->free ? range->last->offset : range->last->offset + range->last->size) << range->shift;
 }

@@ -1,7 +1,7 @@
 /* Ranges of an address space, granted and taken back: rooms of a memory, slots of a table, places in an arena.
  *
- * Best fit over the free ranges (ordered by size, then offset), neighbours join when freed; a short list of the sizes freed
- * last makes the steady state O(1). The records lie outside of the space. One owner; no locks.
+ * Good fit over the free ranges, in constant time; neighbours join. Ranges given back last are kept by their size, so that the
+ * steady state does neither. The records lie outside of the space. One owner; no locks.
  */
 #ifndef PW_BASE_RANGE_H
 #define PW_BASE_RANGE_H
@@ -19,7 +19,7 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset);
 /* Give back what was taken with the same size. */
 void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size);
 uint64_t pw_range_used(const struct pw_range *range);
-uint64_t pw_range_largest(const struct pw_range *range); /* largest free range */
-uint64_t pw_range_top(const struct pw_range *range);     /* end of the last used range: what lies behind was never used or is free */
+uint64_t pw_range_largest(struct pw_range *range); /* largest free range */
+uint64_t pw_range_top(struct pw_range *range);     /* end of the last used range: what lies behind was never used or is free */
 
 #endif

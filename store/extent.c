@@ -192,6 +192,7 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
                 pw_list_append(&extent->segment->extents, &extent->of_segment);
                 pw_list_append(&session->extents, &extent->of_session);
         }
+        row->slot_count += extent->slot_count;
         extent->taken = extent->slot_count;
         extent->populating = true;
         extent->leaving = false;
@@ -241,6 +242,8 @@ static void emptied(struct pw_store *store, struct extent *extent)
 {
         if (extent->span_bytes)
                 pw_range_give(extent->segment->rooms, extent->room_offset - extent->segment->layout.room_offset, extent->span_bytes);
+        if (extent->row)
+                extent->row->slot_count -= extent->slot_count;
         extent->span_bytes = 0;
         extent->slot_count = extent->taken = 0;
         extent->leaving = false;
@@ -400,6 +403,8 @@ void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session
         extent->leaving = true;
         pw_list_remove(&extent->of_row);
         pw_list_remove(&extent->of_touched);
+        if (extent->row)
+                extent->row->slot_count -= extent->slot_count;
         extent->row = NULL;
         if (session_ended) {
                 pw_list_remove(&extent->of_session);

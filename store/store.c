@@ -361,12 +361,11 @@ static void unlist(struct pw_object **list, uint32_t *count, uint32_t segment)
 
 void pw_store_segment_remove(struct pw_store *store, uint32_t number)
 {
-        struct segment *segment = pw_table_remove(&store->segments, number);
+        struct segment *segment = pw_segment_of(store, number);
         struct extent *extent;
 
         if (!segment)
                 return;
-        store->last_segment = NULL;
         store->last_claimed = NULL;
         drop_objects(store, segment);
         unlist(store->dropped, &store->dropped_count, number);
@@ -383,6 +382,8 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
                 forget_session(store, segment->session);
         else if (segment->session)
                 segment->session->segment = NULL;
+        pw_table_remove(&store->segments, number);
+        store->last_segment = NULL;
         free_segment(segment);
         pw_room_serve(store);
 }

@@ -1,0 +1,234 @@
+/* Clients and their memory for tests of the store. */
+#include "store/fixture_test.h"
+
+#define RING_BYTES (4 * PW_MIB)
+#define ROOM_BYTES (64 * PW_MIB)
+
+static uint8_t *zeroed(uint64_t bytes, uint64_t from)
+{
+        uint8_t *memory = aligned_alloc(4096, pw_round_up(bytes, 4096));
+
+        assert_non_null(memory);
+        memset(memory + from, 0, bytes - from);
+        return memory;
+}
+
+void fixture_open(struct fixture *fixture, uint64_t capacity_bytes)
+{
+        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, FIXTURE_SLOTS, 16 * PW_KIB);
+
+        *fixture = (struct fixture){ .now_us = 1000000 };
+        fixture->store = pw_store_new(&(struct pw_store_params){ .host = 0, .epoch = 7, .capacity_bytes = capacity_bytes });
+        fixture->hints = calloc(1, sizeof *fixture->hints);
+        fixture->futures_layout = layout;
+        fixture->futures = (struct pw_map){ zeroed(layout.bytes, 0), layout.bytes, true };
+        assert_non_null(fixture->store);
+        assert_non_null(fixture->hints);
+        assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = FIXTURE_FUTURES, .layout = layout,
+                         .tenant = "ann", .map = fixture->futures, .hints = fixture->hints }, NULL), PW_OK);
+}
+
+void fixture_close(struct fixture *fixture)
+{
+        fixture_check(fixture);
+        pw_store_free(fixture->store);
+        for (uint32_t i = 0; i < fixture->client_count; i++) {
+                free(fixture->clients[i].control);
+                free(fixture->clients[i].map.base);
+        }
+        free(fixture->futures.base);
+        free(fixture->hints);
+}
+
+struct client *fixture_client(struct fixture *fixture, const char *tenant)
+{
+        struct client *client = &fixture->clients[fixture->client_count];
+        uint64_t control_bytes = PW_CONTROL_RINGS_OFFSET + RING_BYTES;
+        char name[32];
+
+        assert_true(fixture->client_count < FIXTURE_CLIENTS);
+        client->session = ++fixture->client_count;
+        client->segment = 10 * client->session;
+        client->control = zeroed(control_bytes, PW_CONTROL_RINGS_OFFSET);
+        client->layout = pw_segment_layout(PW_SEGMENT_CLIENT, FIXTURE_SLOTS, ROOM_BYTES);
+        client->map = (struct pw_map){ zeroed(client->layout.room_offset, 0), client->layout.room_offset, true };
+        snprintf(name, sizeof name, "digits[%u]", client->session);
+        assert_int_equal(pw_store_session_open(fixture->store, &(struct pw_store_session_params){ .session = client->session, .tenant = tenant,
+                         .client = name, .control = (struct pw_control *)(void *)client->control, .control_bytes = control_bytes,
+                         .now_us = fixture->now_us }, NULL), PW_OK);
+        assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = client->segment,
+                         .layout = client->layout, .tenant = tenant, .session = client->session, .map = client->map,
+                         .hints = fixture->hints }, NULL), PW_OK);
+        return client;
+}
+
+/* --- actions ------------------------------------------------------------------------------------------------------------ */
+
+uint32_t fixture_count(const struct fixture *fixture, enum pw_store_action_kind kind)
+{
+        const struct pw_store_actions *actions = pw_store_actions(fixture->store);
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < actions->count; i++)
+                count += actions->items[i].kind == kind;
+        return count;
+}
+
+const struct pw_store_action *fixture_only(const struct fixture *fixture, enum pw_store_action_kind kind)
+{
+        const struct pw_store_actions *actions = pw_store_actions(fixture->store);
+        uint32_t i = 0;
+
+        assert_int_equal(fixture_count(fixture, kind), 1);
+        while (actions->items[i].kind != kind)
+                i++;
+        return &actions->items[i];
+}
+
+void fixture_clear(struct fixture *fixture)
+{
+        pw_store_actions_clear(pw_store_actions(fixture->store));
+}
+
+/* --- room --------------------------------------------------------------------------------------------------------------- */
+
+struct pw_room_request fixture_ask(struct fixture *fixture, const struct client *client, uint64_t bytes, uint32_t count)
+{
+        return (struct pw_room_request){ .token = ++fixture->token, .session = client->session, .inline_only = !bytes,
+                                         .size_class = bytes ? pw_size_class(bytes) : 0, .count = count, .need_bytes = bytes,
+                                         .now_us = fixture->now_us, .deadline_us = fixture->now_us + 1000000 };
+}
+
+static struct pw_store_grant granted(struct fixture *fixture, const struct pw_room_request *ask)
+{
+        struct pw_store_grant grant;
+
+        pw_store_room_request(fixture->store, ask);
+        if (fixture_count(fixture, PW_STORE_POPULATE))
+                pw_store_populated(fixture->store, ask->token, PW_OK, fixture->now_us);
+        assert_true(fixture_only(fixture, PW_STORE_GRANT)->token == ask->token);
+        grant = fixture_only(fixture, PW_STORE_GRANT)->grant;
+        fixture_clear(fixture);
+        return grant;
+}
+
+struct pw_store_grant fixture_grant(struct fixture *fixture, const struct client *client, uint64_t bytes, uint32_t count)
+{
+        struct pw_room_request ask = fixture_ask(fixture, client, bytes, count);
+
+        return granted(fixture, &ask);
+}
+
+struct pw_store_grant fixture_grant_futures(struct fixture *fixture, const struct client *client, uint32_t count)
+{
+        struct pw_room_request ask = fixture_ask(fixture, client, 0, count);
+
+        ask.inline_only = false;
+        ask.futures = true;
+        return granted(fixture, &ask);
+}
+
+struct pw_return_reader fixture_returns(const struct client *client, const struct pw_store_grant *grant)
+{
+        uint32_t capacity = 1;
+
+        while (capacity < grant->slot_count)
+                capacity <<= 1;
+        return (struct pw_return_reader){ .ring = (struct pw_return_ring *)(void *)(client->control + grant->return_ring), .mask = capacity - 1 };
+}
+
+uint32_t fixture_returned(struct pw_return_reader *reader)
+{
+        uint32_t slot;
+
+        return pw_return_take(reader, &slot) ? slot : UINT32_MAX;
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------------ */
+
+struct place fixture_create(struct client *client, uint32_t slot)
+{
+        struct place place = { client->segment, slot, 0, pw_map_entry(&client->map, slot) };
+
+        assert_true(pw_entry_take(place.entry, &place.generation));
+        return place;
+}
+
+struct place fixture_put(struct client *client, uint32_t slot)
+{
+        struct place place = fixture_create(client, slot);
+
+        fixture_seal(place, PW_OK);
+        return place;
+}
+
+struct place fixture_future(struct fixture *fixture, uint32_t slot)
+{
+        struct pw_entry *entry = pw_map_entry(&fixture->futures, slot);
+
+        assert_int_equal(pw_word_state(pw_entry_load(entry)), PW_ENTRY_PENDING);
+        return (struct place){ FIXTURE_FUTURES, slot, pw_word_generation(pw_entry_load(entry)), entry };
+}
+
+void fixture_seal(struct place place, enum pw_status status)
+{
+        uint64_t old;
+
+        assert_true(pw_entry_decide(place.entry, place.generation, status, 0, UINT32_MAX, &old));
+}
+
+struct pw_cell fixture_cell(struct place place)
+{
+        return pw_cell_object(PW_RING_DROP, place.segment, place.slot, place.generation);
+}
+
+void fixture_drop(struct fixture *fixture, const struct client *client, struct place place)
+{
+        assert_int_equal(pw_store_drop(fixture->store, client->session, fixture_cell(place), fixture->now_us), PW_OK);
+}
+
+void fixture_ref(struct fixture *fixture, const struct client *client, struct place place)
+{
+        assert_int_equal(pw_store_ref(fixture->store, client->session, fixture_cell(place), fixture->now_us), PW_OK);
+}
+
+struct pw_object *fixture_known(struct fixture *fixture, struct place place)
+{
+        struct pw_object *object = pw_store_find(fixture->store, 0, place.segment, place.slot, place.generation);
+
+        assert_non_null(object);
+        return object;
+}
+
+enum pw_entry_state fixture_state(struct place place)
+{
+        uint64_t word = pw_entry_load(place.entry);
+
+        return pw_word_generation(word) == place.generation ? pw_word_state(word) : PW_ENTRY_FREE;
+}
+
+void fixture_reclaim(struct fixture *fixture)
+{
+        if (pw_store_reclaim_begin(fixture->store))
+                pw_store_reclaim_finish(fixture->store, fixture->now_us);
+}
+
+static void complain(void *context, const char *where, const char *problem)
+{
+        (void)context;
+        print_error("%s: %s\n", where, problem);
+}
+
+void fixture_check(struct fixture *fixture)
+{
+        assert_int_equal(pw_store_check(fixture->store, complain, NULL), 0);
+}
+
+struct pw_memory_terms fixture_terms(struct fixture *fixture)
+{
+        struct pw_memory_terms terms;
+
+        pw_store_terms(fixture->store, &terms);
+        assert_int_equal(terms.unaccounted, 0);
+        return terms;
+}
