@@ -110,23 +110,15 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
 static void device_down(struct pw_child *child, const char *how)
 {
         struct pw_daemon *daemon = child->daemon;
-        uint64_t running = atomic_load(&child->board->running), run;
+        uint64_t running = atomic_load(&child->board->running);
         enum pw_status status = child->kill_reason[0] ? child->kill_status : PW_CRASHED;
-        const struct pw_image_node *node;
-        const char *name;
-        char text[300];
 
         pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
         if (running <= atomic_load(&child->board->done.seq))
                 running = 0;
-        if (running && pw_child_gang(daemon, child->number, running, &node, &name, &run))
-                snprintf(text, sizeof text, "%s crashed (%s) on device h%u:%u, run %llu", name, how, daemon->host, child->number,
-                         (unsigned long long)run);
-        else
-                snprintf(text, sizeof text, "the executor of device h%u:%u ended (%s)", daemon->host, child->number, how);
         atomic_store(&child->board->running, 0);
         atomic_store(&child->board->running_since_ns, 0);
-        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, text, pw_now_us());
+        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
 }
 
 static void on_exited(evutil_socket_t fd, short what, void *context)

@@ -101,6 +101,21 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
         return count;
 }
 
+/* The record and image of an old gang may have made place for others: what lies there is looked at with care. */
+static const void *in_board(const struct pw_island_board *board, uint32_t line, uint64_t bytes)
+{
+        uint64_t offset = (uint64_t)line * PW_LINE_BYTES;
+
+        return offset >= offsetof(struct pw_island_board, arena) && offset + bytes <= PW_ISLAND_BOARD_BYTES ? (const char *)board + offset : NULL;
+}
+
+static bool whole(const struct pw_image *image, uint32_t node)
+{
+        return image->magic == PW_IMAGE_MAGIC && node < image->node_count && image->bytes >= sizeof *image &&
+               image->nodes + (uint64_t)image->node_count * sizeof(struct pw_image_node) <= image->bytes &&
+               pw_image_node(image, node)->name < image->bytes;
+}
+
 bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
                    uint64_t *ret_run)
 {
@@ -112,9 +127,9 @@ bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq
 
         if (!seq || seq > head || head - seq >= PW_ORDER_LOG)
                 return false;
-        record = (const struct pw_run_record *)((const char *)board + (uint64_t)order->run * PW_LINE_BYTES);
-        image = (const struct pw_image *)((const char *)board + (uint64_t)record->image * PW_LINE_BYTES);
-        if (image->magic != PW_IMAGE_MAGIC || order->node >= image->node_count)
+        record = in_board(board, order->run, sizeof *record);
+        image = record ? in_board(board, record->image, sizeof *image) : NULL;
+        if (!image || !whole(image, order->node) || !in_board(board, record->image, image->bytes))
                 return false;
         *ret_node = pw_image_node(image, order->node);
         *ret_name = pw_image_text(image, (*ret_node)->name);

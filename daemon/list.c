@@ -20,7 +20,12 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
 {
         struct pw_rows rows = { .limit = request->limit ? request->limit : DEFAULT_LIMIT };
         struct pw_error err;
-        struct pw_lister lister = { session->daemon, session, &rows, request->filter, pw_now_us(), &err };
+        struct pw_lister lister = { .daemon = session->daemon,
+                                    .session = session,
+                                    .rows = &rows,
+                                    .filter = request->filter,
+                                    .now_us = pw_now_us(),
+                                    .err = &err };
         enum pw_status status = pw_error_set(&err, PW_NOT_FOUND, "there is no listing \"%s\"", request->what);
 
         for (uint32_t i = 0; i < pw_array_count(lists); i++)

@@ -15,6 +15,8 @@ struct pw_lister {
         const char *filter;     /* "" for none */
         uint64_t now_us;
         struct pw_error *err;
+        uint64_t run;           /* gangs: the run whose program was looked up last */
+        const char *program;
 };
 
 /* By kind; each returns PW_OK or an error in lister->err. */

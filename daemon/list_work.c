@@ -120,6 +120,29 @@ enum pw_status pw_list_runs(struct pw_lister *lister)
         return PW_OK;
 }
 
+struct run_named { uint64_t run; const char *program; };
+
+static void name_run(void *context, const struct pw_run_row *row)
+{
+        struct run_named *named = context;
+
+        if (row->number == named->run)
+                named->program = row->program;
+}
+
+/* The program of a run that has not ended; "-" of others. Gangs of one run follow each other, so the last answer is kept. */
+static const char *run_program(struct pw_lister *lister, uint64_t run)
+{
+        struct run_named named = { run, "-" };
+
+        if (lister->run != run) {
+                pw_scheduler_each_run(lister->daemon->scheduler, name_run, &named, lister->now_us);
+                lister->run = run;
+                lister->program = named.program;
+        }
+        return lister->program;
+}
+
 static void gang_row(void *context, const struct pw_gang_row *row)
 {
         struct pw_lister *lister = context;
@@ -133,6 +156,7 @@ static void gang_row(void *context, const struct pw_gang_row *row)
         pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
         pw_rows_number(rows, "seq", row->seq);
         pw_rows_number(rows, "run", row->run);
+        pw_rows_text(rows, "program", "%s", run_program(lister, row->run));
         if (pw_child_gang(lister->daemon, row->device, row->seq, &node, &name, &run) && run == row->run)
                 pw_rows_text(rows, "node", "%u %s", row->node, name);
         else

@@ -106,6 +106,12 @@ static bool take_result(struct pw_dlane *lane, struct pw_run *run, uint32_t i, s
         return true;
 }
 
+/* The record says how long from now; 0: the default. */
+static uint64_t deadline(uint64_t us, uint64_t now_us)
+{
+        return us ? us > UINT64_MAX - now_us ? UINT64_MAX : now_us + us : 0;
+}
+
 /* The program named by the record, if the session may run it. */
 static struct pw_program_row *program_of(struct pw_dlane *lane, struct pw_cell header)
 {
@@ -133,7 +139,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         run->session = lane->session->number;
         run->client = lane->session->client;
         run->sequential = pw_cell_run_flags(header) & PW_RUN_SEQUENTIAL;
-        run->deadline_us = pw_ring_peek(&lane->reader, 1).a;
+        run->deadline_us = deadline(pw_ring_peek(&lane->reader, 1).a, now_us);
         for (uint32_t i = 0; i < inputs; i++)
                 take_input(lane, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
         waiting->run = run;

@@ -93,7 +93,7 @@ static void why_run(struct chain *chain, uint64_t number)
         static const char *const remedies[] = {
                 [PW_RUN_WAITING] = "seal or abort the input that is not ready",
                 [PW_RUN_QUEUED] = "`pathways free` what holds the memory, end its holder, or raise --device-memory",
-                [PW_RUN_ADMITTED] = "see below",
+                [PW_RUN_ADMITTED] = "",
                 [PW_RUN_ENDED] = "nothing: it is over",
         };
         struct wanted wanted = { .run = number };
@@ -160,7 +160,7 @@ static void why_object(struct chain *chain, struct pw_object *object)
                 link_(chain, what, waits, 0, "read its text with `pathways get`");
         } else if (object->run) {
                 snprintf(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
-                link_(chain, what, waits, 0, "see below");
+                link_(chain, what, waits, 0, "");
                 why_run(chain, object->run);
         } else {
                 snprintf(waits, sizeof waits, "%s to seal it", producer ? producer->client : "its producer");
