@@ -192,7 +192,6 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
                 pw_list_append(&extent->segment->extents, &extent->of_segment);
                 pw_list_append(&session->extents, &extent->of_session);
         }
-        row->slot_count += extent->slot_count;
         extent->taken = extent->slot_count;
         extent->populating = true;
         extent->leaving = false;
@@ -242,8 +241,6 @@ static void emptied(struct pw_store *store, struct extent *extent)
 {
         if (extent->span_bytes)
                 pw_range_give(extent->segment->rooms, extent->room_offset - extent->segment->layout.room_offset, extent->span_bytes);
-        if (extent->row)
-                extent->row->slot_count -= extent->slot_count;
         extent->span_bytes = 0;
         extent->slot_count = extent->taken = 0;
         extent->leaving = false;
@@ -276,6 +273,7 @@ void pw_extent_give(struct pw_store *store, struct extent *extent, struct pw_obj
                 open_slot(extent, object);
         pw_return_give(&extent->returns, object->slot);
         extent->given_last = object->slot;
+        extent->row->given_count++;
         if (pw_list_empty(&extent->of_touched))
                 pw_list_append(&extent->row->touched, &extent->of_touched);
 }
@@ -403,8 +401,6 @@ void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session
         extent->leaving = true;
         pw_list_remove(&extent->of_row);
         pw_list_remove(&extent->of_touched);
-        if (extent->row)
-                extent->row->slot_count -= extent->slot_count;
         extent->row = NULL;
         if (session_ended) {
                 pw_list_remove(&extent->of_session);

@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#define ROW_BYTES_GROWN (16 * PW_MIB)
-
 static uint64_t room_bytes(const struct pw_room_request *ask)
 {
         return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class);
@@ -79,14 +77,8 @@ static bool came_back(struct row *row)
                 any |= pw_extent_futures(extent) || pw_slot_idle(extent, pw_object_at(extent->segment, extent->given_last));
                 pw_list_remove(&extent->of_touched);
         }
+        row->given_count = 0;
         return any;
-}
-
-/* A lane whose row has this much goes on with what comes back to it. With less it would starve, and ask again and again, while its
- * DROPs lie in a ring that nobody has reason to read yet. */
-static bool grown(const struct row *row, const struct pw_room_request *ask)
-{
-        return row->slot_count >= PW_RING_CELLS || row->slot_count * room_bytes(ask) >= ROW_BYTES_GROWN;
 }
 
 /* Idle slots are taken back, the asking row's own excepted, until so many bytes could be had. */
@@ -207,7 +199,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         enum pw_status status = check(store, session, ask);
         struct row *row = status == PW_OK ? pw_row_of(session, ask) : NULL;
         struct request *request = row ? calloc(1, sizeof *request) : NULL;
-        bool came;
+        bool came, enough;
 
         store->now_us = ask->now_us;
         if (!request) {
@@ -217,10 +209,11 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         request->ask = *ask;
         request->looked_at = UINT64_MAX;
         pw_list_init(&request->link);
+        enough = row->given_count >= ask->count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
-        if (came) /* it need not wait, and nothing is taken from others for it */
+        if (came) /* nothing is taken from others for it */
                 request->looked_at = store->grants;
-        if (!(came && grown(row, ask)) && (pw_list_empty(&store->queue) || ask->futures) && grant(store, request) == PW_OK)
+        if (!(came && enough) && (pw_list_empty(&store->queue) || ask->futures) && grant(store, request) == PW_OK)
                 return;
         if (came) {
                 pw_store_answer(store, ask->token, PW_OK, NULL);

@@ -46,7 +46,7 @@ struct idle_pages {
 #define PW_KIND_FUTURES (PW_CLASS_COUNT + 1)
 struct row {
         uint32_t lane, kind;
-        uint32_t slot_count;       /* of its extents */
+        uint32_t given_count;      /* slots that came back since the lane was answered last */
         struct pw_list extents, dormant;
         struct pw_list touched;    /* extents that slots came back to since the lane last asked */
         struct request *queued;    /* NULL: the lane does not wait */

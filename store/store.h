@@ -65,7 +65,8 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t segment); /* nobod
 /* Bytes of a CLIENT segment that may be allocated: entry pages in use and every page ever granted and not punched. */
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment);
 
-/* Count memory that is neither free nor granted: control memory, boards, hint pages, futures segments. Negative gives back. */
+/* Count memory that is neither free nor granted: control memory, boards, hint pages, futures segments. Negative gives back.
+ * The entry tables of client segments are counted by the store. */
 void pw_store_overhead(struct pw_store *store, int64_t bytes);
 
 /* --- room ----------------------------------------------------------------------------------------------------------- */
@@ -79,8 +80,9 @@ struct pw_room_request {
         uint64_t now_us;
         uint64_t deadline_us;  /* UINT64_MAX: none */
 };
-/* Grant an extent, or queue. Before it queues, idle extents of others are taken back; a request that can never fit is refused
- * at once (PW_TOO_LARGE). If rooms of that class came back to the lane meanwhile the answer is LOOK_AGAIN. */
+/* Grant an extent, or queue. Before it queues, idle slots of others are taken back; a request that can never fit is refused at
+ * once (PW_TOO_LARGE). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or
+ * some did and an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
 /* The worker did what POPULATE asked for. `status` other than PW_OK refuses the grant. */
