@@ -1,6 +1,6 @@
 #!/bin/sh
 # The options that `pathwaysd --help` lists are those of pathwaysd(8), and, less what makes no sense in a file, the keys of
-# pathways.conf(5).
+# pathways.conf(5); both explain them in the words of `pathwaysd --help-mdoc`.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
@@ -12,4 +12,16 @@ grep -vxE 'config|help|help-mdoc|version' "$work/help" >"$work/settings"
 [ -s "$work/settings" ] || bad "no option found in the help"
 same "pathwaysd --help" "$work/help" pathwaysd.8 "$work/manual"
 same "pathwaysd --help" "$work/settings" pathways.conf.5 "$work/keys"
+
+# list PAGE: the first item and what follows it, up to the end of the list.
+list() { sed -n '/^\.It /,/^\.El/p' "$1" | sed '/^\.El/,$d'; }
+
+# The list of options as that of keys: `.It Fl d , Fl \-devices Ar N` becomes `.It Cm devices No = Ar N`.
+"$PW_BUILD/daemon/pathwaysd" --help-mdoc >"$work/mdoc"
+awk '/^\.It / { sub(/^\.It (Fl . , )?Fl \\-/, ""); name = $1; sub(/^[^ ]+ ?/, "")
+               in_file = name !~ /^(config|help|help-mdoc|version)$/
+               $0 = ".It Cm " name ($0 == "" ? "" : " No = " $0) }
+     in_file' "$work/mdoc" >"$work/mdoc-keys"
+list man/pathwaysd.8 | diff "$work/mdoc" - || bad "pathwaysd(8) differs from pathwaysd --help-mdoc"
+list man/pathways.conf.5 | diff "$work/mdoc-keys" - || bad "pathways.conf(5) differs from pathwaysd --help-mdoc"
 finish
