@@ -37,8 +37,6 @@ void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, st
         struct pw_store_action *action;
         struct pw_object *other = object;
 
-        if (!object->known || !object->next)
-                return; /* decided meanwhile */
         do {
                 if (other->refs)
                         return;
@@ -160,17 +158,19 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, uint64_t no
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        enum pw_entry_state before = object->closing == PW_ENTRY_READY ? PW_ENTRY_CLOSING : PW_ENTRY_READY;
         uint64_t word = pw_entry_load(entry);
 
         store->now_us = now_us;
-        if (object->closing == PW_ENTRY_READY) {
-                object->closing = PW_ENTRY_LOST; /* if it is reopened at all */
-                return;
-        }
-        while (pw_word_state(word) == PW_ENTRY_READY && pw_word_generation(word) == object->generation) {
-                if (!pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_LOST, pw_word_flags(word), object->generation, PW_DEVICE_LOST)))
+        while (pw_word_state(word) == before && pw_word_generation(word) == object->generation) {
+                enum pw_entry_state after = object->closing ? PW_ENTRY_CLOSING : PW_ENTRY_LOST;
+
+                if (!pw_entry_swap(entry, &word, pw_word_make(after, pw_word_flags(word), object->generation, PW_DEVICE_LOST)))
                         continue;
-                pw_object_wake(store, segment, object->slot);
+                if (object->closing)
+                        object->closing = PW_ENTRY_LOST; /* if it is reopened at all */
+                else
+                        pw_object_wake(store, segment, object->slot);
                 return;
         }
 }

@@ -4,3 +4,15 @@ store_libstore_la_SOURCES = store/audit.c store/donate.c store/extent.c store/fu
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
 noinst_HEADERS += store/action.h store/object.h store/parts.h store/state.h store/store.h
 EXTRA_DIST += store/README.md
+
+store_fixture = store/fixture_test.c store/fixture_test.h
+store_tests = store/future_test store/reclaim_test store/ref_test
+check_PROGRAMS += $(store_tests)
+TESTS += $(store_tests)
+store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+store_future_test_SOURCES = store/future_test.c $(store_fixture)
+store_future_test_LDADD = $(store_test_libs)
+store_reclaim_test_SOURCES = store/reclaim_test.c $(store_fixture)
+store_reclaim_test_LDADD = $(store_test_libs)
+store_ref_test_SOURCES = store/ref_test.c $(store_fixture)
+store_ref_test_LDADD = $(store_test_libs)

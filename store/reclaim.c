@@ -116,6 +116,18 @@ static void free_one(struct pw_store *store, struct pw_object *object)
                 pw_segment_settle(store, segment);
 }
 
+/* A run's, that nobody referred to. It may have been decided since. */
+static void give_up(struct pw_store *store, struct pw_object *object)
+{
+        struct segment *segment = pw_segment_of(store, object->segment);
+
+        object->closing = 0;
+        if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) == PW_ENTRY_PENDING)
+                pw_future_cancel_unheld(store, segment, object);
+        else
+                pw_reclaim_add(store, object);
+}
+
 void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
 {
         store->now_us = now_us;
@@ -124,12 +136,10 @@ void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
 
                 if (!object->closing)
                         continue; /* reopened */
-                if (object->closing == PW_ENTRY_PENDING) {
-                        object->closing = 0;
-                        pw_future_cancel_unheld(store, pw_segment_of(store, object->segment), object);
-                } else {
+                if (object->closing == PW_ENTRY_PENDING)
+                        give_up(store, object);
+                else
                         free_one(store, object);
-                }
         }
         store->closing_count = 0;
         pw_room_serve(store);
