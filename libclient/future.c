@@ -54,6 +54,7 @@ void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, 
         future->entry = pw_map_entry(&segment->map, slot);
         future->segment = segment->number;
         future->slot = slot;
+        atomic_store_explicit(&future->data, NULL, memory_order_relaxed);
         atomic_store_explicit(&future->refs, 1, memory_order_relaxed);
 }
 

@@ -1,4 +1,7 @@
-/* The handle of an object: 32 bytes from slabs of a lane, two to a line, because a client may hold a million of them.
+/* The handle of an object: 48 bytes from slabs of a lane, because a client may hold a million of them.
+ *
+ * A value once ready never changes, and in host memory it never gets lost: so what a first look at the entry found stays in the
+ * handle, and later gets touch nothing else.
  *
  * A handle stands for one reference of the session. `refs` counts what the process holds through it: references of pw_ref()
  * and views. At 0 a DROP goes out and the handle goes back to its lane.
@@ -26,6 +29,8 @@ struct pw_future {
         };
         struct pw_client_lane *lane; /* whose slab it is in */
         uint32_t segment, slot;
+        _Atomic(const void *) data; /* of a ready value of opaque bytes in host memory, once seen; else NULL */
+        _Atomic uint64_t bytes;     /* of it; written before data */
 };
 _Static_assert(sizeof(struct pw_future) <= 48, "a client holds a million handles");
 

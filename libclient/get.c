@@ -16,26 +16,37 @@ static inline void view_hold(struct pw_view *view, struct pw_future *future, con
         view->keep[1] = NULL;
 }
 
-/* The common case, kept to a few instructions and no call, so that the processor overlaps the misses of many gets: READY bytes
- * without dims, in a room of the entry's own segment. Every field is read once. False: it is not that case. */
-static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
+/* READY bytes without dims, in a room of the session's own segment: note in the handle where they are. Every field of the entry
+ * is read once. NULL: it is not that case. */
+static const void *bytes_note(struct pw_future *future)
 {
         const struct pw_session *session = pw_future_session(future);
         const volatile struct pw_entry *entry = future->entry;
         const struct pw_segment *own = session->own;
         uint64_t flags = PW_ENTRY_FLAGS & ~(uint64_t)PW_ENTRY_SHARDED;
         uint64_t ready = pw_word_make(PW_ENTRY_READY, 0, future->generation, PW_OK);
-        if (!pw_session_alive(session) || ((pw_entry_load(future->entry) ^ ready) & ~flags) || future->segment != own->number)
-                return false;
+        if (((pw_entry_load(future->entry) ^ ready) & ~flags) || future->segment != own->number)
+                return NULL;
         uint64_t bytes = entry->bytes, offset = entry->room_offset;
         if (entry->dtype != PW_OPAQUE || entry->is_inline || entry->room_segment != own->number || offset > own->map.bytes ||
             bytes > own->map.bytes - offset)
+                return NULL;
+        atomic_store_explicit(&future->bytes, bytes, memory_order_relaxed);
+        atomic_store_explicit(&future->data, own->map.base + offset, memory_order_release);
+        return own->map.base + offset;
+}
+
+/* The common case, kept to a few instructions and no call, so that the processor overlaps the misses of many gets. */
+static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
+{
+        const void *data = atomic_load_explicit(&future->data, memory_order_acquire);
+        if (!pw_session_alive(pw_future_session(future)) || (!data && !(data = bytes_note(future))))
                 return false;
-        ret_view->bytes = bytes;
+        ret_view->bytes = atomic_load_explicit(&future->bytes, memory_order_relaxed);
         ret_view->dtype = PW_OPAQUE;
         ret_view->dims.rank = 1;
-        ret_view->dims.dim[0] = bytes;
-        view_hold(ret_view, future, own->map.base + offset);
+        ret_view->dims.dim[0] = ret_view->bytes;
+        view_hold(ret_view, future, data);
         return true;
 }
 
