@@ -45,6 +45,15 @@ static void unqueue(struct pw_store *store, struct request *request)
         find_next(store);
 }
 
+/* What rooms of the segment can take when nobody else has any: besides there is what was measured, and its own table of entries. */
+static uint64_t usable(const struct pw_store *store, const struct segment *segment)
+{
+        int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
+                        (int64_t)pw_max_u64(segment->entry_page_bytes, PW_PAGE_BYTES);
+
+        return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
+}
+
 static void refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status)
 {
         char text[480], holders[300], need[16], has[16], waited[16];
@@ -56,9 +65,10 @@ static void refuse(struct pw_store *store, const struct pw_room_request *ask, en
                          pw_store_holders_text(store, holders, sizeof holders, store->now_us));
         else if (status == PW_TOO_LARGE)
                 snprintf(text, sizeof text, "%s do not fit into the %s of host memory on h%u that are neither reserved for devices nor overhead; raise "
-                         "--host-memory", need, pw_size_format(store->params.capacity_bytes - store->params.reserved_bytes, has), store->params.host);
+                         "--host-memory", need, pw_size_format(usable(store, pw_session_of(store, ask->session)->segment), has), store->params.host);
         else if (status == PW_LIMIT)
-                snprintf(text, sizeof text, "the segment of the session has no more slots; connect once more for more");
+                snprintf(text, sizeof text, ask->futures ? "the tenant has no more slots for futures; give back what is not needed"
+                                                         : "the segment of the session has no more slots; connect once more for more");
         else
                 snprintf(text, sizeof text, "a room of %s: %s", need, pw_status_text(status));
         pw_store_answer(store, ask->token, status, text);
@@ -97,7 +107,8 @@ static enum pw_status place(struct pw_store *store, struct session *session, str
 {
         uint64_t room = room_bytes(&request->ask);
         uint32_t least = room ? (uint32_t)pw_max_u64(1, PW_PAGE_BYTES / room) : 1;
-        uint32_t count = request->ask.count;
+        uint64_t most = room ? pw_max_u64(usable(store, session->segment) / room, 1) : UINT32_MAX;
+        uint32_t count = (uint32_t)pw_min_u64(request->ask.count, most);
         enum pw_status status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
 
         while ((status == PW_NOT_READY || status == PW_LIMIT) && count > least) {
@@ -172,16 +183,11 @@ static enum pw_status grant(struct pw_store *store, struct request *request)
 /* Why it can never be granted. */
 static enum pw_status check(const struct pw_store *store, const struct session *session, const struct pw_room_request *ask)
 {
-        int64_t usable = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes;
-        uint64_t bytes = ask->futures || ask->inline_only || ask->size_class < PW_CLASS_COUNT ? room_bytes(ask) : UINT64_MAX / 4;
-
         if (!session || !session->control || !ask->count || ask->lane >= PW_LANES_MAX || !(ask->futures ? session->tenant->futures : session->segment))
                 return PW_INVALID;
         if (ask->futures || ask->inline_only)
                 return PW_OK;
-        if ((int64_t)bytes > usable || bytes > session->segment->layout.bytes - session->segment->layout.room_offset)
-                return PW_TOO_LARGE;
-        return PW_OK;
+        return ask->size_class >= PW_CLASS_COUNT || room_bytes(ask) > usable(store, session->segment) ? PW_TOO_LARGE : PW_OK;
 }
 
 static void queue(struct pw_store *store, struct row *row, struct request *request)
