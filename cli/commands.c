@@ -45,7 +45,7 @@ static const struct pw_option run_options[] = {
         { "inputs", 0, PW_OPTION_COUNT, AT(inputs), "1", "K", "Give it K inputs, all zeros." },
         TYPE_OPTIONS("f32", "1"),
         { "sharding", 0, PW_OPTION_TEXT, AT(sharding), "broadcast", "HOW",
-          "How inputs lie: broadcast, split:DIM or partial:OP (sum, max, min, prod)." },
+          "How inputs lie: broadcast or split:DIM." },
         { "result", 0, PW_OPTION_TEXT, AT(result), NULL, "HOW", "How the result lies. Default: as the inputs." },
         { "params-u64", 0, PW_OPTION_TEXT, AT(params), NULL, "N,...", "Parameters of the function: numbers of 64 bits." },
         { "ahead", 0, PW_OPTION_COUNT, AT(ahead), "64", "N", "Runs under way at a time." },

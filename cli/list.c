@@ -107,28 +107,14 @@ static void print_cause(const Pathways__Wire__Row *row, FILE *out)
                 fprintf(out, "%*s  remedy: %s\n", indent, "", remedy);
 }
 
-/* A name is asked for by the id of what it is bound to. */
-static enum pw_status why_filter(struct pw_invocation *invocation, char *filter, size_t bytes, struct pw_error *ret_err)
+/* The daemon reads all three: an id, a name of the tenant, "run N". */
+static enum pw_status why_filter(const struct pw_invocation *invocation, char *filter, size_t bytes, struct pw_error *ret_err)
 {
-        const char *what = invocation->operands[0];
-        struct pw_future *future;
-        struct pw_id id;
-        char text[PW_ID_TEXT_BYTES];
+        bool run = !strcmp(invocation->operands[0], "run");
 
-        if (!strcmp(what, "run") && invocation->operand_count == 2) {
-                snprintf(filter, bytes, "run %s", invocation->operands[1]);
-                return PW_OK;
-        }
-        if (invocation->operand_count != 1)
+        if (invocation->operand_count != 1 + (uint32_t)run)
                 return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name or `run N`");
-        if (pw_id_parse(what, &id, NULL) != PW_OK) {
-                enum pw_status status = pw_lookup(invocation->session, what, 0, &future, ret_err);
-                if (status != PW_OK)
-                        return status;
-                id = pw_future_id(future);
-                pw_unref(future);
-        }
-        snprintf(filter, bytes, "%s", pw_id_format(id, text));
+        snprintf(filter, bytes, "%s%s%s", invocation->operands[0], run ? " " : "", run ? invocation->operands[1] : "");
         return PW_OK;
 }
 

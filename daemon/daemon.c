@@ -272,7 +272,6 @@ static bool drained(const struct pw_daemon *daemon)
 void pw_daemon_run(struct pw_daemon *daemon)
 {
         turn_until(daemon, told_to_stop);
-        event_del(daemon->listener);
         daemon->stop_at_us = pw_now_us() + daemon->settings.shutdown_us;
         turn_until(daemon, drained);
         daemon->phase = PW_STOPPING;

@@ -16,7 +16,7 @@ struct pw_lister {
         uint64_t now_us;
         struct pw_error *err;
         uint64_t run;           /* gangs: the run whose program was looked up last */
-        const char *program;
+        const char *program, *tenant;
 };
 
 /* By kind; each returns PW_OK or an error in lister->err. */

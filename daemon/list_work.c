@@ -102,7 +102,7 @@ static void run_row(void *context, const struct pw_run_row *row)
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
 
-        if (!pw_rows_begin(rows))
+        if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
                 return;
         pw_rows_number(rows, "run", row->number);
         pw_rows_text(rows, "program", "%s", row->program);
@@ -120,27 +120,29 @@ enum pw_status pw_list_runs(struct pw_lister *lister)
         return PW_OK;
 }
 
-struct run_named { uint64_t run; const char *program; };
+struct run_named { uint64_t run; const char *program, *tenant; };
 
 static void name_run(void *context, const struct pw_run_row *row)
 {
         struct run_named *named = context;
 
-        if (row->number == named->run)
-                named->program = row->program;
+        if (row->number != named->run)
+                return;
+        named->program = row->program;
+        named->tenant = row->tenant;
 }
 
-/* The program of a run that has not ended; "-" of others. Gangs of one run follow each other, so the last answer is kept. */
-static const char *run_program(struct pw_lister *lister, uint64_t run)
+/* Look up program and tenant of a run that has not ended. Gangs of one run follow each other, so the last answer is kept. */
+static void look_up_run(struct pw_lister *lister, uint64_t run)
 {
-        struct run_named named = { run, "-" };
+        struct run_named named = { run, NULL, NULL };
 
         if (lister->run != run) {
                 pw_scheduler_each_run(lister->daemon->scheduler, name_run, &named, lister->now_us);
                 lister->run = run;
                 lister->program = named.program;
+                lister->tenant = named.tenant;
         }
-        return lister->program;
 }
 
 static void gang_row(void *context, const struct pw_gang_row *row)
@@ -151,12 +153,15 @@ static void gang_row(void *context, const struct pw_gang_row *row)
         const char *name = NULL;
         uint64_t run;
 
+        look_up_run(lister, row->run);
+        if (!lister->session->operator_ && (!lister->tenant || !pw_list_visible(lister, lister->tenant)))
+                return;
         if (!pw_rows_begin(rows))
                 return;
         pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
         pw_rows_number(rows, "seq", row->seq);
         pw_rows_number(rows, "run", row->run);
-        pw_rows_text(rows, "program", "%s", run_program(lister, row->run));
+        pw_rows_text(rows, "program", "%s", lister->program ? lister->program : "-");
         if (pw_child_gang(lister->daemon, row->device, row->seq, &node, &name, &run) && run == row->run)
                 pw_rows_text(rows, "node", "%u %s", row->node, name);
         else

@@ -38,6 +38,9 @@ enum pw_status pw_modules_new(struct pw_daemon *daemon, struct pw_modules **ret_
 
         for (uint32_t i = 0; ok && i < given->count; i++)
                 ok = add_folder(modules, given->items[i]);
+        for (uint32_t i = 0; ok && i < given->count; i++)
+                if (access(given->items[i], R_OK | X_OK) < 0)
+                        pw_log(&daemon->log, PW_LOG_WARNING, "folder of modules cannot be read folder=%s reason=\"%s\"", given->items[i], strerror(errno));
         pw_install_path(PW_INSTALL_MODULES, installed, sizeof installed);
         if (!ok || !add_folder(modules, installed)) {
                 pw_modules_free(modules);

@@ -101,7 +101,7 @@ static void why_run(struct chain *chain, uint64_t number)
 
         pw_scheduler_each_run(chain->lister->daemon->scheduler, match_run, &wanted, chain->lister->now_us);
         snprintf(what, sizeof what, "run %" PRIu64, number);
-        if (!wanted.found) {
+        if (!wanted.found || !pw_list_visible(chain->lister, wanted.row.tenant)) {
                 link_(chain, what, "nothing: it has ended", 0, "nothing");
                 return;
         }

@@ -134,7 +134,8 @@ void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, c
         (void)now_us;
         while ((live = pw_table_next(&scheduler->runs, &cursor))) {
                 struct pw_run_row out = { .number = live->run.number, .submitted_us = live->run.submitted_us,
-                                          .program = live->run.row->name, .client = live->run.client, .state = live->run.state };
+                                          .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
+                                          .state = live->run.state };
                 for (uint32_t c = 0; c < live->program->column_count; c++) {
                         out.nodes += live->parts[c].plan->gang_count;
                         out.nodes_ordered += live->parts[c].next;

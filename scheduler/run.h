@@ -141,7 +141,7 @@ struct pw_device_row {
 };
 struct pw_run_row {
         uint64_t number, submitted_us;
-        const char *program, *client;
+        const char *program, *client, *tenant;
         enum pw_run_state state;
         uint32_t nodes, nodes_ordered;
         char waiting_for[256]; /* one sentence, or empty */
