@@ -51,6 +51,7 @@ static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct
                 free(image);
                 return status;
         }
+        pw_scheduler_program(scheduler, *ret_program)->client = strdup(session->client); /* without memory: nameless */
         note_limits(session->daemon, pw_scheduler_program(scheduler, *ret_program)->image);
         if (pw_table_put(&session->programs, *ret_program, session))
                 return PW_OK;

@@ -228,6 +228,19 @@ static void leave_store(struct pw_dsession *session)
         pw_store_session_end(daemon->store, session->number, dead, pw_now_us());
 }
 
+/* Everything but what the store has of it. */
+static void hang_up(struct pw_dsession *session)
+{
+        session->ended = true;
+        event_del(session->readable);
+        event_del(session->writable);
+        shutdown(session->fd, SHUT_RDWR);
+        pw_rooms_session_end(session);
+        pw_names_session_end(session);
+        pw_programs_session_end(session);
+        pw_list_append(&session->daemon->ended, &session->of_ended);
+}
+
 void pw_session_end(struct pw_dsession *session, const char *why)
 {
         struct pw_daemon *daemon = session->daemon;
@@ -236,21 +249,14 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 return;
         if (session->role == PW_ROLE_CLIENT && !why)
                 pw_lanes_drain(session); /* what it published before it left counts */
-        session->ended = true;
         if (why)
                 pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number, session->client, why);
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
-        event_del(session->readable);
-        event_del(session->writable);
-        shutdown(session->fd, SHUT_RDWR);
-        pw_rooms_session_end(session);
-        pw_names_session_end(session);
-        pw_programs_session_end(session);
+        hang_up(session);
         leave_store(session);
         if (session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER)
                 pw_child_detached(session);
-        pw_list_append(&daemon->ended, &session->of_ended);
         daemon->more = true;
 }
 
@@ -270,8 +276,10 @@ void pw_sessions_done(struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
 
+        /* Nothing is decided any more: whoever waits hears that the daemon is gone. */
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
-                pw_session_end(session, NULL);
+                if (!session->ended)
+                        hang_up(session);
         pw_sessions_reap(daemon);
         pw_table_done(&daemon->sessions);
         if (daemon->listener)

@@ -147,9 +147,10 @@ void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)
                                        pw_size_format(device->used[PW_USE_BLOCK], size));
         for (uint32_t i = 0; i < count && i < 3 && at < text_bytes; i++) {
                 const struct pw_program_row *row = pw_scheduler_program(scheduler, holders[i].program);
-                at += (size_t)snprintf(text + at, text_bytes - at, "; %u %s of %s hold%s %s", holders[i].count,
-                                       holders[i].count == 1 ? "result" : "results", row ? row->name : "a program that is gone",
-                                       holders[i].count == 1 ? "s" : "", pw_size_format(holders[i].bytes, size));
+                at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by tenant %s, %s: %u %s of %s",
+                                       pw_size_format(holders[i].bytes, size), row ? row->tenant : "?",
+                                       row && row->client ? row->client : "a process that ended", holders[i].count,
+                                       holders[i].count == 1 ? "result" : "results", row ? row->name : "a program that is gone");
         }
 }
 
