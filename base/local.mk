@@ -7,7 +7,7 @@ noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout
 	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/table.h
 
 base_tests = base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
-	base/option_test base/size_test base/sources_test base/status_test base/table_test
+	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 EXTRA_DIST += base/README.md
@@ -20,6 +20,7 @@ base_layout_test_LDADD = $(base_test_libs)
 base_log_test_LDADD = $(base_test_libs)
 base_memory_test_LDADD = $(base_test_libs)
 base_option_test_LDADD = $(base_test_libs)
+base_range_test_LDADD = $(base_test_libs)
 base_size_test_LDADD = $(base_test_libs)
 base_sources_test_LDADD = $(base_test_libs)
 base_status_test_LDADD = $(base_test_libs)

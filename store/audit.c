@@ -61,8 +61,9 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
                 pw_list_each(&segment->extents, extent, struct extent, of_segment)
                         count_extent(extent, &terms);
         }
-        terms.unaccounted = (int64_t)(terms.capacity - terms.free - terms.used - terms.idle - terms.letting_go - terms.quarantined -
-                                      terms.reserved - terms.overhead);
+        /* What was measured may have grown beyond what was free: then nothing is, and every byte is accounted for. */
+        terms.unaccounted = (int64_t)(terms.capacity - (uint64_t)store->free_bytes - terms.used - terms.idle - terms.letting_go -
+                                      terms.quarantined - terms.reserved - terms.overhead);
         *ret_terms = terms;
 }
 
@@ -73,6 +74,7 @@ struct audit {
         void (*found)(void *context, const char *where, const char *problem);
         void *context;
         uint32_t count;
+        uint64_t known, body_bytes; /* of the segment that is looked at */
 };
 
 static void report(struct audit *audit, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -128,7 +130,7 @@ static void check_object(struct audit *audit, const struct segment *segment, con
                 report(audit, id, "nobody holds it, and it stays");
 }
 
-static void check_extent(struct audit *audit, const struct extent *extent, uint32_t *known)
+static void check_extent(struct audit *audit, const struct extent *extent)
 {
         char where[48];
         uint32_t taken = 0;
@@ -142,7 +144,8 @@ static void check_extent(struct audit *audit, const struct extent *extent, uint3
                         return;
                 }
                 taken += i < extent->slot_count && object->taken;
-                *known += object->known;
+                audit->known += object->known;
+                audit->body_bytes += object->known ? (uint64_t)object->body_lines * PW_LINE_BYTES : 0;
                 if (object->known && (object->taken || i >= extent->slot_count))
                         report(audit, where, "slot %x was taken back, and has an object", object->slot);
                 if (object->known)
@@ -152,38 +155,52 @@ static void check_extent(struct audit *audit, const struct extent *extent, uint3
                 report(audit, where, "%u slots are counted as taken, %u are", extent->taken, taken);
 }
 
-static void check_segment(struct audit *audit, const struct segment *segment)
+/* `has` of `what` are granted, `found` are with those they were granted to. */
+static void check_sum(struct audit *audit, const struct segment *segment, const char *what, uint64_t has, uint64_t found)
 {
-        uint64_t slots = segment->buried_slots, span = 0, idle = 0, end = 0;
-        uint32_t known = 0;
-        struct extent *extent;
         char where[32];
 
         snprintf(where, sizeof where, "segment %x", segment->number);
+        if (has != found)
+                report(audit, where, "%s: %llu are counted, %llu are there", what, (unsigned long long)has, (unsigned long long)found);
+}
+
+static uint64_t check_idle(struct audit *audit, const struct segment *segment)
+{
+        uint64_t idle = 0, end = 0;
+
+        for (uint32_t i = 0; i < segment->idle.count; i++) {
+                const struct idle_span *span = &segment->idle.spans[i];
+
+                if (span->offset < end || !span->bytes)
+                        report(audit, "host memory", "the idle pages of segment %x are not in order", segment->number);
+                end = span->offset + span->bytes;
+                idle += span->bytes;
+        }
+        return idle;
+}
+
+static void check_segment(struct audit *audit, const struct segment *segment)
+{
+        uint64_t slots = segment->buried_slots, span_bytes = 0;
+        struct extent *extent;
+
+        audit->known = audit->body_bytes = 0;
         pw_list_each(&segment->extents, extent, struct extent, of_segment) {
                 slots += extent->slot_room;
-                span += extent->span_bytes;
-                check_extent(audit, extent, &known);
+                span_bytes += extent->span_bytes;
+                check_extent(audit, extent);
         }
-        if (known != segment->known_count)
-                report(audit, where, "%u objects are counted, %u are there", segment->known_count, known);
-        if (slots != pw_range_used(segment->slots))
-                report(audit, where, "%llu slots are granted, extents have %llu", (unsigned long long)pw_range_used(segment->slots), (unsigned long long)slots);
-        for (uint32_t i = 0; i < segment->idle.count; end = segment->idle.spans[i].offset + segment->idle.spans[i].bytes, i++) {
-                idle += segment->idle.spans[i].bytes;
-                if (segment->idle.spans[i].offset < end || !segment->idle.spans[i].bytes)
-                        report(audit, where, "its idle pages are not in order");
-        }
-        if (idle != segment->idle.bytes)
-                report(audit, where, "%llu idle bytes are counted, %llu are there", (unsigned long long)segment->idle.bytes, (unsigned long long)idle);
-        if (segment->layout.kind == PW_SEGMENT_CLIENT && span != pw_range_used(segment->rooms))
-                report(audit, where, "%llu bytes of rooms are granted, extents have %llu", (unsigned long long)pw_range_used(segment->rooms),
-                       (unsigned long long)span);
+        check_sum(audit, segment, "objects", segment->known_count, audit->known);
+        check_sum(audit, segment, "slots", pw_range_used(segment->slots), slots);
+        check_sum(audit, segment, "bytes of idle pages", segment->idle.bytes, check_idle(audit, segment));
+        check_sum(audit, segment, "bytes of rooms, lists and texts", pw_range_used(segment->rooms),
+                  segment->layout.kind == PW_SEGMENT_FUTURES ? audit->body_bytes : span_bytes);
 }
 
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context)
 {
-        struct audit audit = { store, found, context, 0 };
+        struct audit audit = { .store = store, .found = found, .context = context };
         struct pw_memory_terms terms;
         struct segment *segment;
         uint64_t idle = 0;
@@ -193,8 +210,11 @@ uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, con
                 idle += segment->ended && !segment->dead ? 0 : segment->idle.bytes;
         }
         if (idle != store->idle_bytes)
-                report(&audit, "host memory", "%llu bytes may be punched, %llu are counted", (unsigned long long)idle, (unsigned long long)store->idle_bytes);
+                report(&audit, "host memory", "%llu idle bytes are counted, %llu are there", (unsigned long long)store->idle_bytes,
+                       (unsigned long long)idle);
         pw_store_terms(store, &terms);
+        if (store->free_bytes + store->overhead_bytes < 0)
+                report(&audit, "host memory", "%lld bytes more are granted than there are", (long long)-(store->free_bytes + store->overhead_bytes));
         if (terms.unaccounted)
                 report(&audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
         return audit.count;
