@@ -1,16 +1,25 @@
 /* Futures of programs: claimed once, by whom they were granted to, decided once; cancelled when nobody holds any; watched entries. */
 #include "store/fixture_test.h"
 
-struct shards { struct pw_shard_list list; struct pw_shard_place places[2]; };
-static const struct shards two = { { .shard_count = 2, .dtype = PW_F32, .dims = { 2, { 4, 8 } } },
-                                   { { 4096, 64, 70, 0 }, { 8192, 64, 71, 1 } } };
-static const struct pw_decision ready = { .status = PW_OK, .list = &two.list, .bytes = 128 };
+#define SHARDS_MAX 200u
+union shards {
+        struct pw_shard_list list;
+        char space[sizeof(struct pw_shard_list) + SHARDS_MAX * sizeof(struct pw_shard_place)];
+};
+
+/* Lists of two shards, and of many. */
+static union shards two, many;
+static struct pw_decision ready = { .status = PW_OK, .list = &two.list, .bytes = 128 };
 static const struct pw_decision failed = { .status = PW_FAILED, .text = "function a/b failed on device h0:1" };
 
 struct runs { struct fixture f; struct client *ann, *other; struct pw_store_grant grant; struct pw_return_reader returns; };
 
 static void open_runs(struct runs *r)
 {
+        two.list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_F32, .dims = { 2, { 4, 8 } } };
+        two.list.shards[0] = (struct pw_shard_place){ 4096, 64, 70, 0 };
+        two.list.shards[1] = (struct pw_shard_place){ 8192, 64, 71, 1 };
+        many.list.shard_count = SHARDS_MAX;
         fixture_open(&r->f, 64 * PW_MIB);
         r->ann = fixture_client(&r->f, "ann");
         r->other = fixture_client(&r->f, "ann");
@@ -33,7 +42,6 @@ static void test_ready(void **state)
         struct runs r;
         struct place place;
         struct pw_object *object;
-        const struct shards *copy;
 
         (void)state;
         open_runs(&r);
@@ -42,8 +50,7 @@ static void test_ready(void **state)
         atomic_store(&r.f.hints->waiters[pw_hint_bucket(place.segment, place.slot)], 1);
         pw_store_decide(r.f.store, object, &ready, 0);
         assert_true(pw_entry_load(place.entry) == pw_word_make(PW_ENTRY_READY, PW_ENTRY_SHARDED, place.generation, PW_OK));
-        copy = (const struct shards *)(void *)(r.f.futures.base + place.entry->room_offset);
-        assert_memory_equal(copy, &two, sizeof two);
+        assert_memory_equal(r.f.futures.base + place.entry->room_offset, &two, sizeof two.list + 2 * sizeof two.list.shards[0]);
         assert_int_equal(place.entry->bytes, 128);
         assert_int_equal(fixture_only(&r.f, PW_STORE_WAKE)->slot, place.slot);
         pw_store_decide(r.f.store, object, &failed, 0); /* decided once */
@@ -229,14 +236,12 @@ static void test_session_end(void **state)
  * serves again when objects have gone. */
 static void test_arena_full(void **state)
 {
-        static union { struct pw_shard_list list; char space[sizeof(struct pw_shard_list) + 200 * sizeof(struct pw_shard_place)]; } large;
-        struct pw_decision decision = { .status = PW_OK, .list = &large.list, .bytes = 1 };
+        struct pw_decision decision = { .status = PW_OK, .list = &many.list, .bytes = 1 };
         struct place places[16];
         uint32_t ready_count = 0;
         struct runs r;
 
         (void)state;
-        large.list.shard_count = 200;
         open_runs(&r);
         for (int round = 0; round < 3; round++, ready_count = 0) {
                 for (uint32_t i = 0; i < 16; i++) {
@@ -244,7 +249,7 @@ static void test_arena_full(void **state)
                         pw_store_decide(r.f.store, claim(&r, places[i], 1 + i), &decision, 0);
                         ready_count += fixture_state(places[i]) == PW_ENTRY_READY;
                 }
-                assert_int_equal(ready_count, 16 * PW_KIB / pw_round_up(sizeof large, 64));
+                assert_int_equal(ready_count, 16 * PW_KIB / pw_round_up(sizeof many.list + SHARDS_MAX * sizeof many.list.shards[0], 64));
                 assert_int_equal(pw_word_status(pw_entry_load(places[ready_count].entry)), PW_NO_SPACE);
                 assert_non_null(strstr((char *)r.f.futures.base + places[ready_count].entry->room_offset, "no space for its list of shards"));
                 for (uint32_t i = 0; i < 16; i++)
