@@ -89,7 +89,7 @@ static const struct pw_column program_columns[] = {
 };
 static const struct pw_column node_columns[] = {
         { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },
-        { .key = "waits" }, { .key = "block_offset", .heading = "block offset" },
+        { .key = "waits" }, { .key = "room", .heading = "room" },
 };
 static const struct pw_column run_columns[] = {
         { .key = "run" }, { .key = "program" }, { .key = "client" }, { .key = "state" },
