@@ -147,9 +147,9 @@ static int exit_of(pid_t pid)
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void last_line(const char *path, char said[600])
+void it_said_last(const struct it_host *host, char said[600])
 {
-        FILE *log = fopen(path, "re");
+        FILE *log = fopen(host->log, "re");
 
         said[0] = 0;
         while (log && fgets(said, 600, log))
@@ -184,7 +184,7 @@ bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit,
         close(host->pidfd);
         host->pid = 0;
         host->pidfd = -1;
-        last_line(host->log, said);
+        it_said_last(host, said);
         return false;
 }
 

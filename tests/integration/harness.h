@@ -39,6 +39,8 @@ void it_host_init(struct it_host *host);
 bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600]);
 /* Send `signal` and wait for the end. Its exit status, or 128 + the signal it died of; fails the test if it takes 20 s. */
 int it_host_end(struct it_host *host, int signal);
+/* The last line of the daemon's log. */
+void it_said_last(const struct it_host *host, char said[600]);
 /* Kill what lives and remove the folder. */
 void it_host_done(struct it_host *host);
 /* Ends the session; waits until nothing is in flight or left; nothing may be wrong then. */

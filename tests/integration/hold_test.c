@@ -11,6 +11,12 @@
 
 static const char value[100] = "a value that another process reads";
 
+static bool is_gone(const struct pw_listing *objects, void *context)
+{
+        (void)context;
+        return it_rows(objects) == 0;
+}
+
 /* --- by id ------------------------------------------------------------------------------------------------------------ */
 
 struct reader { struct it_host *host; struct pw_id id; int go; };
@@ -79,6 +85,7 @@ static void an_id_whose_object_is_gone(void **state)
         pw_unref(again);
         pw_unref(future);
         pw_close(other);
+        it_until(host->session, "objects", is_gone, NULL); /* a DROP may be read late */
         it_fails(pw_open(host->session, id, &again, IT_ERR), PW_GONE, "");
         it_fails(pw_open(host->session, never, &again, IT_ERR), PW_GONE, "");
         never = (struct pw_id){ id.place | UINT64_C(0xffffff) << 24, id.epoch, id.generation };
@@ -122,7 +129,9 @@ static void names_outlive_their_session(void **state)
 
         it_ok(pw_put(other, value, sizeof value, NULL, &future, IT_ERR));
         it_ok(pw_name(future, "weights", IT_ERR));
-        it_fails(pw_name(future, "weights", IT_ERR), PW_EXISTS, "weights");
+        it_ok(pw_put(other, "x", 1, NULL, &found, IT_ERR));
+        it_fails(pw_name(found, "weights", IT_ERR), PW_EXISTS, "weights");
+        pw_unref(found);
         it_fails(pw_name(future, "", IT_ERR), PW_INVALID, "");
         it_fails(pw_name(future, "two words", IT_ERR), PW_INVALID, "");
         memset(long_name, 'x', sizeof long_name);
@@ -171,12 +180,6 @@ static void a_lookup_waits_for_the_name(void **state)
         assert_int_equal(it_reap(&child, 0), 0);
         pw_unref(future);
         it_ok(pw_unname(host->session, "later", IT_ERR));
-}
-
-static bool is_gone(const struct pw_listing *objects, void *context)
-{
-        (void)context;
-        return it_rows(objects) == 0;
 }
 
 static void a_lease_ends_by_itself(void **state)

@@ -1,25 +1,39 @@
 # Tests with real processes; each starts its own daemon from this build tree.
 integration_tests = tests/integration/objects_test tests/integration/runs_test tests/integration/transfers_test \
-	tests/integration/messages_test
+	tests/integration/messages_test tests/integration/order_test tests/integration/training_test \
+	tests/integration/kills_test
 # Built, and not yet green.
-integration_others = tests/integration/hold_test tests/integration/refusals_test
+integration_others = tests/integration/hold_test tests/integration/refusals_test tests/integration/faults_test \
+	tests/integration/admission_test tests/integration/daemon_test
 check_PROGRAMS += $(integration_tests) $(integration_others)
 TESTS += $(integration_tests)
 integration_sources = tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
 	tests/integration/trace.h
-integration_libraries = libclient/libclient.la $(CMOCKA_LIBS)
-tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(integration_sources)
-tests_integration_objects_test_LDADD = $(integration_libraries)
+integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
+tests_integration_admission_test_SOURCES = tests/integration/admission_test.c $(integration_sources)
+tests_integration_admission_test_LDADD = $(integration_libraries)
+tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_sources)
+tests_integration_daemon_test_LDADD = $(integration_libraries)
+tests_integration_faults_test_SOURCES = tests/integration/faults_test.c $(integration_sources)
+tests_integration_faults_test_LDADD = $(integration_libraries)
 tests_integration_hold_test_SOURCES = tests/integration/hold_test.c $(integration_sources)
 tests_integration_hold_test_LDADD = $(integration_libraries)
+tests_integration_kills_test_SOURCES = tests/integration/kills_test.c $(integration_sources)
+tests_integration_kills_test_LDADD = $(integration_libraries)
+tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
+tests_integration_messages_test_LDADD = $(integration_libraries)
+tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(integration_sources)
+tests_integration_objects_test_LDADD = $(integration_libraries)
+tests_integration_order_test_SOURCES = tests/integration/order_test.c $(integration_sources)
+tests_integration_order_test_LDADD = $(integration_libraries)
 tests_integration_refusals_test_SOURCES = tests/integration/refusals_test.c $(integration_sources)
 tests_integration_refusals_test_LDADD = $(integration_libraries)
 tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integration_sources)
 tests_integration_runs_test_LDADD = $(integration_libraries)
+tests_integration_training_test_SOURCES = tests/integration/training_test.c $(integration_sources)
+tests_integration_training_test_LDADD = $(integration_libraries)
 tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(integration_sources)
 tests_integration_transfers_test_LDADD = $(integration_libraries)
-tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
-tests_integration_messages_test_LDADD = $(integration_libraries)
 
 # A module whose values tell which device made them.
 check_LTLIBRARIES += tests/integration/modules/parts.la

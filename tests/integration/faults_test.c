@@ -1,0 +1,276 @@
+/* Functions that go wrong and executors that die: exactly what depends on them ends in a typed error that names the cause, all else
+ * goes on, and the device is back within a second.
+ */
+#include "tests/integration/trace.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Two programs over the same 4 devices: one through `function`, which goes wrong on shard 1, and one that only adds. */
+struct scene {
+        struct it_host *host;
+        struct pw_session *session;
+        struct pw_slice *slice;
+        struct pw_program *bad, *good;
+        struct pw_future *input;
+};
+
+static struct pw_value *input_of(struct pw_program *program, struct pw_slice *slice)
+{
+        return pw_input(program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), 0);
+}
+
+/* bad: result 0 comes through `function`, is reduced over all devices, then grows; result 1 has nothing to do with it. */
+static struct scene begin(void **state, const char *function)
+{
+        struct it_host *host = *state;
+        struct scene scene = { host, host->session, it_slice(host->session, 4, 1), pw_program_new(host->session, "test/bad"),
+                               pw_program_new(host->session, "test/good"), it_put_f64(host->session, PW_DIMS(8), 0) };
+        struct pw_value *input = input_of(scene.bad, scene.slice);
+        struct pw_value *broken = it_break(scene.bad, scene.slice, function, input, PW_SPLIT(0), 1);
+        struct pw_value *whole = PW_AS(broken, PW_BROADCAST);
+
+        pw_result(scene.bad, it_grow(scene.bad, scene.slice, whole, PW_BROADCAST, 1));
+        pw_result(scene.bad, it_grow(scene.bad, scene.slice, input, PW_SPLIT(0), 1));
+        it_ok(pw_compile(scene.bad, IT_ERR));
+        pw_result(scene.good, it_grow(scene.good, scene.slice, PW_AS(input_of(scene.good, scene.slice), PW_BROADCAST), PW_BROADCAST, 1));
+        it_ok(pw_compile(scene.good, IT_ERR));
+        return scene;
+}
+
+static void end(struct scene *scene)
+{
+        pw_unref(scene->input);
+        pw_program_free(scene->bad);
+        pw_program_free(scene->good);
+        pw_slice_close(scene->slice);
+}
+
+static const double plus_1[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+
+static void expect_good(struct scene *scene)
+{
+        struct pw_future *result = it_run_1(scene->good, scene->input);
+
+        it_expect_f64(result, plus_1, 8);
+        pw_unref(result);
+}
+
+static void fails_with(struct pw_future *future, enum pw_status status, const char *texts)
+{
+        struct pw_view view;
+
+        it_fails(pw_get(future, IT_LONG, &view, IT_ERR), status, texts);
+}
+
+/* --- functions -------------------------------------------------------------------------------------------------------- */
+
+static void a_function_that_fails(void **state)
+{
+        struct scene scene = begin(state, "broken/fail");
+        struct pw_future *results[2], *next;
+
+        it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
+        it_ok(pw_run(scene.good, PW_FUTURES(results[0]), &next, IT_ERR));
+        fails_with(results[0], PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail");
+        it_expect_f64(results[1], plus_1, 8);
+        fails_with(next, PW_FAILED, "broken/fail|shard 1 was told to fail");
+        expect_good(&scene);
+        assert_int_equal(it_look(scene.session, "devices", "restarts"), 0);
+        pw_unref(results[0]);
+        pw_unref(results[1]);
+        pw_unref(next);
+        end(&scene);
+}
+
+static bool all_ready(const struct pw_listing *devices, void *context)
+{
+        (void)context;
+        for (size_t i = 0; i < it_rows(devices); i++)
+                if (strcmp(it_text(devices, i, "state"), "ready"))
+                        return false;
+        return true;
+}
+
+static void back_within_a_second(struct pw_session *session, int64_t since_us)
+{
+        it_until(session, "devices", all_ready, NULL);
+        assert_true(it_now_us() - since_us < IT_SECOND * it_slack());
+}
+
+static int64_t restarts(struct pw_session *session)
+{
+        struct pw_listing *devices = it_list(session, "devices", NULL);
+        int64_t sum = 0;
+
+        for (size_t i = 0; i < it_rows(devices); i++)
+                sum += it_number(devices, i, "restarts");
+        pw_listing_free(devices);
+        return sum;
+}
+
+/* The other result of the run lies in part on the device that is lost. */
+static void an_executor_ends_by(void **state, const char *function, enum pw_status status, const char *texts)
+{
+        struct scene scene = begin(state, function);
+        struct pw_future *results[2], *more[20];
+        struct pw_view view;
+        int64_t start_us;
+
+        it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
+        for (int i = 0; i < 20; i++)
+                more[i] = it_run_1(scene.good, scene.input);
+        fails_with(results[0], status, texts);
+        start_us = it_now_us();
+        enum pw_status other = pw_get(results[1], IT_LONG, &view, NULL);
+        if (other == PW_OK)
+                pw_view_done(&view);
+        else
+                fails_with(results[1], PW_DEVICE_LOST, "h0:");
+        for (int i = 0; i < 20; i++) { /* in the queue of the executor that died: it gets them again */
+                it_expect_f64(more[i], plus_1, 8);
+                pw_unref(more[i]);
+        }
+        back_within_a_second(scene.session, start_us);
+        assert_int_equal(restarts(scene.session), 1);
+        expect_good(&scene);
+        pw_unref(results[0]);
+        pw_unref(results[1]);
+        end(&scene);
+}
+
+static void a_function_that_crashes(void **state) { an_executor_ends_by(state, "broken/crash", PW_CRASHED, "broken/crash|SIGSEGV|h0:|run"); }
+static void a_function_that_exits(void **state) { an_executor_ends_by(state, "broken/exit", PW_CRASHED, "broken/exit|exit status 3|h0:|run"); }
+static void a_function_that_loops(void **state) { an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run"); }
+
+/* --- executors -------------------------------------------------------------------------------------------------------- */
+
+static pid_t pid_of(struct pw_session *session, const char *device)
+{
+        struct pw_listing *devices = it_list(session, "devices", NULL);
+        pid_t pid = (pid_t)it_number(devices, it_find(devices, "device", device), "pid");
+
+        pw_listing_free(devices);
+        assert_true(pid > 1);
+        return pid;
+}
+
+/* What only its memory held is lost, and says so; what is copied everywhere else is not asked for. */
+static void a_killed_executor_loses_its_memory(void **state)
+{
+        struct scene scene = begin(state, "pw/nop");
+        struct pw_future *result = it_run_1(scene.good, scene.input), *split[2], *again;
+        struct pw_view view;
+
+        it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), split, IT_ERR));
+        it_expect_f64(result, plus_1, 8);
+        it_expect_f64(split[1], plus_1, 8);
+        it_ok(pw_get_shard(split[1], 0, 0, &view, IT_ERR));
+        int64_t start_us = it_now_us();
+        assert_int_equal(kill(pid_of(scene.session, "h0:1"), SIGKILL), 0);
+        back_within_a_second(scene.session, start_us);
+        fails_with(split[1], PW_DEVICE_LOST, "h0:1|SIGKILL");
+        assert_int_equal(pw_poll(split[1]), PW_DEVICE_LOST);
+        assert_true(*(const double *)view.data == 1); /* the bytes of who maps them do not change */
+        pw_view_done(&view);
+        it_ok(pw_run(scene.good, PW_FUTURES(split[1]), &again, IT_ERR));
+        fails_with(again, PW_DEVICE_LOST, "h0:1|SIGKILL");
+        expect_good(&scene);
+        pw_unref(again);
+        pw_unref(split[0]);
+        pw_unref(split[1]);
+        pw_unref(result);
+        end(&scene);
+}
+
+static bool is_running(const struct pw_listing *gangs, void *context)
+{
+        const char *node = context;
+
+        for (size_t i = 0; i < it_rows(gangs); i++)
+                if (!strcmp(it_text(gangs, i, "state"), "running") && strstr(it_text(gangs, i, "node"), node))
+                        return true;
+        return false;
+}
+
+/* Killed while a gang runs that all devices are in: peers do not wait for it. */
+static void an_executor_killed_in_a_gang(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 8, 2), *aside = NULL;
+        struct pw_program *program = pw_program_new(host->session, "test/gang"), *other;
+        struct pw_value *slow, *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *scalar = it_put_scalar(host->session, 1), *result, *after, *beside;
+
+        slow = it_sleep(program, slice, input, PW_PARTIAL(PW_SUM), 60 * 1000000); /* until somebody dies */
+        pw_result(program, it_grow(program, slice, slow, PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 8, .island_count = 2 }, &aside, IT_ERR));
+        other = it_one_node(host->session, aside, "pw/nop", PW_SCALAR, NULL);
+        result = it_run_1(program, scalar);
+        after = it_run_1(program, result);
+        it_until(host->session, "gangs", is_running, "pw/sleep_us");
+        int64_t start_us = it_now_us();
+        for (int device = 0; device < 8; device++) {
+                char name[16];
+
+                snprintf(name, sizeof name, "h0:%d", device);
+                kill(pid_of(host->session, name), SIGKILL);
+        }
+        fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
+        fails_with(after, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
+        back_within_a_second(host->session, start_us);
+        beside = it_run_1(other, scalar);
+        assert_true(it_get_scalar(beside) == 1);
+        pw_unref(beside);
+        pw_unref(result);
+        pw_unref(after);
+        pw_unref(scalar);
+        pw_program_free(program);
+        pw_program_free(other);
+        pw_slice_close(slice);
+        pw_slice_close(aside);
+}
+
+/* One of a gang dies; the others of it are in the same function still, and end it. */
+static void one_of_a_gang_is_killed(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/gang");
+        struct pw_value *slow, *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *scalar = it_put_scalar(host->session, 1), *result;
+
+        slow = it_sleep(program, slice, input, PW_PARTIAL(PW_SUM), 300000);
+        pw_result(program, it_grow(program, slice, slow, PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, scalar);
+        it_until(host->session, "gangs", is_running, "pw/sleep_us");
+        kill(pid_of(host->session, "h0:2"), SIGKILL);
+        int64_t start_us = it_now_us();
+        fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:2");
+        assert_true(it_now_us() - start_us < (IT_SECOND + 300000) * it_slack());
+        pw_unref(result);
+        result = it_run_1(program, scalar);
+        assert_true(it_get_scalar(result) == 5);
+        pw_unref(result);
+        pw_unref(scalar);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(a_function_that_fails),
+                IT_TEST(a_function_that_crashes),
+                IT_TEST(a_function_that_exits),
+                IT_TEST(a_function_that_loops),
+                IT_TEST(a_killed_executor_loses_its_memory),
+                IT_TEST(one_of_a_gang_is_killed),
+                IT_TEST(an_executor_killed_in_a_gang),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
