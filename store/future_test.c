@@ -286,7 +286,7 @@ static void test_watch(void **state)
         struct runs r;
         struct place first, second;
         uint32_t slot;
-        uint64_t old;
+        uint64_t old = 0;
 
         (void)state;
         open_runs(&r);
