@@ -19,6 +19,7 @@
 #include <event2/event.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* While work is in flight the loop yields this often before it sleeps: a wake-up costs more than what is awaited. */
@@ -52,6 +53,18 @@ static void on_timer(evutil_socket_t fd, short what, void *context)
         ((struct pw_daemon *)context)->more = true;
 }
 
+/* A session takes a few descriptors, and there may be thousands. */
+static void raise_limits(struct pw_daemon *daemon)
+{
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return;
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+                pw_log(&daemon->log, PW_LOG_WARNING, "limit of descriptors not raised");
+}
+
 static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
         struct event_config *config = event_config_new();
@@ -68,6 +81,7 @@ static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_e
             event_add(daemon->signals[1], NULL) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the loop");
         signal(SIGPIPE, SIG_IGN);
+        raise_limits(daemon);
         return PW_OK;
 }
 
