@@ -68,7 +68,7 @@ static void do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                 return;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)
-                        pw_store_lose(daemon->store, action->result->object, now_us);
+                        pw_store_lose(daemon->store, action->result->object, action->text, now_us);
                 return;
         case PW_ACT_RELEASE:
                 pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);

@@ -103,8 +103,10 @@ enum pw_status pw_poll(struct pw_future *future)
 static const char *error_sentence(const struct pw_future *future, uint64_t word, int *ret_bytes)
 {
         const struct pw_segment *segment = pw_future_segment(future);
-        uint64_t offset = future->entry->room_offset, bytes = future->entry->bytes;
-        if (pw_word_state(word) != PW_ENTRY_ERROR || segment->kind != PW_SEGMENT_FUTURES || bytes == 0)
+        bool lost = pw_word_state(word) == PW_ENTRY_LOST;
+        uint64_t offset = lost ? future->entry->body.dims[0] : future->entry->room_offset;
+        uint64_t bytes = lost ? future->entry->body.dims[1] : future->entry->bytes;
+        if ((!lost && pw_word_state(word) != PW_ENTRY_ERROR) || segment->kind != PW_SEGMENT_FUTURES || bytes == 0)
                 return NULL;
         if (offset > segment->map.bytes || bytes > segment->map.bytes - offset)
                 return NULL;

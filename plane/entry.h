@@ -56,7 +56,7 @@ struct pw_entry {
         uint8_t zero;
         union {
                 uint8_t value[PW_INLINE_BYTES];
-                uint64_t dims[PW_ENTRY_DIMS];
+                uint64_t dims[PW_ENTRY_DIMS]; /* SHARDED and LOST: {offset, bytes} of the error text, if there is one */
         } body;
         uint64_t label; /* producer's note for listings: 0, or the handle of the program that made it */
 };

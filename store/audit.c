@@ -145,7 +145,7 @@ static void check_extent(struct audit *audit, const struct extent *extent)
                 }
                 taken += i < extent->slot_count && object->taken;
                 audit->known += object->known;
-                audit->body_bytes += object->known ? (uint64_t)object->body_lines * PW_LINE_BYTES : 0;
+                audit->body_bytes += object->known ? pw_future_body_bytes(extent->segment, object) : 0;
                 if (object->known && (object->taken || i >= extent->slot_count))
                         report(audit, where, "slot %x was taken back, and has an object", object->slot);
                 if (object->known)

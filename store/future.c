@@ -85,8 +85,26 @@ static uint8_t *take_body(struct segment *segment, struct pw_object *object, uin
         return segment->map.base + segment->layout.room_offset + offset;
 }
 
+/* Where the entry of a lost value says {offset, bytes} of why; its list of shards stays, for who is reading that. */
+static uint64_t *loss_of(const struct segment *segment, const struct pw_object *object)
+{
+        return pw_segment_entry(segment, object->slot)->body.dims;
+}
+
+uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object)
+{
+        uint64_t list_bytes = (uint64_t)object->body_lines * PW_LINE_BYTES;
+
+        return segment->layout.kind == PW_SEGMENT_FUTURES ? list_bytes + pw_round_up(loss_of(segment, object)[1], PW_LINE_BYTES) : 0;
+}
+
 void pw_future_give_body(struct segment *segment, struct pw_object *object)
 {
+        uint64_t *loss = loss_of(segment, object);
+
+        if (loss[1])
+                pw_range_give(segment->rooms, loss[0] - segment->layout.room_offset, loss[1]);
+        loss[0] = loss[1] = 0;
         pw_range_give(segment->rooms, (uint64_t)object->next * PW_LINE_BYTES, (uint64_t)object->body_lines * PW_LINE_BYTES);
         object->body_lines = 0;
         object->next = 0;
@@ -118,16 +136,35 @@ static enum pw_status write_list(struct segment *segment, struct pw_object *obje
         return PW_OK;
 }
 
+/* With its 0; a text that is too long is cut. */
+static uint64_t text_bytes(const char *text) { return text ? pw_min_u64(strlen(text), TEXT_BYTES_MAX - 1) + 1 : 0; }
+
+static void copy_text(uint8_t *body, const char *text)
+{
+        uint64_t bytes = text_bytes(text);
+
+        memcpy(body, text, bytes - 1);
+        body[bytes - 1] = 0;
+}
+
 static void write_text(struct segment *segment, struct pw_object *object, const char *text)
 {
-        uint64_t bytes = text ? pw_min_u64(strlen(text), TEXT_BYTES_MAX - 1) + 1 : 0;
-        uint8_t *body = take_body(segment, object, bytes);
+        uint8_t *body = take_body(segment, object, text_bytes(text));
 
-        if (body) {
-                memcpy(body, text, bytes - 1);
-                body[bytes - 1] = 0;
-        }
-        point_to(segment, object, body ? bytes : 0, NULL);
+        if (body)
+                copy_text(body, text);
+        point_to(segment, object, body ? text_bytes(text) : 0, NULL);
+}
+
+static void write_loss(struct segment *segment, struct pw_object *object, const char *text)
+{
+        uint64_t *loss = loss_of(segment, object), bytes = text_bytes(text), offset;
+
+        if (segment->layout.kind != PW_SEGMENT_FUTURES || !bytes || !pw_range_take(segment->rooms, bytes, &offset))
+                return;
+        loss[0] = segment->layout.room_offset + offset;
+        loss[1] = bytes;
+        copy_text(segment->map.base + loss[0], text);
 }
 
 void pw_store_decide(struct pw_store *store, struct pw_object *object, const struct pw_decision *decision, uint64_t now_us)
@@ -154,23 +191,20 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
                 pw_reclaim_add(store, object);
 }
 
-void pw_store_lose(struct pw_store *store, struct pw_object *object, uint64_t now_us)
+void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
-        enum pw_entry_state before = object->closing == PW_ENTRY_READY ? PW_ENTRY_CLOSING : PW_ENTRY_READY;
+        bool closing = object->closing == PW_ENTRY_READY;
         uint64_t word = pw_entry_load(entry);
 
         store->now_us = now_us;
-        while (pw_word_state(word) == before && pw_word_generation(word) == object->generation) {
-                enum pw_entry_state after = object->closing ? PW_ENTRY_CLOSING : PW_ENTRY_LOST;
-
-                if (!pw_entry_swap(entry, &word, pw_word_make(after, pw_word_flags(word), object->generation, PW_DEVICE_LOST)))
-                        continue;
-                if (object->closing)
-                        object->closing = PW_ENTRY_LOST; /* if it is reopened at all */
-                else
-                        pw_object_wake(store, segment, object->slot);
+        if (pw_word_state(word) != (closing ? PW_ENTRY_CLOSING : PW_ENTRY_READY) || pw_word_generation(word) != object->generation)
                 return;
-        }
+        write_loss(segment, object, text);
+        pw_entry_swap(entry, &word, pw_word_make(closing ? PW_ENTRY_CLOSING : PW_ENTRY_LOST, pw_word_flags(word), object->generation, PW_DEVICE_LOST));
+        if (closing)
+                object->closing = PW_ENTRY_LOST; /* if it is reopened at all */
+        else
+                pw_object_wake(store, segment, object->slot);
 }

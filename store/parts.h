@@ -60,6 +60,7 @@ void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
 /* future.c, watch.c */
 void pw_future_give_body(struct segment *segment, struct pw_object *object);
+uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object); /* that it has of the arena */
 void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, struct pw_object *object);
 void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
 

@@ -132,8 +132,8 @@ struct pw_decision {
 };
 /* Decide a result of a run; wakes who waits. */
 void pw_store_decide(struct pw_store *store, struct pw_object *object, const struct pw_decision *decision, uint64_t now_us);
-/* Its memory is gone: READY to LOST. */
-void pw_store_lose(struct pw_store *store, struct pw_object *object, uint64_t now_us);
+/* A result whose memory is gone: READY to LOST. `text`: why; NULL or without room for it: the status alone says so. */
+void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us);
 /* Ask to be told (action READY) when a client's PENDING object is decided: sets RING. True: it is decided already. */
 bool pw_store_watch(struct pw_store *store, struct pw_object *object);
 /* A doorbell of a session rang: look at its watched entries. */
