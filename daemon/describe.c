@@ -207,7 +207,8 @@ static struct answer *read_answer(const struct question *question, const Pathway
                 }
                 answer->outputs[i].dtype = type->dtype;
                 answer->outputs[i].dims.rank = (uint32_t)type->n_dims;
-                memcpy(answer->outputs[i].dims.dim, type->dims, type->n_dims * sizeof(uint64_t));
+                if (type->n_dims)
+                        memcpy(answer->outputs[i].dims.dim, type->dims, type->n_dims * sizeof(uint64_t));
         }
         return answer;
 }

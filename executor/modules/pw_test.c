@@ -141,7 +141,7 @@ static void test_matmul(void **state)
         static const float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 1, 0, 2, 1, 0, 3 };
         static const double c[] = { 1.5 }, d[] = { 1, 2, 3 };
         float product[4];
-        double row[3];
+        double row[3], zeros[3];
         (void)state;
 
         run(find(state, "matmul"), (struct shard[]){ { PW_F32, PW_DIMS(2, 3) }, { PW_F32, PW_DIMS(3, 2) } },
@@ -151,7 +151,8 @@ static void test_matmul(void **state)
             (void *[]){ (void *)(uintptr_t)c, (void *)(uintptr_t)d }, 2, NULL, 0, row);
         assert_memory_equal(row, ((double[]){ 1.5, 3, 4.5 }), sizeof row);
         run(find(state, "matmul"), (struct shard[]){ { PW_F64, PW_DIMS(1, 0) }, { PW_F64, PW_DIMS(0, 3) } },
-            (void *[]){ row, row }, 2, NULL, 0, product);
+            (void *[]){ row, row }, 2, NULL, 0, zeros);
+        assert_memory_equal(zeros, ((double[]){ 0, 0, 0 }), sizeof zeros);
 }
 
 static void test_nop(void **state)

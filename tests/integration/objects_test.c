@@ -69,7 +69,9 @@ static void keeps_dtypes_and_dims(void **state)
                         assert_memory_equal(view.data, data, bytes);
                         pw_view_done(&view);
                         pw_unref(future);
-                        params.dims.dim[params.dims.rank++] = 2;
+                        if (params.dims.rank < PW_RANK_MAX)
+                                params.dims.dim[params.dims.rank] = 2;
+                        params.dims.rank++;
                 }
         }
         free(data);
