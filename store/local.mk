@@ -6,7 +6,7 @@ noinst_HEADERS += store/action.h store/object.h store/parts.h store/state.h stor
 EXTRA_DIST += store/README.md
 
 store_fixture = store/fixture_test.c store/fixture_test.h
-store_tests = store/audit_test store/future_test store/name_test store/reclaim_test store/ref_test store/room_test
+store_tests = store/audit_test store/future_test store/model_test store/name_test store/reclaim_test store/ref_test store/room_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
 store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
@@ -14,6 +14,8 @@ store_audit_test_SOURCES = store/audit_test.c $(store_fixture)
 store_audit_test_LDADD = $(store_test_libs)
 store_future_test_SOURCES = store/future_test.c $(store_fixture)
 store_future_test_LDADD = $(store_test_libs)
+store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c
+store_model_test_LDADD = $(store_test_libs)
 store_name_test_SOURCES = store/name_test.c $(store_fixture)
 store_name_test_LDADD = $(store_test_libs)
 store_reclaim_test_SOURCES = store/reclaim_test.c $(store_fixture)
