@@ -163,7 +163,8 @@ static enum pw_status task_fill(const Pathways__Wire__Describe *describe, struct
                         return pw_error_set(ret_err, PW_SHAPE, "input %u: %zu dims of dtype %u", i, type->n_dims, type->dtype);
                 task->inputs[i].dtype = type->dtype;
                 task->inputs[i].dims.rank = (uint32_t)type->n_dims;
-                memcpy(task->inputs[i].dims.dim, type->dims, type->n_dims * sizeof type->dims[0]);
+                if (type->n_dims)
+                        memcpy(task->inputs[i].dims.dim, type->dims, type->n_dims * sizeof type->dims[0]);
         }
         return PW_OK;
 }
