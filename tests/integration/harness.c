@@ -16,6 +16,10 @@
 #include <unistd.h>
 
 #define ARGS_MAX 48
+#define CHILDREN_MAX 64
+
+/* Children that nobody has waited for: a test that failed forgets its own. */
+static pid_t living[CHILDREN_MAX];
 
 /* --- small things ----------------------------------------------------------------------------------------------------- */
 
@@ -34,13 +38,15 @@ uint64_t it_environment(const char *name, uint64_t otherwise)
         return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-int64_t it_slack(void)
+int64_t it_slack(void) { return (int64_t)it_environment("PW_SLACK", 20); }
+
+void it_within(const char *what, int64_t since_us, int64_t bound_us)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        return (int64_t)it_environment("PW_SLACK", 10);
-#else
-        return (int64_t)it_environment("PW_SLACK", 1);
-#endif
+        int64_t took_us = it_now_us() - since_us;
+
+        if (took_us > bound_us)
+                print_message("%s: after %d ms, should be %d ms\n", what, (int)(took_us / 1000), (int)(bound_us / 1000));
+        assert_true(took_us <= bound_us * it_slack());
 }
 
 uint64_t it_random(uint64_t *seed)
@@ -252,12 +258,35 @@ int it_setup(void **state)
                                             "16MiB"));
 }
 
+static void note_child(pid_t old, pid_t new)
+{
+        for (int i = 0; i < CHILDREN_MAX; i++) {
+                if (living[i] != old)
+                        continue;
+                living[i] = new;
+                return;
+        }
+        fail_msg("too many children");
+}
+
+static void end_forgotten(void)
+{
+        for (int i = 0; i < CHILDREN_MAX; i++) {
+                if (!living[i])
+                        continue;
+                kill(living[i], SIGKILL);
+                exit_of(living[i]);
+                living[i] = 0;
+        }
+}
+
 /* Every test ends here, failed or not: nothing may be left behind. */
 int it_teardown(void **state)
 {
         struct it_host *host = *state;
         int status;
 
+        end_forgotten();
         it_host_clean(host);
         status = it_host_end(host, SIGTERM);
         it_host_done(host);
@@ -282,6 +311,7 @@ struct it_child it_fork(int (*work)(void *context, int pipe), void *context)
                 setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed assertion ends the child */
                 _exit(work(context, ends[1]));
         }
+        note_child(0, child.pid);
         close(ends[1]);
         child.pipe = ends[0];
         return child;
@@ -314,6 +344,7 @@ int it_reap(struct it_child *child, int signal)
         if (!ended)
                 kill(child->pid, SIGKILL);
         int status = exit_of(child->pid);
+        note_child(child->pid, 0);
         close(child->pipe);
         *child = (struct it_child){ 0, -1 };
         if (!ended)

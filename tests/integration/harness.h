@@ -3,7 +3,7 @@
  * Every test gets its own daemon (it_setup, it_teardown), so tests and programs of tests run beside each other. it_teardown()
  * checks what must hold after every test: once sessions and runs have ended no object is left and no device has memory in use,
  * `check` finds nothing, `memory` adds up, and the daemon ends by SIGTERM with exit 0.
- * Nobody sleeps: a condition of the daemon is asked for again until it holds, it_until() gives up after 20 s.
+ * Nobody sleeps: a condition of the daemon is asked for again until it holds, it_until() gives up after 25 s.
  */
 #ifndef PW_TESTS_INTEGRATION_HARNESS_H
 #define PW_TESTS_INTEGRATION_HARNESS_H
@@ -21,7 +21,7 @@
 #include <sys/types.h>
 
 #define IT_SECOND INT64_C(1000000)
-#define IT_LONG (20 * IT_SECOND) /* what takes longer hangs */
+#define IT_LONG (25 * IT_SECOND) /* what takes longer hangs */
 
 struct it_host {
         pid_t pid; /* 0: none */
@@ -37,7 +37,7 @@ void it_host_init(struct it_host *host);
 /* Start pathwaysd with `args` (ends with NULL) besides run dir, state dir and modules, and wait for its --ready-fd. False: it ended
  * before; its status is in *ret_exit, what it said last in `said`. */
 bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600]);
-/* Send `signal` and wait for the end. Its exit status, or 128 + the signal it died of; fails the test if it takes 20 s. */
+/* Send `signal` and wait for the end. Its exit status, or 128 + the signal it died of; fails the test if it takes 25 s. */
 int it_host_end(struct it_host *host, int signal);
 /* The last line of the daemon's log. */
 void it_said_last(const struct it_host *host, char said[600]);
@@ -67,7 +67,7 @@ int64_t it_number(const struct pw_listing *listing, size_t row, const char *key)
 const char *it_text(const struct pw_listing *listing, size_t row, const char *key);
 /* The number at `key` of the only or first row of `what`. */
 int64_t it_look(struct pw_session *session, const char *what, const char *key);
-/* Ask again until `is_so` says yes; it is handed the listing of `what`. Fails the test, with the rows, after 20 s. */
+/* Ask again until `is_so` says yes; it is handed the listing of `what`. Fails the test, with the rows, after 25 s. */
 void it_until(struct pw_session *session, const char *what, bool (*is_so)(const struct pw_listing *listing, void *context),
               void *context);
 /* The row in which `key` is `text`; fails the test if there is none. */
@@ -80,7 +80,7 @@ void it_print(const struct pw_listing *listing);
 /* A process that runs `work` and ends with what it returns; it dies with its parent. It has no use for the parent's sessions. */
 struct it_child { pid_t pid; int pipe; /* the work writes, the test reads */ };
 struct it_child it_fork(int (*work)(void *context, int pipe), void *context);
-/* Read exactly `bytes`; fails the test if the child ends or 20 s pass before. */
+/* Read exactly `bytes`; fails the test if the child ends or 25 s pass before. */
 void it_read(struct it_child *child, void *data, size_t bytes);
 /* Kill it with `signal` (0: let it end) and wait. As it_host_end(). */
 int it_reap(struct it_child *child, int signal);
@@ -88,8 +88,10 @@ int it_reap(struct it_child *child, int signal);
 /* --- small things ----------------------------------------------------------------------------------------------------- */
 
 int64_t it_now_us(void);
-/* How much slower than usual everything may be: $PW_SLACK, 1 where it is not set, 10 under sanitizers. */
+/* How many times its bound something may take before a test fails: $PW_SLACK, 20 where it is not set (machines that tests share are
+ * slow at times); what is measured is printed where it is over the bound. */
 int64_t it_slack(void);
+void it_within(const char *what, int64_t since_us, int64_t bound_us);
 uint64_t it_environment(const char *name, uint64_t otherwise);
 uint64_t it_random(uint64_t *seed); /* splitmix64 */
 

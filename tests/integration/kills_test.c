@@ -62,7 +62,7 @@ static bool get_value(struct client *client, struct pw_future *future, double *r
 {
         struct pw_error err = { PW_OK, "" };
         struct pw_view view;
-        enum pw_status status = pw_get(future, 5 * IT_SECOND * it_slack(), &view, &err);
+        enum pw_status status = pw_get(future, 2 * IT_LONG, &view, &err);
 
         if (status != PW_OK && (!is_expected(status) || !err.text[0]))
                 give_up(client, future, what, &err);
@@ -117,7 +117,7 @@ static void opens_anothers(struct client *client)
 
         if (pw_open(client->session, id, &future, NULL) != PW_OK)
                 return; /* gone, most of the time */
-        enum pw_status status = pw_get(future, 5 * IT_SECOND * it_slack(), &view, &err);
+        enum pw_status status = pw_get(future, 2 * IT_LONG, &view, &err);
         if (status == PW_OK)
                 pw_view_done(&view);
         else if (status != PW_PRODUCER_LOST && status != PW_CANCELLED && status != PW_GONE && !is_expected(status))
@@ -208,6 +208,7 @@ struct killer {
         struct it_child children[CLIENTS];
         uint64_t seed;
         int kill;
+        int64_t longest_us; /* until all came forward after a kill */
 };
 
 static void start_client(struct killer *killer, int number)
@@ -248,7 +249,7 @@ static void all_come_forward(struct killer *killer, int64_t since_us)
                 before[i] = atomic_load(&killer->board->clients[i].steps);
         for (int i = 0; i < CLIENTS; i++) {
                 while (atomic_load(&killer->board->clients[i].steps) < before[i] + 2) {
-                        if (it_now_us() - since_us > IT_SECOND * it_slack())
+                        if (it_now_us() - since_us > it_slack() * IT_SECOND)
                                 fail_msg("kill %d: client %d hangs", killer->kill, i);
                         sched_yield();
                 }
@@ -286,8 +287,9 @@ static void kill_one(struct killer *killer)
                 start_client(killer, victim);
         all_come_forward(killer, start_us);
         it_until(killer->host->session, "devices", all_ready, NULL);
-        if (it_now_us() - start_us > IT_SECOND * it_slack())
-                fail_msg("kill %d: an executor is not back after %d ms", killer->kill, (int)((it_now_us() - start_us) / 1000));
+        it_within("an executor is back", start_us, IT_SECOND);
+        if (it_now_us() - start_us > killer->longest_us)
+                killer->longest_us = it_now_us() - start_us;
         nothing_wrong(killer);
 }
 
@@ -308,6 +310,7 @@ static void random_kills(void **state)
         atomic_store(&killer.board->stop, true);
         for (int i = 0; i < CLIENTS; i++)
                 assert_int_equal(it_reap(&killer.children[i], 0), 0);
+        print_message("all had come forward and all executors were back after at most %d ms\n", (int)(killer.longest_us / 1000));
         munmap(killer.board, sizeof *killer.board);
 }
 
