@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #define CLIENT_SLOTS (1u << 22)
+/* A segment is sparse: with more addresses than memory, extents in use here and there do not keep a large one out. */
+#define ROOM_SPACE 4u
 
 static enum pw_status agree(const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
 {
@@ -34,7 +36,7 @@ static enum pw_status make_control(struct pw_dsession *session, struct pw_error 
 static enum pw_status make_client(struct pw_dsession *session, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
-        uint64_t rooms = pw_round_up(daemon->settings.host_memory, 4096);
+        uint64_t rooms = ROOM_SPACE * pw_round_up(daemon->settings.host_memory, 4096);
         enum pw_status status = make_control(session, ret_err);
 
         if (status != PW_OK)
