@@ -58,22 +58,22 @@ uint64_t it_random(uint64_t *seed)
         return z ^ z >> 31;
 }
 
-void it_judge(enum pw_status got, const struct pw_error *err, enum pw_status expected, const char *texts, const char *call,
-              const char *file, int line)
+void it_judge(enum pw_status got, const struct pw_error *err, const struct it_expected *expected)
 {
+        const char *texts = expected->texts;
         char part[200];
 
-        if (got != expected) {
-                print_error("%s\n  gave %s, not %s: %s\n", call, pw_status_name(got), pw_status_name(expected), err->text);
-                _fail(file, line);
+        if (got != expected->status) {
+                print_error("%s\n  gave %s, not %s: %s\n", expected->call, pw_status_name(got), pw_status_name(expected->status), err->text);
+                _fail(expected->file, expected->line);
         }
         while (texts && *texts) {
                 size_t length = strcspn(texts, "|");
 
                 snprintf(part, sizeof part, "%.*s", (int)length, texts);
                 if (!strstr(err->text, part)) {
-                        print_error("%s\n  \"%s\" does not say \"%s\"\n", call, err->text, part);
-                        _fail(file, line);
+                        print_error("%s\n  \"%s\" does not say \"%s\"\n", expected->call, err->text, part);
+                        _fail(expected->file, expected->line);
                 }
                 texts += length + (texts[length] == '|');
         }

@@ -95,20 +95,18 @@ void it_within(const char *what, int64_t since_us, int64_t bound_us);
 uint64_t it_environment(const char *name, uint64_t otherwise);
 uint64_t it_random(uint64_t *seed); /* splitmix64 */
 
+struct it_expected { enum pw_status status; const char *texts, *call, *file; int line; };
+void it_judge(enum pw_status got, const struct pw_error *err, const struct it_expected *expected);
+
 /* A failed call fails the test with its sentence. */
-#define it_ok(call)                                                                                                    \
-        do {                                                                                                           \
-                struct pw_error err_ = { PW_OK, "" };                                                                  \
-                it_judge((call), &err_, PW_OK, NULL, #call, __FILE__, __LINE__);                                       \
-        } while (0)
+#define it_ok(call) it_fails(call, PW_OK, NULL)
 /* The call must end in `status_` with a sentence in which each of the texts, separated by '|', stands. */
-#define it_fails(call, status_, texts)                                                                                 \
+#define it_fails(call_, status_, texts_)                                                                               \
         do {                                                                                                           \
                 struct pw_error err_ = { PW_OK, "" };                                                                  \
-                it_judge((call), &err_, (status_), (texts), #call, __FILE__, __LINE__);                                \
+                enum pw_status got_ = (call_);                                                                         \
+                it_judge(got_, &err_, &(struct it_expected){ (status_), (texts_), #call_, __FILE__, __LINE__ });       \
         } while (0)
 #define IT_ERR (&err_) /* the last argument of a call within the two */
-void it_judge(enum pw_status got, const struct pw_error *err, enum pw_status expected, const char *texts, const char *call,
-              const char *file, int line);
 
 #endif
