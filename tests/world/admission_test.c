@@ -135,12 +135,12 @@ static void test_deadline(void **state)
         assert_false(late->decided);
         assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
         pw_scheduler_each_run(world.scheduler, remember, why, world.now_us);
-        assert_string_equal(why, "room: device h0:0 lacks 2 KiB; 1 result of large holds 4 KiB");
+        assert_string_equal(why, "room: device h0:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
         world.now_us = 1000;
         world_daemon(&world);
         assert_int_equal(late->status, PW_NO_SPACE);
-        assert_string_equal(late->text, "run 2 of large was not admitted before its deadline: device h0:0 lacks 2 KiB; 1 result of "
-                                        "large holds 4 KiB");
+        assert_string_equal(late->text, "run 2 of large was not admitted before its deadline: device h0:0 lacks 2 KiB; 4 KiB held "
+                                        "by tenant tenant, a process that ended: 1 result of large");
         assert_int_equal(held->status, PW_OK);
         assert_int_equal(pw_scheduler_next_us(world.scheduler), UINT64_MAX);
         world_done(&world);

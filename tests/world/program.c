@@ -51,12 +51,12 @@ static void compile(struct world *world, struct world_program *program, struct p
         pw_graph_free(graph);
 }
 
-static struct pw_sharding random_sharding(struct world *world)
+static struct pw_sharding random_sharding(struct world *world, const struct pw_slice_map *slice)
 {
-        switch (world_random(world, 3)) {
+        switch (world_random(world, slice->mesh[1] ? 3 : 2)) {
         case 0: return PW_SPLIT(0);
-        case 1: return (struct pw_sharding)PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1));
-        default: return PW_BROADCAST;
+        case 1: return PW_BROADCAST;
+        default: return (struct pw_sharding)PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1));
         }
 }
 
@@ -68,8 +68,10 @@ static uint32_t random_value(struct world *world, struct pw_graph *graph)
         uint32_t args[2] = { source, source }, count = 1, slice = graph->values[source].slice;
         bool is_partial = sharding.axis[0].lay == PW_LAY_PARTIAL || sharding.axis[1].lay == PW_LAY_PARTIAL;
 
-        if (world_random(world, 3) == 0)
-                return pw_make_as(graph, source, world_random(world, graph->slice_count), random_sharding(world));
+        if (world_random(world, 3) == 0) {
+                slice = world_random(world, graph->slice_count);
+                return pw_make_as(graph, source, slice, random_sharding(world, &graph->slices[slice]));
+        }
         for (uint32_t tries = 0; tries < 4 && count == 1; tries++) {
                 args[1] = world_random(world, graph->value_count);
                 count += graph->values[args[1]].slice == slice;
@@ -98,7 +100,8 @@ void world_make_program(struct world *world, struct world_program *program)
         }
         for (uint32_t i = 0; i < inputs; i++) {
                 uint32_t flags = world_random(world, 2) ? PW_DONATED : 0;
-                uint32_t value = pw_make_input(graph, world_random(world, slices), dims, random_sharding(world), flags);
+                uint32_t slice = world_random(world, slices);
+                uint32_t value = pw_make_input(graph, slice, dims, random_sharding(world, &graph->slices[slice]), flags);
                 const struct pw_sharding lies = graph->values[value].sharding;
                 pw_make_call(graph, &(struct pw_make_call){ graph->values[value].slice, "m/update", &value, 1, &lies, 1 });
         }
