@@ -210,3 +210,22 @@ struct pw_image *build_finish(struct build *build)
         image->bytes = top;
         return image;
 }
+
+struct build *build_failing(uint32_t device_count, const char *function, uint64_t shard, bool eager)
+{
+        static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+        struct build *build = build_new();
+        uint32_t slice = build_slice(build, devices, device_count, 0), values[4];
+
+        for (uint32_t i = 0; i < 4; i++)
+                values[i] = build_value(build, slice, PW_F64, PW_SCALAR, i < 2 ? PW_PARTIAL(PW_SUM) : PW_BROADCAST);
+        build->values[values[0]].sharding = PW_BROADCAST;
+        build_input(build, values[0]);
+        build_call(build, &(struct build_call){ .function = function, .params = &shard, .params_bytes = 8, .inputs = { values[0] },
+                                                .input_count = 1, .output = values[1] });
+        build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .eager = eager });
+        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { values[2] }, .input_count = 1, .output = values[3] });
+        build_result(build, values[1]);
+        build_result(build, values[3]);
+        return build;
+}

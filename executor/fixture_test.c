@@ -175,6 +175,32 @@ void world_wait(struct world *world, uint32_t device, uint64_t seq)
         }
 }
 
+struct pw_report world_report(const struct world *world, uint32_t device)
+{
+        uint32_t head = atomic_load(&world->boards[device]->report_head);
+        struct pw_report report;
+
+        assert_true(pw_report_pop(world->boards[device], &head, &report));
+        return report;
+}
+
+void world_no_report(const struct world *world)
+{
+        for (uint32_t d = 0; d < world->device_count; d++)
+                assert_int_equal(atomic_load(&world->boards[d]->report_head), atomic_load(&world->boards[d]->report_tail));
+}
+
+struct pw_history world_history(const struct world *world, uint32_t device, uint64_t seq)
+{
+        const struct pw_device_board *board = world->boards[device];
+
+        for (uint64_t i = 0; i < atomic_load(&((struct pw_device_board *)(uintptr_t)board)->history_count); i++)
+                if (board->history[i % PW_HISTORY].seq == seq)
+                        return board->history[i % PW_HISTORY];
+        fail_msg("no history of gang %llu", (unsigned long long)seq);
+        return (struct pw_history){ 0 };
+}
+
 /* --- runs ---------------------------------------------------------------------------------------------------------------- */
 
 static void *arena_take(struct world *world, uint32_t island, uint64_t bytes, uint32_t *ret_line)

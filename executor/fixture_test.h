@@ -38,6 +38,9 @@ uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes); /* o
 /* Wait until `device` is done with `seq` or more; fails the test after 20 s. */
 void world_wait(struct world *world, uint32_t device, uint64_t seq);
 void *world_at(struct world *world, uint32_t segment, uint64_t offset);
+struct pw_report world_report(const struct world *world, uint32_t device); /* the next one; there is one */
+void world_no_report(const struct world *world);
+struct pw_history world_history(const struct world *world, uint32_t device, uint64_t seq); /* of a gang that was run */
 
 /* --- a program ----------------------------------------------------------------------------------------------------------- */
 
@@ -61,10 +64,13 @@ uint32_t build_value_in(struct build *build, uint32_t room_of, struct pw_shardin
 uint32_t build_input(struct build *build, uint32_t value); /* with its load; returns the node */
 struct build_call { const char *function; uint32_t inputs[4], input_count, output; const void *params; uint32_t params_bytes; };
 uint32_t build_call(struct build *build, const struct build_call *call); /* "pw/add" */
+#define SCALE(f) .function = "pw/scale", .params = &(double){ f }, .params_bytes = 8
 struct build_transfer { uint32_t from, to; enum pw_transfer_phase phase; bool eager; uint8_t island_partial; uint32_t send_node; };
 uint32_t build_transfer(struct build *build, const struct build_transfer *transfer);
 void build_wait(struct build *build, uint32_t node, uint32_t for_node); /* one per node */
 uint32_t build_result(struct build *build, uint32_t value); /* the value moves into a room of its own */
+/* load -> `function` told to go wrong on `shard` -> all-reduce -> scale: results of the two calls. */
+struct build *build_failing(uint32_t device_count, const char *function, uint64_t shard, bool eager);
 struct pw_image *build_finish(struct build *build_take);
 
 /* --- runs ------------------------------------------------------------------------------------------------------------------ */

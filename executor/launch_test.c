@@ -1,4 +1,4 @@
-/* The launch loop, driven without a daemon: what gangs compute, how errors travel, what happens around deaths and sleep. */
+/* The launch loop, driven without a daemon: what gangs compute, what happens around sleep, what is measured. */
 #include "executor/fixture_test.h"
 
 #include <setjmp.h>
@@ -10,35 +10,7 @@
 
 #include <sched.h>
 
-#define SCALE(f) .function = "pw/scale", .params = &(double){ f }, .params_bytes = 8
 static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-
-static struct pw_report next_report(const struct world *world, uint32_t device)
-{
-        uint32_t head = atomic_load(&world->boards[device]->report_head);
-        struct pw_report report;
-
-        assert_true(pw_report_pop(world->boards[device], &head, &report));
-        return report;
-}
-
-static void no_report(const struct world *world)
-{
-        for (uint32_t d = 0; d < world->device_count; d++)
-                assert_int_equal(atomic_load(&world->boards[d]->report_head), atomic_load(&world->boards[d]->report_tail));
-}
-
-/* The history of gang `seq` on `device`. */
-static struct pw_history history_of(const struct world *world, uint32_t device, uint64_t seq)
-{
-        const struct pw_device_board *board = world->boards[device];
-
-        for (uint64_t i = 0; i < atomic_load(&((struct pw_device_board *)(uintptr_t)board)->history_count); i++)
-                if (board->history[i % PW_HISTORY].seq == seq)
-                        return board->history[i % PW_HISTORY];
-        fail_msg("no history of gang %llu", (unsigned long long)seq);
-        return (struct pw_history){ 0 };
-}
 
 /* --- a chain on one device ----------------------------------------------------------------------------------------------- */
 
@@ -80,8 +52,8 @@ static void test_chain(void **state)
                 assert_int_equal(run_head(&runs[r], 0, 0)->status, PW_OK);
                 assert_true(*(const double *)run_data(&runs[r], 0, 0) == expected);
         }
-        no_report(&world);
-        assert_int_equal(history_of(&world, 0, 3 * 41).peak_bytes, 3 * 128); /* the result, and two values at a time */
+        world_no_report(&world);
+        assert_int_equal(world_history(&world, 0, 3 * 41).peak_bytes, 3 * 128); /* the result, and two values at a time */
         assert_int_equal(atomic_load(&world.boards[0]->done.count), 3 * 41);
         assert_int_equal(atomic_load(&world.boards[0]->running), 0);
         world_done(&world);
@@ -130,7 +102,7 @@ static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
                         assert_memory_equal(&got, &expected, sizeof got);
                 }
         }
-        no_report(&world);
+        world_no_report(&world);
         world_done(&world);
         program_done(&program);
 }
@@ -185,7 +157,7 @@ static void test_layouts(void **state)
         assert_memory_equal(run_data(&run, 0, 0), world_at(&world, HOST_SEGMENT, inputs[0].shards[0].offset), inputs[0].bytes);
         for (uint32_t d = 0; d < 4; d++)
                 assert_memory_equal(run_data(&run, 1, d), world_at(&world, HOST_SEGMENT, inputs[1].shards[0].offset), inputs[1].bytes);
-        no_report(&world);
+        world_no_report(&world);
         world_done(&world);
         program_done(&program);
 }
@@ -230,7 +202,7 @@ static void test_two_islands(void **state)
                 for (uint32_t d = 0; d < 4; d++)
                         assert_true(*(const double *)run_data(&run, 0, d) == 1111.0);
         }
-        no_report(&world);
+        world_no_report(&world);
         world_done(&world);
         program_done(&program);
 }
@@ -269,7 +241,7 @@ static void test_partial_to_partial(void **state)
                 assert_int_equal(*(const int32_t *)run_data(&run, 0, d), d < 2 ? 7 : 0);
                 assert_int_equal(*(const int32_t *)run_data(&run, 1, d), 14);
         }
-        no_report(&world);
+        world_no_report(&world);
         world_done(&world);
         program_done(&program);
 }
@@ -326,262 +298,10 @@ static void test_results_as_inputs(void **state)
                 assert_true(*(const double *)run_data(&used, 0, k) == 60.0);
         for (uint32_t k = 0; k < 2; k++)
                 assert_true(*(const double *)run_data(&used, 1, k) == 600.0);
-        no_report(&world);
+        world_no_report(&world);
         world_done(&world);
         program_done(&make);
         program_done(&use);
-}
-
-/* --- errors ---------------------------------------------------------------------------------------------------------------- */
-
-/* load -> broken/fail on `shard` -> all-reduce -> scale: results of both. */
-static struct build *failing(uint32_t device_count, const char *function, uint64_t shard, bool eager)
-{
-        struct build *build = build_new();
-        uint32_t slice = build_slice(build, devices, device_count, 0), values[4];
-
-        for (uint32_t i = 0; i < 4; i++)
-                values[i] = build_value(build, slice, PW_F64, PW_SCALAR, i < 2 ? PW_PARTIAL(PW_SUM) : PW_BROADCAST);
-        build->values[values[0]].sharding = PW_BROADCAST;
-        build_input(build, values[0]);
-        build_call(build, &(struct build_call){ .function = function, .params = &shard, .params_bytes = 8, .inputs = { values[0] },
-                                                .input_count = 1, .output = values[1] });
-        build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .eager = eager });
-        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { values[2] }, .input_count = 1, .output = values[3] });
-        build_result(build, values[1]);
-        build_result(build, values[3]);
-        return build;
-}
-
-static void check_failed(struct world *world, const struct run *run)
-{
-        struct pw_report report;
-
-        for (uint32_t d = 0; d < 3; d++) {
-                const struct pw_room_head *head = run_head(run, 1, d);
-                assert_int_equal(run_head(run, 0, d)->status, d == 1 ? PW_FAILED : PW_OK);
-                assert_int_equal(head->status, PW_FAILED);
-                assert_int_equal(head->cause_node, 1);
-                assert_int_equal(head->cause_device, 1);
-                assert_int_equal(head->run, run->number);
-                if (d == 1) {
-                        report = next_report(world, d);
-                        assert_int_equal(report.result, PW_NODE_NONE);
-                        assert_string_equal(report.text, "shard 1 was told to fail");
-                        assert_int_equal(report.status, PW_FAILED);
-                        assert_int_equal(report.run, run->number);
-                        assert_int_equal(next_report(world, d).result, 0);
-                }
-                report = next_report(world, d);
-                assert_int_equal(report.result, 1);
-                assert_int_equal(report.node, 3);
-                assert_int_equal(report.cause_node, 1);
-                assert_int_equal(report.cause_device, 1);
-        }
-        no_report(world);
-}
-
-static void test_failed_function(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        struct program bad, good;
-        struct world world;
-        struct run runs[2];
-        (void)state;
-
-        for (uint32_t eager = 0; eager < 2; eager++) {
-                world_init(&world, 3, 1);
-                program_init(&bad, &world, failing(3, "broken/fail", 1, eager));
-                program_init(&good, &world, failing(3, "broken/fail", 99, eager));
-                run_init(&runs[0], &bad, &input);
-                run_init(&runs[1], &good, &input);
-                run_order_all(&runs[0]);
-                run_order_all(&runs[1]);
-                world_start_all(&world);
-                run_wait(&runs[1]);
-                check_failed(&world, &runs[0]);
-                for (uint32_t d = 0; d < 3; d++)
-                        assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
-                assert_int_equal(history_of(&world, 1, 2).status, PW_FAILED);
-                world_done(&world);
-                program_done(&bad);
-                program_done(&good);
-        }
-}
-
-/* Modules that cannot be used fail their nodes only, with a text that names them. */
-static void test_bad_modules(void **state)
-{
-        static const struct { const char *function, *text; enum pw_status status; } bad[] = {
-                { "missing/nop", "module missing", PW_NOT_FOUND },
-                { "pw/missing", "module pw has no function missing", PW_NOT_FOUND },
-                { "other_abi/nop", "module other_abi has ABI 2", PW_BAD_MODULE },
-        };
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        struct program program;
-        struct world world;
-        struct run run;
-        (void)state;
-
-        for (uint32_t i = 0; i < pw_array_count(bad); i++) {
-                struct pw_report report;
-                world_init(&world, 1, 1);
-                program_init(&program, &world, failing(1, bad[i].function, 0, true));
-                world_start_all(&world);
-                run_init(&run, &program, &input);
-                run_order_all(&run);
-                run_wait(&run);
-                report = next_report(&world, 0);
-                assert_int_equal(report.status, bad[i].status);
-                assert_non_null(strstr(report.text, bad[i].text));
-                assert_int_equal(run_head(&run, 1, 0)->status, bad[i].status);
-                world_done(&world);
-                program_done(&program);
-        }
-}
-
-/* An input that is known to be in error when its load is ordered, though it was to be in place; one whose room says so. */
-static void test_input_in_error(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        struct program program;
-        struct world world;
-        struct run runs[3];
-        (void)state;
-
-        world_init(&world, 1, 1);
-        program_init(&program, &world, failing(1, "broken/fail", 0, true));
-        world_start_all(&world);
-        run_init(&runs[0], &program, &input);
-        run_order_all(&runs[0]);
-        run_wait(&runs[0]);
-        for (uint32_t i = 0; i < 3; i++)
-                next_report(&world, 0);
-        input = (struct input){ .bytes = 8, .mesh = { 1 }, .shard_count = 1, .in_place = true };
-        input.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(0), .offset = runs[0].results[0][0], .seq = 2 };
-        for (uint32_t i = 1; i < 3; i++) {
-                struct pw_run_input *record;
-                run_init(&runs[i], &program, &input);
-                record = PW_RUN_AT(run_record(&runs[i], 0), struct pw_run_input, run_record(&runs[i], 0)->inputs);
-                if (i == 2) {
-                        record->in_place = 0;
-                        record->status = PW_GONE;
-                }
-                run_order_all(&runs[i]);
-                run_wait(&runs[i]);
-                assert_int_equal(run_head(&runs[i], 1, 0)->status, i == 1 ? PW_FAILED : PW_GONE);
-                for (uint32_t k = 0; k < 2; k++) {
-                        struct pw_report report = next_report(&world, 0);
-                        assert_int_equal(report.result, k);
-                        assert_int_equal(report.run, runs[i].number);
-                        assert_int_equal(report.cause_node, i == 1 ? PW_NODE_NONE : 0); /* nodes of another run have no number here */
-                }
-        }
-        no_report(&world);
-        world_done(&world);
-        program_done(&program);
-}
-
-static void test_cancelled(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        struct program program;
-        struct world world;
-        struct run run;
-        (void)state;
-
-        world_init(&world, 3, 1);
-        program_init(&program, &world, failing(3, "broken/fail", 99, true));
-        world_start_all(&world);
-        run_init(&run, &program, &input);
-        run_record(&run, 0)->cancelled_at = 2;
-        run_order_all(&run);
-        run_wait(&run);
-        for (uint32_t d = 0; d < 3; d++) {
-                assert_int_equal(run_head(&run, 0, d)->status, PW_OK);
-                assert_int_equal(run_head(&run, 1, d)->status, PW_CANCELLED);
-                assert_int_equal(next_report(&world, d).status, PW_CANCELLED);
-        }
-        no_report(&world);
-        world_done(&world);
-        program_done(&program);
-}
-
-/* What a dead device wrote is lost; the process that takes its place goes on with the queue. */
-static void test_lost_device(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        struct program program;
-        struct world world;
-        struct run runs[2];
-        (void)state;
-
-        world_init(&world, 3, 1);
-        program_init(&program, &world, failing(3, "broken/fail", 99, false));
-        world_start_all(&world);
-        run_init(&runs[0], &program, &input);
-        run_order(&runs[0], 0);
-        run_order(&runs[0], 1);
-        run_wait(&runs[0]);
-        world_kill(&world, 1);
-        atomic_store(&world.islands[0]->lost_before[1], 3);
-        run_order(&runs[0], 2);
-        run_order(&runs[0], 3);
-        run_init(&runs[1], &program, &input);
-        run_order_all(&runs[1]);
-        world_start(&world, 1);
-        run_wait(&runs[1]);
-        for (uint32_t d = 0; d < 3; d++) {
-                assert_int_equal(run_head(&runs[0], 1, d)->status, PW_DEVICE_LOST);
-                assert_int_equal(run_head(&runs[0], 1, d)->cause_device, 1);
-                assert_int_equal(run_head(&runs[1], 1, d)->status, PW_OK);
-                assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
-        }
-        world_done(&world);
-        program_done(&program);
-}
-
-/* A member crashes in gang 2; the daemon marks it for peers, the next process writes its outputs in error. */
-static void test_crash_in_gang(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        struct program program;
-        struct world world;
-        struct run run;
-        (void)state;
-
-        world_init(&world, 3, 1);
-        program_init(&program, &world, failing(3, "broken/crash", 1, false));
-        run_init(&run, &program, &input);
-        world_start_all(&world);
-        run_order_all(&run);
-        while (atomic_load(&world.boards[1]->running) != 2)
-                sched_yield();
-        world_kill(&world, 1); /* reaps it */
-        atomic_store(&world.islands[0]->lost_before[1], 2);
-        world.boards[1]->marks[2].status = PW_CRASHED;
-        world.boards[1]->marks[2].cause_node = 1;
-        world.boards[1]->marks[2].cause_device = 1;
-        atomic_store(&world.boards[1]->marks[2].seq, 2);
-        atomic_store(&world.boards[1]->failed.status, PW_CRASHED);
-        atomic_store(&world.boards[1]->failed.seq, 2);
-        pw_bells_ring(world.bells, &world.bells->sleepers[1].bits, UINT64_MAX);
-        world_start(&world, 1);
-        run_wait(&run);
-        assert_int_equal(history_of(&world, 1, 2).status, PW_CRASHED);
-        for (uint32_t d = 0; d < 3; d++) {
-                assert_int_equal(run_head(&run, 1, d)->status, PW_CRASHED);
-                assert_int_equal(run_head(&run, 1, d)->cause_node, 1);
-                assert_int_equal(run_head(&run, 1, d)->cause_device, 1);
-        }
-        world_done(&world);
-        program_done(&program);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
@@ -663,7 +383,7 @@ static void test_doorbell(void **state)
         (void)state;
 
         world_init(&world, 1, 1);
-        program_init(&program, &world, failing(1, "broken/fail", 99, true));
+        program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
         run_init(&run, &program, &input);
         atomic_store(&world.islands[0]->ring_at[0], 5);
         atomic_store(&world.islands[0]->daemon_asleep, 1);
@@ -691,7 +411,7 @@ static void test_full_reports(void **state)
         (void)state;
 
         world_init(&world, 1, 1);
-        program_init(&program, &world, failing(1, "broken/fail", 0, true));
+        program_init(&program, &world, build_failing(1, "broken/fail", 0, true));
         run_init(&run, &program, &input);
         world_start_all(&world);
         for (uint32_t i = 0; i < 100; i++)
@@ -725,7 +445,7 @@ static void test_measured_peak(void **state)
         (void)state;
 
         world_init(&world, 1, 1);
-        program_init(&program, &world, failing(1, "broken/fail", 99, true));
+        program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
         world_start_all(&world);
         for (uint32_t i = 0; i < 3; i++) {
                 run_init(&run, &program, &input);
@@ -733,9 +453,9 @@ static void test_measured_peak(void **state)
                 run_wait(&run);
                 end = atomic_load(&world.boards[0]->done.seq);
                 /* Two results, and one of the input and the all-reduced value at a time; each is a head and a line. */
-                assert_int_equal(history_of(&world, 0, end).peak_bytes, 3 * 128);
-                assert_int_equal(history_of(&world, 0, end).run, run.number);
-                assert_true(history_of(&world, 0, end).end_ns >= history_of(&world, 0, end - 3).end_ns);
+                assert_int_equal(world_history(&world, 0, end).peak_bytes, 3 * 128);
+                assert_int_equal(world_history(&world, 0, end).run, run.number);
+                assert_true(world_history(&world, 0, end).end_ns >= world_history(&world, 0, end - 3).end_ns);
         }
         world_done(&world);
         program_done(&program);
@@ -744,15 +464,11 @@ static void test_measured_peak(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_chain),          cmocka_unit_test(test_all_reduce),
-                cmocka_unit_test(test_layouts),        cmocka_unit_test(test_two_islands),
-                cmocka_unit_test(test_results_as_inputs), cmocka_unit_test(test_failed_function),
-                cmocka_unit_test(test_bad_modules),    cmocka_unit_test(test_cancelled),
-                cmocka_unit_test(test_lost_device),    cmocka_unit_test(test_crash_in_gang),
-                cmocka_unit_test(test_sleep_and_log),  cmocka_unit_test(test_record_being_overwritten),
-                cmocka_unit_test(test_doorbell),       cmocka_unit_test(test_full_reports),
-                cmocka_unit_test(test_measured_peak),  cmocka_unit_test(test_partial_to_partial),
-                cmocka_unit_test(test_input_in_error),
+                cmocka_unit_test(test_chain), cmocka_unit_test(test_all_reduce), cmocka_unit_test(test_layouts),
+                cmocka_unit_test(test_two_islands), cmocka_unit_test(test_partial_to_partial),
+                cmocka_unit_test(test_results_as_inputs), cmocka_unit_test(test_sleep_and_log),
+                cmocka_unit_test(test_record_being_overwritten), cmocka_unit_test(test_doorbell),
+                cmocka_unit_test(test_full_reports), cmocka_unit_test(test_measured_peak),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

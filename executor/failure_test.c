@@ -1,0 +1,256 @@
+/* The launch loop: how errors travel, and what happens around deaths. */
+#include "executor/fixture_test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+
+static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+static void check_failed(struct world *world, const struct run *run)
+{
+        struct pw_report report;
+
+        for (uint32_t d = 0; d < 3; d++) {
+                const struct pw_room_head *head = run_head(run, 1, d);
+                assert_int_equal(run_head(run, 0, d)->status, d == 1 ? PW_FAILED : PW_OK);
+                assert_int_equal(head->status, PW_FAILED);
+                assert_int_equal(head->cause_node, 1);
+                assert_int_equal(head->cause_device, 1);
+                assert_int_equal(head->run, run->number);
+                if (d == 1) {
+                        report = world_report(world, d);
+                        assert_int_equal(report.result, PW_NODE_NONE);
+                        assert_string_equal(report.text, "shard 1 was told to fail");
+                        assert_int_equal(report.status, PW_FAILED);
+                        assert_int_equal(report.run, run->number);
+                        assert_int_equal(world_report(world, d).result, 0);
+                }
+                report = world_report(world, d);
+                assert_int_equal(report.result, 1);
+                assert_int_equal(report.node, 3);
+                assert_int_equal(report.cause_node, 1);
+                assert_int_equal(report.cause_device, 1);
+        }
+        world_no_report(world);
+}
+
+static void test_failed_function(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program bad, good;
+        struct world world;
+        struct run runs[2];
+        (void)state;
+
+        for (uint32_t eager = 0; eager < 2; eager++) {
+                world_init(&world, 3, 1);
+                program_init(&bad, &world, build_failing(3, "broken/fail", 1, eager));
+                program_init(&good, &world, build_failing(3, "broken/fail", 99, eager));
+                run_init(&runs[0], &bad, &input);
+                run_init(&runs[1], &good, &input);
+                run_order_all(&runs[0]);
+                run_order_all(&runs[1]);
+                world_start_all(&world);
+                run_wait(&runs[1]);
+                check_failed(&world, &runs[0]);
+                for (uint32_t d = 0; d < 3; d++)
+                        assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
+                assert_int_equal(world_history(&world, 1, 2).status, PW_FAILED);
+                world_done(&world);
+                program_done(&bad);
+                program_done(&good);
+        }
+}
+
+/* Modules that cannot be used fail their nodes only, with a text that names them. */
+static void test_bad_modules(void **state)
+{
+        static const struct { const char *function, *text; enum pw_status status; } bad[] = {
+                { "missing/nop", "module missing", PW_NOT_FOUND },
+                { "pw/missing", "module pw has no function missing", PW_NOT_FOUND },
+                { "other_abi/nop", "module other_abi has ABI 2", PW_BAD_MODULE },
+        };
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        for (uint32_t i = 0; i < pw_array_count(bad); i++) {
+                struct pw_report report;
+                world_init(&world, 1, 1);
+                program_init(&program, &world, build_failing(1, bad[i].function, 0, true));
+                world_start_all(&world);
+                run_init(&run, &program, &input);
+                run_order_all(&run);
+                run_wait(&run);
+                report = world_report(&world, 0);
+                assert_int_equal(report.status, bad[i].status);
+                assert_non_null(strstr(report.text, bad[i].text));
+                assert_int_equal(run_head(&run, 1, 0)->status, bad[i].status);
+                world_done(&world);
+                program_done(&program);
+        }
+}
+
+/* An input that is known to be in error when its load is ordered, though it was to be in place; one whose room says so. */
+static void test_input_in_error(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run runs[3];
+        (void)state;
+
+        world_init(&world, 1, 1);
+        program_init(&program, &world, build_failing(1, "broken/fail", 0, true));
+        world_start_all(&world);
+        run_init(&runs[0], &program, &input);
+        run_order_all(&runs[0]);
+        run_wait(&runs[0]);
+        for (uint32_t i = 0; i < 3; i++)
+                world_report(&world, 0);
+        input = (struct input){ .bytes = 8, .mesh = { 1 }, .shard_count = 1, .in_place = true };
+        input.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(0), .offset = runs[0].results[0][0], .seq = 2 };
+        for (uint32_t i = 1; i < 3; i++) {
+                struct pw_run_input *record;
+                run_init(&runs[i], &program, &input);
+                record = PW_RUN_AT(run_record(&runs[i], 0), struct pw_run_input, run_record(&runs[i], 0)->inputs);
+                if (i == 2) {
+                        record->in_place = 0;
+                        record->status = PW_GONE;
+                }
+                run_order_all(&runs[i]);
+                run_wait(&runs[i]);
+                assert_int_equal(run_head(&runs[i], 1, 0)->status, i == 1 ? PW_FAILED : PW_GONE);
+                for (uint32_t k = 0; k < 2; k++) {
+                        struct pw_report report = world_report(&world, 0);
+                        assert_int_equal(report.result, k);
+                        assert_int_equal(report.run, runs[i].number);
+                        assert_int_equal(report.cause_node, i == 1 ? PW_NODE_NONE : 0); /* nodes of another run have no number here */
+                }
+        }
+        world_no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
+static void test_cancelled(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, build_failing(3, "broken/fail", 99, true));
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_record(&run, 0)->cancelled_at = 2;
+        run_order_all(&run);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&run, 0, d)->status, PW_OK);
+                assert_int_equal(run_head(&run, 1, d)->status, PW_CANCELLED);
+                assert_int_equal(world_report(&world, d).status, PW_CANCELLED);
+        }
+        world_no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
+/* What a dead device wrote is lost; the process that takes its place goes on with the queue. */
+static void test_lost_device(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run runs[2];
+        (void)state;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, build_failing(3, "broken/fail", 99, false));
+        world_start_all(&world);
+        run_init(&runs[0], &program, &input);
+        run_order(&runs[0], 0);
+        run_order(&runs[0], 1);
+        run_wait(&runs[0]);
+        world_kill(&world, 1);
+        atomic_store(&world.islands[0]->lost_before[1], 3);
+        run_order(&runs[0], 2);
+        run_order(&runs[0], 3);
+        run_init(&runs[1], &program, &input);
+        run_order_all(&runs[1]);
+        world_start(&world, 1);
+        run_wait(&runs[1]);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&runs[0], 1, d)->status, PW_DEVICE_LOST);
+                assert_int_equal(run_head(&runs[0], 1, d)->cause_device, 1);
+                assert_int_equal(run_head(&runs[1], 1, d)->status, PW_OK);
+                assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
+        }
+        world_done(&world);
+        program_done(&program);
+}
+
+/* A member crashes in gang 2; the daemon marks it for peers, the next process writes its outputs in error. */
+static void test_crash_in_gang(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, build_failing(3, "broken/crash", 1, false));
+        run_init(&run, &program, &input);
+        world_start_all(&world);
+        run_order_all(&run);
+        while (atomic_load(&world.boards[1]->running) != 2)
+                sched_yield();
+        world_kill(&world, 1); /* reaps it */
+        atomic_store(&world.islands[0]->lost_before[1], 2);
+        world.boards[1]->marks[2].status = PW_CRASHED;
+        world.boards[1]->marks[2].cause_node = 1;
+        world.boards[1]->marks[2].cause_device = 1;
+        atomic_store(&world.boards[1]->marks[2].seq, 2);
+        atomic_store(&world.boards[1]->failed.status, PW_CRASHED);
+        atomic_store(&world.boards[1]->failed.seq, 2);
+        pw_bells_ring(world.bells, &world.bells->sleepers[1].bits, UINT64_MAX);
+        world_start(&world, 1);
+        run_wait(&run);
+        assert_int_equal(world_history(&world, 1, 2).status, PW_CRASHED);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&run, 1, d)->status, PW_CRASHED);
+                assert_int_equal(run_head(&run, 1, d)->cause_node, 1);
+                assert_int_equal(run_head(&run, 1, d)->cause_device, 1);
+        }
+        world_done(&world);
+        program_done(&program);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_failed_function), cmocka_unit_test(test_bad_modules),
+                cmocka_unit_test(test_input_in_error), cmocka_unit_test(test_cancelled),
+                cmocka_unit_test(test_lost_device),
+                cmocka_unit_test(test_crash_in_gang),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
