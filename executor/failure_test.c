@@ -205,6 +205,50 @@ static void test_lost_device(void **state)
         program_done(&program);
 }
 
+/* Where one input is lost and another one failed, the function that failed is the cause: in a call and in a transfer. */
+static void test_lost_and_failed(void **state)
+{
+        double one = 1.0;
+        uint64_t shard = 1;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct build *build = build_new();
+        uint32_t slice = build_slice(build, devices, 2, 0), values[4];
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        for (uint32_t i = 0; i < 4; i++)
+                values[i] = build_value(build, slice, PW_F64, PW_SCALAR, i == 1 ? PW_PARTIAL(PW_SUM) : PW_BROADCAST);
+        build_input(build, values[0]);
+        build_call(build, &(struct build_call){ .function = "broken/fail", .params = &shard, .params_bytes = 8, .inputs = { values[0] },
+                                                .input_count = 1, .output = values[1] });
+        build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2] });
+        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { values[0], values[1] }, .input_count = 2, .output = values[3] });
+        build_result(build, values[2]);
+        build_result(build, values[3]);
+        world_init(&world, 2, 1);
+        program_init(&program, &world, build);
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_order(&run, 0);
+        run_order(&run, 1);
+        run_wait(&run);
+        atomic_store(&world.islands[0]->lost_before[0], 3);
+        atomic_store(&world.islands[0]->lost_before[1], 2);
+        run_order(&run, 2);
+        run_order(&run, 3);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 2; d++) {
+                assert_int_equal(run_head(&run, 0, d)->status, PW_FAILED);
+                assert_int_equal(run_head(&run, 0, d)->cause_device, 1);
+                assert_int_equal(run_head(&run, 1, d)->status, d ? PW_FAILED : PW_DEVICE_LOST);
+                assert_int_equal(run_head(&run, 1, d)->cause_device, d);
+        }
+        world_done(&world);
+        program_done(&program);
+}
+
 /* A member crashes in gang 2; the daemon marks it for peers, the next process writes its outputs in error. */
 static void test_crash_in_gang(void **state)
 {
@@ -248,7 +292,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_failed_function), cmocka_unit_test(test_bad_modules),
                 cmocka_unit_test(test_input_in_error), cmocka_unit_test(test_cancelled),
-                cmocka_unit_test(test_lost_device),
+                cmocka_unit_test(test_lost_device), cmocka_unit_test(test_lost_and_failed),
                 cmocka_unit_test(test_crash_in_gang),
         };
 

@@ -53,6 +53,13 @@ static bool is_value(const struct pw_gang *gang, const struct pw_room_head *head
         return false;
 }
 
+/* A loss is the fault of a gang only where no input is in another error: what depends on a function that failed says so. */
+static void fault_join(struct pw_room_head *fault, const struct pw_room_head *next)
+{
+        if (fault->status == PW_OK || (fault->status == PW_DEVICE_LOST && next->status != PW_DEVICE_LOST))
+                *fault = *next;
+}
+
 /* --- calls --------------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status function_run(struct pw_gang *gang)
@@ -77,15 +84,17 @@ static enum pw_status function_run(struct pw_gang *gang)
 static struct pw_room_head call_run(struct pw_gang *gang)
 {
         struct pw_program_node *node = gang->node;
-        struct pw_room_head fault;
+        struct pw_room_head fault = fault_of(gang, PW_OK), next;
         enum pw_status status;
 
         for (uint32_t i = 0; i < node->image->input_count; i++) {
                 const struct pw_room_head *head = pw_run_room(gang->view, &node->inputs[i]);
-                if (!is_value(gang, head, gang->launch->given.device, &fault))
-                        return fault;
+                if (!is_value(gang, head, gang->launch->given.device, &next))
+                        fault_join(&fault, &next);
                 node->input_values[i].data = room_data(head);
         }
+        if (fault.status != PW_OK)
+                return fault;
         if (!node->function)
                 return cause(gang, node->fault->status, node->fault->text);
         for (uint32_t i = 0; i < node->image->output_count; i++)
@@ -197,16 +206,16 @@ static struct pw_room_head receive(struct pw_gang *gang)
 {
         const struct pw_program_sources *sources = &gang->node->sources;
         const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
-        struct pw_room_head fault;
+        struct pw_room_head fault = fault_of(gang, PW_OK), next;
 
         for (uint32_t i = 0; i < sources->count; i++) {
                 uint32_t place = sources->places[i], device = slice->devices[place];
                 bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
                 const void **data = &sources->sources[i].data;
-                if (!(done ? receive_done : receive_marked)(gang, place, device, data, &fault))
-                        return fault;
+                if (!(done ? receive_done : receive_marked)(gang, place, device, data, &next))
+                        fault_join(&fault, &next);
         }
-        return assemble(gang, sources);
+        return fault.status == PW_OK ? assemble(gang, sources) : fault;
 }
 
 /* --- loads --------------------------------------------------------------------------------------------------------------- */
@@ -277,7 +286,7 @@ static struct pw_room_head load_run(struct pw_gang *gang, const struct pw_run_in
 {
         const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
         const struct pw_program_sources *sources = &gang->node->sources;
-        struct pw_room_head fault;
+        struct pw_room_head fault = fault_of(gang, PW_OK), next;
         struct pw_error err;
 
         if (load_sources(gang, input, &err) != PW_OK)
@@ -285,10 +294,10 @@ static struct pw_room_head load_run(struct pw_gang *gang, const struct pw_run_in
         for (uint32_t i = 0; i < sources->count; i++) {
                 if (input->is_inline)
                         sources->sources[i].data = input->value;
-                else if (!load_shard(gang, &shards[sources->places[i]], &sources->sources[i].data, &fault))
-                        return fault;
+                else if (!load_shard(gang, &shards[sources->places[i]], &sources->sources[i].data, &next))
+                        fault_join(&fault, &next);
         }
-        return assemble(gang, sources);
+        return fault.status == PW_OK ? assemble(gang, sources) : fault;
 }
 
 /* --- a gang -------------------------------------------------------------------------------------------------------------- */

@@ -55,6 +55,8 @@ struct pw_live {
         struct pw_cause *causes;
 };
 
+struct pw_failure { enum pw_status status; uint32_t node, device; }; /* where it began; PW_OK: none */
+
 struct pw_result_live {
         struct pw_result result;
         struct pw_scheduler *scheduler;
@@ -65,7 +67,7 @@ struct pw_result_live {
         bool letting_go, gone;
         uint32_t pool;           /* 2^pool rooms */
         uint32_t sentence;       /* length of the error's own sentence, without the way it came here */
-        struct { enum pw_status status; uint32_t node, device; } failed; /* reported; decided when the writer is done */
+        struct pw_failure failed; /* reported; decided when the writer is done */
         struct pw_room room_store[];
 };
 
@@ -103,8 +105,13 @@ void pw_result_member_done(struct pw_result_live *result);
 /* Give its rooms back and drop it if nobody needs it any more. */
 void pw_result_maybe_drop(struct pw_result_live *result);
 
-/* report.c: the sentence of a result's error, from what was reported. Returns the length of its own part. */
+/* report.c */
+/* The first failure that is known counts; the loss of a device only as long as nothing else is known, so that what depends on a
+ * function that crashed says so, whatever else was lost with its device. */
+void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure);
+/* The sentence of a result's error, from what was reported. Returns the length of its own part. */
 uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error);
+void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
 void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
 
 /* admission.c */

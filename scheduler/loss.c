@@ -6,37 +6,29 @@
  */
 #include "scheduler/state.h"
 
-#include "base/error.h"
-
-#include <stdio.h>
-
 static void lose_result(struct pw_result_live *result, const struct pw_device *device)
 {
         struct pw_scheduler *scheduler = result->scheduler;
         struct pw_result *open = &result->result;
         struct pw_action *action;
-        char text[400];
+        struct pw_error error;
 
         if (open->status == PW_NOT_READY) {
-                if (result->failed.status == PW_OK) {
-                        result->failed.status = PW_DEVICE_LOST;
-                        result->failed.node = PW_NODE_NONE;
-                        result->failed.device = device->number;
-                }
+                pw_result_fails(result, &(struct pw_failure){ PW_DEVICE_LOST, PW_NODE_NONE, device->number });
                 return;
         }
-        snprintf(text, sizeof text, "device h%u:%u, which held it, was lost: %s", scheduler->host, device->number, device->lost_text);
+        pw_lost_sentence(scheduler, device, &error);
         open->status = PW_DEVICE_LOST;
         open->error = calloc(1, sizeof *open->error);
         if (open->error) {
-                pw_error_set(open->error, PW_DEVICE_LOST, "%s", text);
+                *open->error = error;
                 result->sentence = (uint32_t)strlen(open->error->text);
         }
         action = pw_action_add(scheduler, PW_ACT_RESULT_LOST);
         action->result = open;
         action->device = device->number;
         action->status = PW_DEVICE_LOST;
-        action->text = strdup(text);
+        action->text = strdup(error.text);
 }
 
 static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
@@ -67,12 +59,8 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         action->node = gang->node;
         pw_live_cause(live, gang->node, device->number, status, device->lost_text);
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result_live *result = pw_result_live(live->run.results[live->program->written[gang->first_result + i]]);
-                if (result->failed.status == PW_OK) {
-                        result->failed.status = status;
-                        result->failed.node = gang->node;
-                        result->failed.device = device->number;
-                }
+                struct pw_result *result = live->run.results[live->program->written[gang->first_result + i]];
+                pw_result_fails(pw_result_live(result), &(struct pw_failure){ status, gang->node, device->number });
         }
 }
 

@@ -29,18 +29,31 @@ void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw
         snprintf((*end)->text, sizeof (*end)->text, "%s", text);
 }
 
-/* The cause with this node and device; else one of that device; else none. */
-static const struct pw_cause *find_cause(const struct pw_live *live, uint32_t node, uint32_t device)
+/* The cause of this failure; else the same on another device of the node, as not every cause is kept; else none. */
+static const struct pw_cause *find_cause(const struct pw_live *live, const struct pw_failure *failed)
 {
         const struct pw_cause *near = NULL;
 
         for (const struct pw_cause *cause = live->causes; cause; cause = cause->next) {
-                if (cause->node == node && cause->device == device)
+                if (cause->node != failed->node || cause->status != failed->status)
+                        continue;
+                if (cause->device == failed->device)
                         return cause;
-                if (!near && cause->device == device && cause->status != PW_FAILED)
-                        near = cause;
+                near = near ? near : cause;
         }
         return near;
+}
+
+void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure)
+{
+        if (result->failed.status == PW_OK || (result->failed.status == PW_DEVICE_LOST && failure->status != PW_DEVICE_LOST))
+                result->failed = *failure;
+}
+
+void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error)
+{
+        pw_error_set(ret_error, PW_DEVICE_LOST, "the device h%u:%u that held it was lost: its executor ended (%s)", scheduler->host,
+                     device->number, device->lost_text);
 }
 
 static const char *node_name(const struct pw_live *live, uint32_t node)
@@ -55,7 +68,6 @@ static const char *verb(enum pw_status status)
         switch (status) {
         case PW_CRASHED: return "crashed";
         case PW_TIME_LIMIT: return "ran over its time limit";
-        case PW_DEVICE_LOST: return "lost its value";
         case PW_CANCELLED: return "was cancelled";
         default: return "failed";
         }
@@ -73,12 +85,14 @@ static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause
         return (uint32_t)strlen(ret_error->text);
 }
 
-static bool input_in_error(const struct pw_live *live, uint32_t index)
+/* PW_OK: none that is known of. */
+static enum pw_status input_error(const struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];
 
-        return live->inputs[index].status != PW_OK || (place->source == PW_INPUT_RESULT && (pw_status_error(place->result->status) ||
-               pw_result_live(place->result)->failed.status != PW_OK));
+        if (live->inputs[index].status != PW_OK || place->source != PW_INPUT_RESULT)
+                return live->inputs[index].status;
+        return pw_status_error(place->result->status) ? place->result->status : pw_result_live(place->result)->failed.status;
 }
 
 /* The error came with an input: its own sentence, then the way here. The input may not have been decided yet. */
@@ -107,22 +121,21 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
 {
         const struct pw_live *live = pw_live_of(result->result.run);
         const struct pw_image *image = live->program->row.image;
-        const struct pw_cause *cause = find_cause(live, result->failed.node, result->failed.device);
+        const struct pw_cause *cause = find_cause(live, &result->failed);
         const struct pw_device *device = pw_scheduler_device(result->scheduler, result->failed.device);
         uint32_t node = result->failed.node;
 
         if (cause)
                 return cause_sentence(live, cause, ret_error);
         if (node < image->node_count && pw_image_node(image, node)->kind == PW_NODE_LOAD &&
-            input_in_error(live, pw_image_node(image, node)->input_index))
+            input_error(live, pw_image_node(image, node)->input_index) != PW_OK)
                 return input_sentence(live, pw_image_node(image, node)->input_index, result->failed.status, ret_error);
         if (result->failed.status == PW_DEVICE_LOST && device && device->lost_text) {
-                pw_error_set(ret_error, PW_DEVICE_LOST, "device h%u:%u was lost: %s", result->scheduler->host, device->number,
-                             device->lost_text);
+                pw_lost_sentence(result->scheduler, device, ret_error);
                 return (uint32_t)strlen(ret_error->text);
         }
         for (uint32_t i = 0; i < live->run.input_count; i++)
-                if (input_in_error(live, i))
+                if (input_error(live, i) == result->failed.status)
                         return input_sentence(live, i, result->failed.status, ret_error);
         if (live->causes)
                 return cause_sentence(live, live->causes, ret_error);
@@ -135,7 +148,6 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
 {
         struct pw_live *live = pw_live_find(scheduler, report->run);
         enum pw_status status = pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
-        struct pw_result_live *result;
 
         scheduler->now_us = now_us;
         if (!live)
@@ -146,10 +158,6 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
         }
         if (report->result >= live->run.result_count)
                 return;
-        result = pw_result_live(live->run.results[report->result]);
-        if (result->failed.status != PW_OK)
-                return;
-        result->failed.status = status;
-        result->failed.node = report->cause_node;
-        result->failed.device = report->cause_device;
+        pw_result_fails(pw_result_live(live->run.results[report->result]),
+                        &(struct pw_failure){ status, report->cause_node, report->cause_device });
 }

@@ -91,7 +91,7 @@ enum pw_action_kind {
         PW_ACT_NOTICE,       /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
         PW_ACT_SUBMIT,       /* message to `island`: admit `run` */
         PW_ACT_RESULT,       /* decide `result`: status and text (the shard list follows from it) */
-        PW_ACT_RESULT_LOST,  /* it was ready and its device is gone */
+        PW_ACT_RESULT_LOST,  /* it was ready and its device is gone: status and text */
         PW_ACT_RELEASE,      /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action */
         PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */

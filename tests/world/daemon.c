@@ -225,8 +225,10 @@ static void lose(const struct pw_action *action)
 {
         struct world_object *object = action->result->object;
 
-        if (object)
-                object->status = action->status;
+        if (!object)
+                return;
+        object->status = action->status;
+        snprintf(object->text, sizeof object->text, "%s", action->text);
 }
 
 static void end_run(struct world *world, struct pw_run *ended)

@@ -192,10 +192,16 @@ static bool waits_over(const struct gang *gang)
 
 /* --- nodes ------------------------------------------------------------------------------------------------------------------ */
 
-/* Of several sources all must be the same value; the first error wins. */
+/* Of several errors the first counts; a loss only where there is nothing else. */
+static bool outranks(uint32_t status, uint32_t other)
+{
+        return status != PW_OK && (other == PW_OK || (other == PW_DEVICE_LOST && status != PW_DEVICE_LOST));
+}
+
+/* Of several sources all must be the same value. */
 static void join(const struct gang *gang, struct shard *all, bool *first, struct shard next)
 {
-        if (*first || (all->status == PW_OK && next.status != PW_OK))
+        if (*first || outranks(next.status, all->status))
                 *all = next;
         else if (all->status == PW_OK && next.status == PW_OK && all->value != next.value)
                 world_fail(gang->world, "gang %lu of device %u (run %lu, node %u) reads different values: %lx and %lx",
@@ -255,7 +261,7 @@ static void call(const struct gang *gang)
 
         for (uint32_t i = 0; i < gang->node->input_count; i++) {
                 struct shard in = read_value(gang, inputs[i], place);
-                if (in.status != PW_OK && out.status == PW_OK)
+                if (outranks(in.status, out.status))
                         out = in;
                 out.value = world_mix(out.value, in.value);
         }

@@ -155,6 +155,38 @@ static void test_death(void **state)
         assert_int_equal(other->status, PW_OK);
         world_kill(&world, 1);
         assert_int_equal(other->status, PW_DEVICE_LOST);
+        assert_string_equal(other->text, "the device h0:1 that held it was lost: its executor ended (SIGKILL)");
+        world_done(&world);
+}
+
+/* What depends on the function that crashed says so, also where it needs what was lost with it; what only needs that is lost; what
+ * needs neither goes on. */
+static void test_death_in_a_fork(void **state)
+{
+        struct world_program *program = &world.programs[0];
+        struct world_object *inputs[2], **results;
+        static const char crashed[] = "m/left crashed (SIGKILL) on device h0:0, run 1";
+        static const char lost[] = "the device h0:0 that held it was lost: its executor ended (SIGKILL)";
+
+        (void)state;
+        begin(1, 2, 8);
+        world_make_fork(&world, program);
+        for (uint32_t i = 0; i < 2; i++)
+                inputs[i] = world_put(&world, program, i, true);
+        results = world_submit(&world, program, inputs, false)->results;
+        world_daemon(&world);
+        for (uint32_t i = 0; i < 3; i++)
+                assert_true(world_step(&world, 0));
+        world_kill(&world, 0);
+        world_settle(&world);
+        assert_int_equal(results[0]->status, PW_CRASHED);
+        assert_string_equal(results[0]->text, crashed);
+        assert_int_equal(results[1]->status, PW_DEVICE_LOST);
+        assert_string_equal(results[1]->text, lost);
+        assert_int_equal(results[2]->status, PW_CRASHED);
+        assert_string_equal(results[2]->text, crashed);
+        assert_int_equal(results[3]->status, PW_OK);
+        world_check(&world);
         world_done(&world);
 }
 
@@ -264,6 +296,7 @@ int main(void)
                 cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential), cmocka_unit_test(test_donation_waits_for_readers),
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
+                cmocka_unit_test(test_death_in_a_fork),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);

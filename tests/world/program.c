@@ -167,6 +167,22 @@ void world_make_chain(struct world *world, struct world_program *program, const 
         compile(world, program, graph);
 }
 
+void world_make_fork(struct world *world, struct world_program *program)
+{
+        struct pw_graph *graph = pw_graph_new("fork");
+        uint32_t slice = open_slice(world, graph, 1, 0), aside = open_slice(world, graph, 1, 0);
+        uint32_t input = pw_make_input(graph, slice, PW_DIMS(64), (struct pw_sharding)PW_BROADCAST, 0);
+        uint32_t other = pw_make_input(graph, aside, PW_DIMS(64), (struct pw_sharding)PW_BROADCAST, 0);
+        uint32_t left = PW_MAKE_CALL(graph, slice, "m/left", PW_BROADCAST, input);
+        uint32_t right = PW_MAKE_CALL(graph, slice, "m/right", PW_BROADCAST, input);
+        uint32_t both = PW_MAKE_CALL(graph, slice, "m/both", PW_BROADCAST, input, left);
+
+        if (!pw_graph_add_result(graph, left) || !pw_graph_add_result(graph, right) || !pw_graph_add_result(graph, both) ||
+            !pw_graph_add_result(graph, PW_MAKE_CALL(graph, aside, "m/aside", PW_BROADCAST, other)))
+                world_fail(world, "out of memory");
+        compile(world, program, graph);
+}
+
 /* --- what must come out ---------------------------------------------------------------------------------------------------- */
 
 struct outcome { uint64_t value; bool error; };

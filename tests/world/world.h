@@ -127,6 +127,9 @@ void world_make_program(struct world *world, struct world_program *program);
 void world_make_all_reduce(struct world *world, struct world_program *program, uint32_t devices, uint32_t islands);
 /* `nodes` calls on one device, on i32 [elements]; the input is donated. */
 void world_make_chain(struct world *world, struct world_program *program, const char *name, uint32_t nodes, uint64_t elements);
+/* Of one input: result 0 by a call, result 1 by another, result 2 of the input and result 0; result 3 of another input, on a device
+ * of its own. */
+void world_make_fork(struct world *world, struct world_program *program);
 void world_make_readers(struct world *world, struct world_program *makes, struct world_program *updates);
 /* What the results must be, and whether a failing function reaches them. */
 void world_evaluate(struct world *world, struct world_run *run);
