@@ -332,24 +332,3 @@ uint64_t pw_range_used(const struct pw_range *range)
 {
         return range->used << range->shift;
 }
-
-uint64_t pw_range_largest(struct pw_range *range)
-{
-        uint64_t largest = 0;
-        uint32_t first, sub;
-
-        join_kept(range);
-        if (!range->first_map)
-                return 0;
-        first = 63 - (uint32_t)__builtin_clzll(range->first_map);
-        sub = 31 - (uint32_t)__builtin_clz(range->sub_maps[first]);
-        for (const struct node *node = range->bins[first][sub]; node; node = node->next)
-                largest = pw_max_u64(largest, node->size);
-        return largest << range->shift;
-}
-
-uint64_t pw_range_top(struct pw_range *range)
-{
-        join_kept(range);
-        return (range->last->free ? range->last->offset : range->last->offset + range->last->size) << range->shift;
-}

@@ -19,7 +19,5 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset);
 /* Give back what was taken with the same size. */
 void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size);
 uint64_t pw_range_used(const struct pw_range *range);
-uint64_t pw_range_largest(struct pw_range *range); /* largest free range */
-uint64_t pw_range_top(struct pw_range *range);     /* end of the last used range: what lies behind was never used or is free */
 
 #endif

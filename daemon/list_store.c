@@ -77,7 +77,7 @@ static bool object_row(void *context, const struct pw_object_row *row)
         if (!pw_rows_begin(rows))
                 return false;
         if (row->object)
-                pw_object_each_ref(lister->daemon->store, row->object, add_name, &names);
+                pw_object_each_ref(row->object, add_name, &names);
         pw_rows_text(rows, "id", "%s", id);
         pw_rows_text(rows, "state", "%s", state_text(row->word));
         pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);

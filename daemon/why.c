@@ -134,7 +134,7 @@ static void why_alive(struct chain *chain, struct pw_object *object, const char 
         struct pw_dsession *grantee = pw_session_get(daemon, object->grantee);
         char waits[200];
 
-        pw_object_each_ref(daemon->store, object, first_holder, &holder);
+        pw_object_each_ref(object, first_holder, &holder);
         if (holder.owner_kind == PW_OWNER_NAME)
                 snprintf(waits, sizeof waits, "nothing: it is ready, held by name %s", holder.name ? holder.name : "?");
         else if (holder.owner_kind)

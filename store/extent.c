@@ -266,9 +266,8 @@ void pw_extent_discard(struct pw_store *store, struct extent *extent, bool popul
 
 /* --- slots given back and taken back ------------------------------------------------------------------------------------- */
 
-void pw_extent_give(struct pw_store *store, struct extent *extent, struct pw_object *object)
+void pw_extent_give(struct extent *extent, struct pw_object *object)
 {
-        (void)store;
         if (pw_extent_futures(extent))
                 open_slot(extent, object);
         pw_return_give(&extent->returns, object->slot);

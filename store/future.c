@@ -5,7 +5,7 @@
 
 /* --- results of a run that are still to come: a ring of slots, in the futures segment of the tenant --------------------- */
 
-static void join_ring(struct pw_store *store, struct segment *segment, struct pw_object *object)
+static void join_ring(struct pw_store *store, struct pw_object *object)
 {
         struct pw_object *last = store->last_claimed;
         bool same = last && last->segment == object->segment && last->run == object->run && last->known && last->claimed && last->next;
@@ -15,7 +15,6 @@ static void join_ring(struct pw_store *store, struct segment *segment, struct pw
         if (same)
                 last->next = object->slot + 1;
         store->last_claimed = object;
-        (void)segment;
 }
 
 static void leave_ring(struct pw_store *store, struct segment *segment, struct pw_object *object)
@@ -67,7 +66,7 @@ enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw
         object->claimed = 1;
         object->run = run;
         object->payload = payload;
-        join_ring(store, segment, object);
+        join_ring(store, object);
         *ret_object = object;
         return PW_OK;
 }

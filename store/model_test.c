@@ -359,10 +359,11 @@ static bool left(void *context, const struct pw_object_row *row)
 {
         char id[PW_ID_TEXT_BYTES];
 
+        (void)context;
         print_error("%s is left: state %u, %u references, known %d\n", pw_id_format(row->id, id),
                     (unsigned)pw_word_state(row->word), row->refs, row->object != NULL);
         if (row->object)
-                pw_object_each_ref(context, row->object, left_ref, NULL);
+                pw_object_each_ref(row->object, left_ref, NULL);
         return true;
 }
 
@@ -393,7 +394,7 @@ static void close_world(struct world *world)
         for (int i = 0; i < 4; i++)
                 turn(world);
         check(world);
-        pw_store_each_object(world->store, left, world->store);
+        pw_store_each_object(world->store, left, NULL);
         pw_store_terms(world->store, &terms);
         assert_int_equal(terms.used, 0);
         assert_int_equal(terms.idle, 0);

@@ -140,10 +140,8 @@ void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, con
         }
 }
 
-void pw_object_each_ref(struct pw_store *store, const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row),
-                        void *context)
+void pw_object_each_ref(const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context)
 {
-        (void)store;
         for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));)
                 row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us, ref->name });
 }

@@ -38,7 +38,7 @@ struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object 
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object);
 
-/* One row per object that is alive (granted slots that hold a value included), for listings. `filter_segment` 0: all. */
+/* One row per object that is alive (granted slots that hold a value included), for listings; false from `row` ends it. */
 struct pw_object_row {
         struct pw_id id;
         uint64_t word, bytes, room_bytes;
@@ -50,6 +50,6 @@ struct pw_object_row {
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context);
 /* Each claim of a known object: owner kind and number. */
 struct pw_ref_row { uint8_t owner_kind; uint64_t owner_number; uint32_t count; uint64_t since_us; const char *name; };
-void pw_object_each_ref(struct pw_store *store, const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context);
+void pw_object_each_ref(const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context);
 
 #endif

@@ -83,7 +83,7 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
                              struct extent **ret_extent, bool *ret_fresh);
 void pw_extent_open(struct pw_store *store, struct extent *extent); /* its pages are there: slots may be taken by the client */
 void pw_extent_discard(struct pw_store *store, struct extent *extent, bool populated); /* it was never opened */
-void pw_extent_give(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a FREE slot, back to the lane */
+void pw_extent_give(struct extent *extent, struct pw_object *object); /* a FREE slot, back to the lane */
 void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a slot that is TAKEN now */
 void pw_extent_settle(struct pw_store *store, struct extent *extent); /* after slots were taken: dormant or gone if all are */
 uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent);

@@ -108,7 +108,7 @@ static void free_one(struct pw_store *store, struct pw_object *object)
                 pw_extent_take(store, extent, object);
                 pw_extent_settle(store, extent);
         } else {
-                pw_extent_give(store, extent, object);
+                pw_extent_give(extent, object);
                 if (wanted)
                         pw_room_came_back(store, extent->row);
         }
