@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/child_board.h"
 #include "daemon/describe.h"
+#include "daemon/effect.h"
 #include "daemon/spawn.h"
 
 #include <event2/event.h>
@@ -119,6 +120,7 @@ static void device_down(struct pw_child *child, const char *how)
         atomic_store(&child->board->running, 0);
         atomic_store(&child->board->running_since_ns, 0);
         pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
+        pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
 }
 
 static void on_exited(evutil_socket_t fd, short what, void *context)

@@ -262,7 +262,7 @@ static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_da
                 uint64_t started_us = pw_now_us();
 
                 if (turns++ % TURNS_PER_POLL == 0)
-                        event_base_loop(daemon->base, EVLOOP_NONBLOCK);
+                        event_base_loop(daemon->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                 if (pw_turn(daemon)) {
                         yields = 0;
                         pw_turn_slow(daemon, started_us);
