@@ -1,21 +1,21 @@
 /* Writing reports. */
 #include "executor/report.h"
 
-#include "plane/hint.h"
-
 #include <stdio.h>
 
 static void push(struct pw_launch *launch, const struct pw_report *report)
 {
-        for (;;) {
-                uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
-                if (pw_report_push(launch->own, report))
-                        return;
+        struct pw_bells *bells = launch->given.bells;
+        uint32_t self = launch->given.device, seen;
+
+        if (pw_report_push(launch->own, report))
+                return;
+        atomic_store(&launch->own->report_waits, 1);
+        for (seen = pw_bells_seen(bells, self); !pw_report_push(launch->own, report); seen = pw_bells_seen(bells, self)) {
                 launch->given.around->doorbell(launch->given.around->context);
-                /* The daemon rings when it has read a full ring. Should it not, that costs a second look. */
-                pw_futex_wait(&launch->given.bells->bell[launch->given.device].word, seen,
-                              pw_now_ns() + PW_SECOND_LOOK_US * INT64_C(1000));
+                pw_bells_sleep(bells, self, seen);
         }
+        atomic_store(&launch->own->report_waits, 0);
 }
 
 static struct pw_report report_of(const struct pw_report_about *about, uint32_t result)

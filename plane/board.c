@@ -43,7 +43,7 @@ bool pw_report_push(struct pw_device_board *board, const struct pw_report *repor
 {
         uint32_t tail = atomic_load_explicit(&board->report_tail, memory_order_relaxed);
 
-        if (tail - atomic_load_explicit(&board->report_head, memory_order_acquire) >= PW_REPORTS)
+        if (tail - atomic_load(&board->report_head) >= PW_REPORTS)
                 return false;
         board->reports[tail % PW_REPORTS] = *report;
         atomic_store(&board->report_tail, tail + 1);
@@ -58,6 +58,6 @@ bool pw_report_pop(struct pw_device_board *board, uint32_t *head, struct pw_repo
                 return false;
         memcpy(ret_report, &board->reports[*head % PW_REPORTS], sizeof *ret_report);
         ret_report->text[sizeof ret_report->text - 1] = 0;
-        atomic_store_explicit(&board->report_head, ++*head, memory_order_release);
+        atomic_store(&board->report_head, ++*head);
         return true;
 }

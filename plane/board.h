@@ -134,6 +134,7 @@ struct pw_device_board {
          * writes heads of its outputs in error (`status`, cause: that node on this device) and is done with it. */
         struct { _Atomic uint64_t seq; _Atomic uint32_t status; } failed;
         _Alignas(64) _Atomic uint32_t report_tail; /* executor */
+        _Atomic uint32_t report_waits;             /* executor: it waits for room among the reports, ring it */
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];
         _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];
@@ -174,7 +175,8 @@ uint64_t pw_order_append(struct pw_island_board *board, struct pw_order order);
 /* Append many at once: one publication. Returns the seq of the first. */
 uint64_t pw_order_append_many(struct pw_island_board *board, const struct pw_order *orders, uint32_t count);
 
-/* Executor: report an error; false if the ring is full (ring the daemon and wait on the own bell). */
+/* Executor: report an error; false if the ring is full. Then set report_waits, try again after reading the own bell, ring the
+ * daemon and sleep: who takes a report looks at report_waits afterwards. */
 bool pw_report_push(struct pw_device_board *board, const struct pw_report *report);
 /* Daemon: take the next one, copied once. `head` is the daemon's own copy. False: there is none, or the tail is impossible. */
 bool pw_report_pop(struct pw_device_board *board, uint32_t *head, struct pw_report *ret_report);

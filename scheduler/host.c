@@ -173,12 +173,24 @@ static void tell_peak(struct pw_device_board *board, struct pw_scheduler *schedu
                 pw_scheduler_peak(scheduler, last->run, last->peak_bytes);
 }
 
+static bool take_reports(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        struct pw_device_board *board = host->devices[device].board;
+        struct pw_report report;
+        bool any = false;
+
+        for (; board && pw_report_pop(board, &host->devices[device].report_head, &report); any = true)
+                pw_scheduler_report(scheduler, device, &report, now_us);
+        if (any && host->bells && atomic_load(&board->report_waits))
+                pw_bells_ring_one(host->bells, device);
+        return any;
+}
+
 /* All counts are read first, then all reports, then the counts are told: so whatever led to a count that is told, on any device,
  * was reported before. */
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
 {
         uint64_t done[PW_DEVICES_MAX], seqs[PW_DEVICES_MAX], news = 0;
-        struct pw_report report;
         bool any = false;
 
         for (uint32_t d = 0; d < host->device_end; d++) {
@@ -192,10 +204,7 @@ bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t
                 news |= UINT64_C(1) << d;
         }
         for (uint32_t d = 0; d < host->device_end; d++)
-                while (host->devices[d].board && pw_report_pop(host->devices[d].board, &host->devices[d].report_head, &report)) {
-                        pw_scheduler_report(scheduler, d, &report, now_us);
-                        any = true;
-                }
+                any |= take_reports(host, d, scheduler, now_us);
         for (uint64_t rest = news; rest; rest &= rest - 1) {
                 uint32_t d = (uint32_t)__builtin_ctzll(rest);
                 host->devices[d].done = done[d];

@@ -210,6 +210,26 @@ static void test_failure_chain(void **state)
         world_done(&world);
 }
 
+/* An executor that waits for room among its reports is rung once there is some, others are not. */
+static void test_full_reports(void **state)
+{
+        struct pw_report report = { .result = PW_NODE_NONE, .status = PW_FAILED };
+        static struct pw_bells bells;
+
+        (void)state;
+        begin(1, 2, 8);
+        pw_host_bells(world.host, &bells);
+        for (uint32_t d = 0; d < 2; d++)
+                while (pw_report_push(world.executors[d].board, &report))
+                        ;
+        atomic_store(&world.executors[1].board->report_waits, 1);
+        world_daemon(&world);
+        assert_int_equal(pw_bells_seen(&bells, 0), 0);
+        assert_int_equal(pw_bells_seen(&bells, 1), 1);
+        assert_true(pw_report_push(world.executors[1].board, &report));
+        world_done(&world);
+}
+
 struct messages { uint64_t prepares, batches, notices, image_bytes; };
 
 static struct messages count_messages(uint32_t devices)
@@ -296,7 +316,7 @@ int main(void)
                 cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential), cmocka_unit_test(test_donation_waits_for_readers),
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
-                cmocka_unit_test(test_death_in_a_fork),
+                cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);
