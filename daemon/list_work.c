@@ -1,6 +1,7 @@
 /* Listings of work: programs, runs, gangs. */
 #include "base/layout.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "daemon/child.h"
 #include "daemon/list.h"
 
@@ -98,25 +99,33 @@ enum pw_status pw_list_programs(struct pw_lister *lister)
 
 static void run_row(void *context, const struct pw_run_row *row)
 {
-        static const char *const states[] = { "?", "waiting", "queued", "running", "ended" };
+        static const char *const states[] = { "?", "waiting", "queued", "running" };
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
+        bool ended = row->state == PW_RUN_ENDED;
+        char ago[16];
 
         if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
                 return;
         pw_rows_number(rows, "run", row->number);
         pw_rows_text(rows, "program", "%s", row->program);
         pw_rows_text(rows, "client", "%s", row->client ? row->client : "-");
-        pw_rows_text(rows, "state", "%s", row->state < pw_array_count(states) ? states[row->state] : "?");
+        if (ended)
+                pw_rows_text(rows, "state", "%s", row->outcome == PW_OK ? "done" : row->outcome == PW_CANCELLED ? "cancelled" : "failed");
+        else
+                pw_rows_text(rows, "state", "%s", row->state < pw_array_count(states) ? states[row->state] : "?");
         pw_rows_number(rows, "age_us", lister->now_us - row->submitted_us);
         pw_rows_number(rows, "nodes", row->nodes);
         pw_rows_number(rows, "nodes_ordered", row->nodes_ordered);
-        pw_rows_text(rows, "waiting_for", "%s", row->waiting_for);
+        if (ended)
+                pw_rows_text(rows, "waiting_for", "nothing, ended %s ago", pw_duration_format(lister->now_us - row->ended_us, ago));
+        else
+                pw_rows_text(rows, "waiting_for", "%s", row->waiting_for);
 }
 
 enum pw_status pw_list_runs(struct pw_lister *lister)
 {
-        pw_scheduler_each_run(lister->daemon->scheduler, run_row, lister, lister->now_us);
+        pw_scheduler_list_runs(lister->daemon->scheduler, run_row, lister);
         return PW_OK;
 }
 

@@ -1,6 +1,8 @@
 /* Listings: what devices, islands, programs and runs are doing, and what a run waits for. */
 #include "scheduler/state.h"
 
+#include "base/memory.h"
+
 #include <stdio.h>
 
 void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_device_row *), void *context)
@@ -125,22 +127,60 @@ static void describe(struct pw_scheduler *scheduler, struct pw_live *live, struc
         }
 }
 
+static void live_row(struct pw_scheduler *scheduler, struct pw_live *live, struct pw_run_row *ret_row)
+{
+        *ret_row = (struct pw_run_row){ .number = live->run.number, .submitted_us = live->run.submitted_us,
+                                        .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
+                                        .state = live->run.state };
+        for (uint32_t c = 0; c < live->program->column_count; c++) {
+                ret_row->nodes += live->parts[c].plan->gang_count;
+                ret_row->nodes_ordered += live->parts[c].next;
+        }
+        describe(scheduler, live, ret_row);
+}
+
 void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context,
                            uint64_t now_us)
 {
+        struct pw_run_row out;
         struct pw_live *live;
         uint32_t cursor = 0;
 
         (void)now_us;
         while ((live = pw_table_next(&scheduler->runs, &cursor))) {
-                struct pw_run_row out = { .number = live->run.number, .submitted_us = live->run.submitted_us,
-                                          .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
-                                          .state = live->run.state };
-                for (uint32_t c = 0; c < live->program->column_count; c++) {
-                        out.nodes += live->parts[c].plan->gang_count;
-                        out.nodes_ordered += live->parts[c].next;
-                }
-                describe(scheduler, live, &out);
+                live_row(scheduler, live, &out);
                 row(context, &out);
         }
+}
+
+struct run_entry { uint64_t number; struct pw_live *live; const struct pw_ended *ended; };
+
+static int by_number(const void *a, const void *b)
+{
+        uint64_t left = ((const struct run_entry *)a)->number, right = ((const struct run_entry *)b)->number;
+
+        return (left > right) - (left < right);
+}
+
+void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context)
+{
+        uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS), count = 0, cursor = 0;
+        struct run_entry *entries = calloc((size_t)scheduler->runs.count + ended + 1, sizeof *entries);
+        struct pw_run_row out;
+        struct pw_live *live;
+
+        for (uint32_t i = 0; entries && i < ended; i++)
+                entries[count++] = (struct run_entry){ .number = scheduler->ended[i].number, .ended = &scheduler->ended[i] };
+        while (entries && (live = pw_table_next(&scheduler->runs, &cursor)))
+                entries[count++] = (struct run_entry){ .number = live->run.number, .live = live };
+        if (entries)
+                qsort(entries, count, sizeof *entries, by_number);
+        for (uint32_t i = 0; i < count; i++) {
+                if (entries[i].live)
+                        live_row(scheduler, entries[i].live, &out);
+                else
+                        pw_ended_row(entries[i].ended, &out);
+                row(context, &out);
+        }
+        free(entries);
 }

@@ -359,6 +359,7 @@ static void end(struct pw_live *live)
                 pw_list_remove(&live->link);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         run->state = PW_RUN_ENDED;
+        pw_ended_note(live);
         release_inputs(live);
         give_blocks(live);
         for (uint32_t i = 0; i < run->result_count; i++) {

@@ -144,6 +144,8 @@ struct pw_run_row {
         uint64_t number, submitted_us;
         const char *program, *client, *tenant;
         enum pw_run_state state;
+        enum pw_status outcome;  /* of an ended run: PW_OK, PW_CANCELLED, or the first error of its results */
+        uint64_t ended_us;
         uint32_t nodes, nodes_ordered;
         char waiting_for[256]; /* one sentence, or empty */
         uint64_t blocking_run;   /* the run it waits for; 0: none */
@@ -152,6 +154,8 @@ struct pw_run_row {
 struct pw_scheduler;
 void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row), void *context);
 void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context, uint64_t now_us);
+/* Besides those that are under way the last that ended, in the order of their numbers. */
+void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
 void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row), void *context);
 struct pw_island_row { uint32_t island, devices; uint32_t queued, admitted; uint64_t ordered; const char *policy; };
 void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_island_row *row), void *context);

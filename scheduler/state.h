@@ -8,6 +8,7 @@
 #include "scheduler/scheduler.h"
 
 #define PW_RESULT_POOLS 8u
+#define PW_ENDED_RUNS 64u
 #define PW_AHEAD_DEFAULT 64u
 #define PW_AHEAD_MAX 1024u
 #define PW_ADMIT_US_DEFAULT UINT64_C(600000000)
@@ -17,6 +18,13 @@ struct pw_slice_live {
         uint64_t serial;         /* never used again, unlike the id */
         uint32_t session, users; /* programs */
         bool open;
+};
+
+struct pw_ended {
+        uint64_t number, submitted_us, ended_us;
+        enum pw_status outcome;
+        uint32_t nodes, nodes_ordered;
+        char program[64], tenant[64], client[64];
 };
 
 struct pw_scheduler {
@@ -37,6 +45,8 @@ struct pw_scheduler {
         uint64_t now_us;
         struct pw_list results;          /* all that are not gone */
         struct pw_list idle_results[PW_RESULT_POOLS];
+        struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
+        uint64_t ended_count;
 };
 
 static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *scheduler, uint32_t number)
@@ -51,6 +61,10 @@ struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_k
 struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler);
 void pw_actions_init(struct pw_actions *actions);
 void pw_actions_done(struct pw_actions *actions);
+
+/* ended.c */
+void pw_ended_note(struct pw_live *live);
+void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row);
 
 /* resource.c */
 void pw_slice_use(struct pw_slice_live *slice);

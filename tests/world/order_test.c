@@ -210,6 +210,57 @@ static void test_failure_chain(void **state)
         world_done(&world);
 }
 
+struct listed { uint64_t last; uint32_t done, failed, cancelled, under_way; };
+
+static void list_run(void *context, const struct pw_run_row *row)
+{
+        struct listed *listed = context;
+
+        assert_true(row->number > listed->last);
+        listed->last = row->number;
+        assert_string_equal(row->program, "chain");
+        assert_string_equal(row->tenant, "tenant");
+        listed->under_way += row->state != PW_RUN_ENDED;
+        if (row->state != PW_RUN_ENDED)
+                return;
+        assert_int_equal(row->ended_us - row->submitted_us, 5);
+        assert_int_equal(row->nodes_ordered, row->nodes);
+        listed->done += row->outcome == PW_OK;
+        listed->cancelled += row->outcome == PW_CANCELLED;
+        listed->failed += row->outcome == PW_FAILED;
+}
+
+/* The last runs that ended are listed among those that are under way, in the order of their numbers, also once their program is gone. */
+static void test_ended_runs(void **state)
+{
+        struct world_program *program = &world.programs[0];
+        struct listed listed = { 0 };
+
+        (void)state;
+        begin(1, 1, 64);
+        world.options.donations = -1;
+        world_make_chain(&world, program, "chain", 2, 64);
+        world_submit(&world, program, (struct world_object *[]){ world_put(&world, program, 0, false) }, false); /* waits for it */
+        for (uint32_t i = 0; i < 70; i++) {
+                struct world_run *run = world_submit(&world, program, (struct world_object *[]){ world_put(&world, program, 0, true) }, false);
+                run->failing = i >= 60 && i < 63 ? 2 : 0;
+                world_evaluate(&world, run);
+                world_daemon(&world);
+                world.now_us += 5;
+                if (i >= 68)
+                        world_cancel(&world, run);
+                world_settle(&world);
+        }
+        pw_scheduler_program_free(world.scheduler, program->handle);
+        pw_scheduler_list_runs(world.scheduler, list_run, &listed);
+        assert_int_equal(listed.under_way, 1);
+        assert_int_equal(listed.done, 64 - 5);
+        assert_int_equal(listed.failed, 3);
+        assert_int_equal(listed.cancelled, 2);
+        assert_int_equal(listed.last, 71);
+        world_done(&world);
+}
+
 /* An executor that waits for room among its reports is rung once there is some, others are not. */
 static void test_full_reports(void **state)
 {
@@ -316,7 +367,7 @@ int main(void)
                 cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential), cmocka_unit_test(test_donation_waits_for_readers),
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
-                cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports),
+                cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);

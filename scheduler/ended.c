@@ -1,0 +1,47 @@
+/* The last runs that ended: what listings tell of them. Texts are copied, as program and session may be gone. */
+#include "scheduler/state.h"
+
+static void copy(char *to, size_t bytes, const char *text)
+{
+        size_t length = text ? strnlen(text, bytes - 1) : 0;
+
+        memcpy(to, text ? text : "", length);
+        to[length] = 0;
+}
+
+static enum pw_status outcome(const struct pw_run *run)
+{
+        if (run->cancelled)
+                return PW_CANCELLED;
+        for (uint32_t i = 0; i < run->result_count; i++)
+                if (run->results[i]->status != PW_OK)
+                        return run->results[i]->status;
+        return PW_OK;
+}
+
+void pw_ended_note(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        struct pw_ended *ended = &scheduler->ended[scheduler->ended_count++ % PW_ENDED_RUNS];
+
+        ended->number = live->run.number;
+        ended->submitted_us = live->run.submitted_us;
+        ended->ended_us = scheduler->now_us;
+        ended->outcome = outcome(&live->run);
+        ended->nodes = ended->nodes_ordered = 0;
+        for (uint32_t c = 0; c < live->program->column_count; c++) {
+                ended->nodes += live->parts[c].plan->gang_count;
+                ended->nodes_ordered += live->parts[c].next;
+        }
+        copy(ended->program, sizeof ended->program, live->run.row->name);
+        copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
+        copy(ended->client, sizeof ended->client, live->run.client);
+}
+
+void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row)
+{
+        *ret_row = (struct pw_run_row){ .number = ended->number, .submitted_us = ended->submitted_us, .ended_us = ended->ended_us,
+                                        .program = ended->program, .tenant = ended->tenant,
+                                        .client = ended->client[0] ? ended->client : NULL, .state = PW_RUN_ENDED,
+                                        .outcome = ended->outcome, .nodes = ended->nodes, .nodes_ordered = ended->nodes_ordered };
+}
