@@ -15,3 +15,8 @@ noinst_HEADERS += daemon/child_board.h daemon/child.h daemon/daemon.h daemon/des
 	daemon/segment.h daemon/session.h daemon/settings.h daemon/slice.h daemon/spawn.h daemon/submit.h daemon/tenant.h \
 	daemon/turn.h daemon/worker.h
 EXTRA_DIST += daemon/README.md
+
+check_PROGRAMS += tests/conformance/meta_test
+TESTS += tests/conformance/meta_test
+tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c
+tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
