@@ -2,10 +2,8 @@
 integration_tests = tests/integration/objects_test tests/integration/runs_test tests/integration/transfers_test \
 	tests/integration/messages_test tests/integration/order_test tests/integration/training_test \
 	tests/integration/kills_test tests/integration/hold_test tests/integration/refusals_test \
-	tests/integration/admission_test tests/integration/daemon_test
-# Built, and not yet green.
-integration_others = tests/integration/faults_test
-check_PROGRAMS += $(integration_tests) $(integration_others)
+	tests/integration/faults_test tests/integration/admission_test tests/integration/daemon_test
+check_PROGRAMS += $(integration_tests)
 TESTS += $(integration_tests)
 integration_sources = tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
 	tests/integration/trace.h
