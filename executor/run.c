@@ -146,8 +146,10 @@ static enum pw_status view_fill(struct pw_runs *runs, struct pw_run_view *view, 
                 return status;
         if (!view_reserve(view, view->program->image))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a run");
-        memset(view->bases, 0, view->base_capacity * sizeof *view->bases);
-        memset(view->in_place, 0, view->input_capacity * sizeof *view->in_place);
+        if (view->base_capacity)
+                memset(view->bases, 0, view->base_capacity * sizeof *view->bases);
+        if (view->input_capacity)
+                memset(view->in_place, 0, view->input_capacity * sizeof *view->in_place);
         view->freed = runs->programs->freed;
         view->seqs = PW_RUN_AT(view->record, _Atomic uint64_t, view->record->seqs);
         status = bases_fill(runs, view, ret_err);
