@@ -57,7 +57,7 @@ enum pw_run_state { PW_RUN_WAITING = 1, PW_RUN_QUEUED, PW_RUN_ADMITTED, PW_RUN_E
 struct pw_run {
         uint64_t number;        /* counts up; what people see */
         uint32_t program, session;
-        const char *client;     /* for listings; borrowed while the session lives, else NULL */
+        const char *client;     /* for listings: the client of its program; may be NULL */
         struct pw_program_row *row;
         enum pw_run_state state;
         bool sequential, cancelled;
