@@ -107,6 +107,18 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
 }
 
+/* An executor publishes a gang in three stores: history, count, seq. One that died between them left it half published: what was
+ * counted is done, what was not counted is not. */
+static void settle(struct pw_device_board *board)
+{
+        uint64_t count = atomic_load(&board->done.count), seq;
+
+        atomic_store(&board->history_count, count);
+        seq = count ? board->history[(count - 1) % PW_HISTORY].seq : 0;
+        if (atomic_load(&board->done.seq) < seq)
+                atomic_store(&board->done.seq, seq);
+}
+
 /* Tell the scheduler that the device is gone, and in which gang. */
 static void device_down(struct pw_child *child, const char *how)
 {
@@ -114,6 +126,7 @@ static void device_down(struct pw_child *child, const char *how)
         uint64_t running = atomic_load(&child->board->running);
         enum pw_status status = child->kill_reason[0] ? child->kill_status : PW_CRASHED;
 
+        settle(child->board);
         pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
         if (running <= atomic_load(&child->board->done.seq))
                 running = 0;
