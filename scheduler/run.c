@@ -264,6 +264,10 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
                 run->deadline_us = now_us + scheduler->admit_us;
         for (uint32_t i = 0; i < run->input_count; i++)
                 look_at_input(live, i);
+        if (run->cancelled) {
+                pw_live_fail(live, PW_CANCELLED, "cancelled before it was submitted: nobody holds its results");
+                return;
+        }
         excess = pw_place_excess(live, &device, &need);
         if (excess) {
                 snprintf(text, sizeof text, "run %lu of %s needs %s on device h%u:%u, which has %s: %s too much",
@@ -411,6 +415,8 @@ void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, uint64
         if (!live || live->run.cancelled)
                 return;
         live->run.cancelled = true;
+        if (!live->run.submitted_us) /* it was read and is still to be submitted: that ends it */
+                return;
         snprintf(text, sizeof text, "run %lu of %s was cancelled", (unsigned long)number, live->run.row->name);
         admitted = live->run.state == PW_RUN_ADMITTED;
         pw_live_fail(live, PW_CANCELLED, text);
