@@ -3,7 +3,6 @@
  */
 #include "tests/integration/trace.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,16 +137,6 @@ static void a_function_that_loops(void **state) { an_executor_ends_by(state, "br
 
 /* --- executors -------------------------------------------------------------------------------------------------------- */
 
-static pid_t pid_of(struct pw_session *session, const char *device)
-{
-        struct pw_listing *devices = it_list(session, "devices", NULL);
-        pid_t pid = (pid_t)it_number(devices, it_find(devices, "device", device), "pid");
-
-        pw_listing_free(devices);
-        assert_true(pid > 1);
-        return pid;
-}
-
 /* What only its memory held is lost, and says so; what is copied everywhere else is not asked for. */
 static void a_killed_executor_loses_its_memory(void **state)
 {
@@ -160,7 +149,7 @@ static void a_killed_executor_loses_its_memory(void **state)
         it_expect_f64(split[1], plus_1, 8);
         it_ok(pw_get_shard(split[1], 0, 0, &view, IT_ERR));
         int64_t start_us = it_now_us();
-        assert_int_equal(kill(pid_of(scene.session, "h0:1"), SIGKILL), 0);
+        assert_true(it_kill_executor(scene.host, "h0:1"));
         back_within_a_second(scene.session, 1, start_us);
         fails_with(split[1], PW_DEVICE_LOST, "h0:1|SIGKILL");
         assert_int_equal(pw_poll(split[1]), PW_DEVICE_LOST);
@@ -208,7 +197,7 @@ static void an_executor_killed_in_a_gang(void **state)
                 char name[16];
 
                 snprintf(name, sizeof name, "h0:%d", device);
-                kill(pid_of(host->session, name), SIGKILL);
+                assert_true(it_kill_executor(host, name));
         }
         fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
         fails_with(after, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
@@ -239,7 +228,7 @@ static void one_of_a_gang_is_killed(void **state)
         it_ok(pw_compile(program, IT_ERR));
         result = it_run_1(program, scalar);
         it_until(host->session, "gangs", are_running, &(int){ 4 });
-        kill(pid_of(host->session, "h0:2"), SIGKILL);
+        assert_true(it_kill_executor(host, "h0:2"));
         int64_t start_us = it_now_us();
         fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:2");
         it_within("the peers go on", start_us, IT_SECOND + 300000);

@@ -3,9 +3,12 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct pw_listing *it_list(struct pw_session *session, const char *what, const char *filter)
 {
@@ -99,6 +102,34 @@ void it_until(struct pw_session *session, const char *what, bool (*is_so)(const 
                         return;
                 sched_yield();
         }
+}
+
+static pid_t parent_of(pid_t pid)
+{
+        char path[32], line[400] = "";
+        int parent = 0;
+
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *file = fopen(path, "re");
+        if (file && fgets(line, sizeof line, file) && strrchr(line, ')'))
+                sscanf(strrchr(line, ')'), ") %*c %d", &parent);
+        if (file)
+                fclose(file);
+        return parent;
+}
+
+/* It may be dead, and its number another process': who is killed is who the descriptor names, once seen to be the daemon's child. */
+bool it_kill_executor(const struct it_host *host, const char *device)
+{
+        struct pw_listing *devices = it_list(host->session, "devices", NULL);
+        pid_t pid = (pid_t)it_number(devices, it_find(devices, "device", device), "pid");
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        bool sent = pidfd >= 0 && parent_of(pid) == host->pid && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
+
+        pw_listing_free(devices);
+        if (pidfd >= 0)
+                close(pidfd);
+        return sent;
 }
 
 static bool is_alone_and_idle(const struct pw_listing *status, void *context)
