@@ -20,9 +20,6 @@ struct pw_connection_params {
         int fd;             /* connected already (executors: inherited), or -1: connect to `path` */
         const char *role;   /* "client", "executor", "describer" */
         uint32_t device;    /* of an executor */
-        /* A request of the daemon (describers), on the watcher thread; fills *ret_reply but for its id. May be NULL. */
-        void (*serve)(void *context, const Pathways__Wire__Request *request, Pathways__Wire__Reply *ret_reply);
-        void (*served)(void *context, Pathways__Wire__Reply *reply); /* free what serve() put into it; may be NULL */
         /* The daemon is gone, on the watcher thread, once. May be NULL. */
         void (*gone)(void *context);
         /* On the watcher thread, after pw_connection_nudge() and after the reply to a posted request. May be NULL. */

@@ -31,15 +31,14 @@ static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *rep
                 connection->params.nudged(connection->params.context);
 }
 
-static enum pw_status serve(struct pw_connection *connection, const struct pw_frame *frame, struct pw_error *ret_err)
+/* No request of the daemon is known to clients and executors: say so, and go on. */
+static enum pw_status refuse(struct pw_connection *connection, const struct pw_frame *frame, struct pw_error *ret_err)
 {
         Pathways__Wire__Request *request = pathways__wire__request__unpack(NULL, frame->bytes, frame->payload);
         if (!request)
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a request that cannot be read");
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         reply.status = PW_UNSUPPORTED;
-        if (connection->params.serve)
-                connection->params.serve(connection->params.context, request, &reply);
         reply.id = request->id;
         pathways__wire__request__free_unpacked(request, NULL);
         size_t bytes = pathways__wire__reply__get_packed_size(&reply);
@@ -51,8 +50,6 @@ static enum pw_status serve(struct pw_connection *connection, const struct pw_fr
         } else {
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a reply of %zu bytes", bytes);
         }
-        if (connection->params.serve && connection->params.served)
-                connection->params.served(connection->params.context, &reply);
         return status;
 }
 
@@ -61,7 +58,7 @@ static enum pw_status handle_frame(struct pw_connection *connection, struct pw_f
         if (frame->kind == PW_FRAME_DOORBELL)
                 return PW_OK;
         if (frame->kind == PW_FRAME_REQUEST)
-                return serve(connection, frame, ret_err);
+                return refuse(connection, frame, ret_err);
         Pathways__Wire__Reply *reply = pathways__wire__reply__unpack(NULL, frame->bytes, frame->payload);
         if (!reply)
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a reply that cannot be read");
