@@ -12,6 +12,7 @@
 #include "daemon/rundir.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
+#include "daemon/submit.h"
 #include "daemon/turn.h"
 #include "daemon/worker.h"
 #include "plane/hint.h"
@@ -321,6 +322,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_describe_free(daemon->describe);
         pw_modules_free(daemon->modules);
         pw_rooms_done(daemon);
+        pw_submit_done(daemon);
         pw_scheduler_free(daemon->scheduler);
         pw_host_free(daemon->boards);
         if (daemon->store)

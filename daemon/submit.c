@@ -225,3 +225,17 @@ void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run)
                 if (run->inputs[i].pending && run->inputs[i].object)
                         unwatch(daemon, run->inputs[i].object, run);
 }
+
+void pw_submit_done(struct pw_daemon *daemon)
+{
+        struct watch *watch;
+
+        for (uint32_t i = 0; (watch = pw_table_next(&daemon->watched, &i));)
+                while (watch) {
+                        struct watch *next = watch->next;
+
+                        free(watch);
+                        watch = next;
+                }
+        pw_table_done(&daemon->watched);
+}

@@ -17,5 +17,7 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
 void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, uint64_t now_us);
 /* The run is over: nothing of it waits for an object any more. */
 void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run);
+/* The daemon ends: nobody waits any more. */
+void pw_submit_done(struct pw_daemon *daemon);
 
 #endif

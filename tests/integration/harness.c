@@ -283,6 +283,18 @@ static void end_forgotten(void)
         }
 }
 
+static void print_log(const struct it_host *host, int status)
+{
+        FILE *log = fopen(host->log, "re");
+        char line[600];
+
+        print_error("pathwaysd ended with %d and said:\n", status);
+        while (log && fgets(line, sizeof line, log))
+                print_error("  %s", line);
+        if (log)
+                fclose(log);
+}
+
 /* Every test ends here, failed or not: nothing may be left behind. */
 int it_teardown(void **state)
 {
@@ -292,6 +304,8 @@ int it_teardown(void **state)
         end_forgotten();
         it_host_clean(host);
         status = it_host_end(host, SIGTERM);
+        if (status)
+                print_log(host, status);
         it_host_done(host);
         free(host);
         assert_int_equal(status, 0);
