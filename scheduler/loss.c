@@ -64,6 +64,17 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         }
 }
 
+/* The dead may have published without ringing, or have taken sleepers off its list whom it then did not ring: all look again. */
+static void ring_everybody(struct pw_scheduler *scheduler)
+{
+        uint64_t members = 0;
+
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
+                if (pw_scheduler_device(scheduler, i))
+                        members |= UINT64_C(1) << i;
+        pw_action_add(scheduler, PW_ACT_BELL)->members = members;
+}
+
 void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, uint64_t seq, enum pw_status status,
                               const char *text, uint64_t now_us)
 {
@@ -90,6 +101,7 @@ void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, u
         if (seq)
                 fail_gang(scheduler, device, seq, status);
         lose_results(scheduler, device, lost_before);
+        ring_everybody(scheduler);
 }
 
 void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t number, uint64_t now_us)

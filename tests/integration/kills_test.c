@@ -239,6 +239,23 @@ static void kill_an_executor(struct killer *killer)
         it_kill_executor(killer->host, device);
 }
 
+static void show(struct killer *killer, const char *what)
+{
+        struct pw_listing *listing = it_list(killer->host->session, what, NULL);
+
+        print_error("%s\n", what);
+        it_print(listing);
+        pw_listing_free(listing);
+}
+
+static void hangs(struct killer *killer, int client)
+{
+        show(killer, "devices");
+        show(killer, "runs");
+        show(killer, "gangs");
+        fail_msg("kill %d: client %d hangs", killer->kill, client);
+}
+
 /* Every client comes forward by two steps at least: the second one began after the kill. */
 static void all_come_forward(struct killer *killer, int64_t since_us)
 {
@@ -249,7 +266,7 @@ static void all_come_forward(struct killer *killer, int64_t since_us)
         for (int i = 0; i < CLIENTS; i++) {
                 while (atomic_load(&killer->board->clients[i].steps) < before[i] + 2) {
                         if (it_now_us() - since_us > it_slack() * IT_SECOND)
-                                fail_msg("kill %d: client %d hangs", killer->kill, i);
+                                hangs(killer, i);
                         sched_yield();
                 }
         }

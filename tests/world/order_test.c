@@ -281,6 +281,21 @@ static void test_full_reports(void **state)
         world_done(&world);
 }
 
+/* An executor that dies between taking a sleeper's bit and ringing it leaves it asleep, if nobody else rings. */
+static void test_death_while_ringing(void **state)
+{
+        static struct pw_bells bells;
+
+        (void)state;
+        begin(2, 4, 8);
+        pw_host_bells(world.host, &bells);
+        atomic_store(&bells.sleepers[1].bits, 0); /* 0 and 3 slept; the dead took them off */
+        world_kill(&world, 1);
+        assert_int_equal(pw_bells_seen(&bells, 0), 1);
+        assert_int_equal(pw_bells_seen(&bells, 3), 1);
+        world_done(&world);
+}
+
 struct messages { uint64_t prepares, batches, notices, image_bytes; };
 
 static struct messages count_messages(uint32_t devices)
@@ -368,6 +383,7 @@ int main(void)
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),
+                cmocka_unit_test(test_death_while_ringing),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);
