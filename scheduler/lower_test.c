@@ -341,6 +341,28 @@ static void test_gaps(void **state)
         free(image);
 }
 
+/* Thousands that live at once, as in a training step of many layers: as many rooms as live, whichever way they are placed. */
+static void test_deep(void **state)
+{
+        static const uint32_t layers[] = { 100, 3000 };
+
+        (void)state;
+        for (uint32_t l = 0; l < pw_array_count(layers); l++) {
+                struct pw_graph *graph = make(1, 1);
+                uint32_t last = pw_make_input(graph, 0, PW_DIMS(1000), PW_BROADCAST, 0);
+                struct pw_image *image;
+
+                for (uint32_t i = 0; i < layers[l]; i++)
+                        last = PW_MAKE_CALL(graph, 0, "pw/nop", PW_BROADCAST, last);
+                for (uint32_t i = layers[l]; i > 0; i--)
+                        last = PW_MAKE_CALL(graph, 0, "pw/add", PW_BROADCAST, last, i);
+                assert_true(pw_graph_add_result(graph, last));
+                image = lower(graph);
+                assert_int_equal(image->peak_bytes, (layers[l] + 2) * pw_room_bytes(4000));
+                free(image);
+        }
+}
+
 /* The bytes of a compiled program do not change with the number of devices. */
 static void test_size(void **state)
 {
@@ -413,6 +435,7 @@ int main(void)
                 cmocka_unit_test(test_move),
                 cmocka_unit_test(test_rooms),
                 cmocka_unit_test(test_gaps),
+                cmocka_unit_test(test_deep),
                 cmocka_unit_test(test_size),
                 cmocka_unit_test(test_refusals),
                 cmocka_unit_test(test_too_large),

@@ -3,49 +3,119 @@
  * A device runs its nodes in order, so only reads by other devices are a danger: a room may be written again when the
  * transfers that read it from elsewhere are done. Walking over the nodes, those reads are kept until a node of the same
  * slice waits for them; all later writers of the room come behind that one on every device. Values that travel in the
- * marks are not read. */
+ * marks are not read.
+ *
+ * For each slice that is read and each that reads there is one row: the places of the first one's rooms, each as high as the
+ * last node that read there. What a slice waited for of another covers all earlier reads. */
 #include "scheduler/lowering.h"
 
 #include "base/memory.h"
+#include "scheduler/heights.h"
 
-/* Other devices read the room [start, end) of slice `slice` (of result `result`, or of its block) in node `reader`. */
-struct pending {
-        uint64_t start, end;
-        uint32_t slice, result, reader, reader_slice;
+/* Where rooms of a slice begin and end, sorted: the place of a byte is that of the last edge before it. */
+struct edges {
+        uint64_t *offsets;
+        uint32_t count;
+};
+
+/* Reads of rooms of one slice by nodes of another (or of its own, on other devices). */
+struct reads {
+        uint32_t reader_slice;
+        uint32_t done;           /* what was read by nodes before this one is no danger */
+        struct pw_heights nodes; /* per place: the node that read it last, + 1; no leaves: none did */
+        struct reads *next;
+};
+
+struct slice {
+        struct edges edges;
+        struct reads *reads;
 };
 
 struct waits {
         struct pw_lowering *low;
-        struct pending *pending;
-        uint32_t count, capacity;
+        struct slice *slices;
 };
 
-static struct pending room_of(const struct pw_low_value *value)
+/* Results lie apart, behind every block: a place for each. */
+#define RESULTS_OFFSET (UINT64_MAX / 2)
+static uint64_t start_of(const struct pw_low_value *value)
 {
-        bool block = value->result == PW_NODE_NONE;
-
-        return (struct pending){ .start = block ? value->offset : 0,
-                                 .end = (block ? value->offset : 0) + pw_low_room(value),
-                                 .slice = value->slice,
-                                 .result = value->result };
+        return value->result == PW_NODE_NONE ? value->offset : RESULTS_OFFSET + value->result;
 }
 
-static bool overlap(const struct pending *a, const struct pending *b)
+static uint64_t end_of(const struct pw_low_value *value)
 {
-        return a->slice == b->slice && a->result == b->result && a->start < b->end && b->start < a->end;
+        return value->result == PW_NODE_NONE ? value->offset + pw_low_room(value) : RESULTS_OFFSET + value->result + 1;
 }
 
-/* From now on every device of `slice` is behind node `reader` on every device of `reader_slice`. */
-static void forget(struct waits *waits, uint32_t slice, uint32_t reader_slice, uint32_t reader)
-{
-        uint32_t kept = 0;
+/* --- places --------------------------------------------------------------------------------------------------------- */
 
-        for (uint32_t i = 0; i < waits->count; i++) {
-                const struct pending *pending = &waits->pending[i];
-                if (pending->slice != slice || pending->reader_slice != reader_slice || pending->reader > reader)
-                        waits->pending[kept++] = *pending;
+static int compare(const void *a, const void *b)
+{
+        uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+
+        return first < second ? -1 : first > second;
+}
+
+static enum pw_status find_edges(const struct pw_lowering *low, uint32_t slice, struct edges *edges, struct pw_error *ret_err)
+{
+        uint32_t count = 0, kept = 0;
+
+        for (uint32_t i = 0; i < low->value_count; i++)
+                count += low->values[i].slice == slice ? 2 : 0;
+        edges->offsets = calloc((size_t)count + 1, sizeof *edges->offsets);
+        if (!edges->offsets)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        count = 0;
+        for (uint32_t i = 0; i < low->value_count; i++) {
+                if (low->values[i].slice != slice)
+                        continue;
+                edges->offsets[count++] = start_of(&low->values[i]);
+                edges->offsets[count++] = end_of(&low->values[i]);
         }
-        waits->count = kept;
+        qsort(edges->offsets, count, sizeof *edges->offsets, compare);
+        for (uint32_t i = 0; i < count; i++)
+                if (!kept || edges->offsets[kept - 1] != edges->offsets[i])
+                        edges->offsets[kept++] = edges->offsets[i];
+        edges->count = kept;
+        return PW_OK;
+}
+
+static uint32_t place_of(const struct edges *edges, uint64_t offset)
+{
+        const uint64_t *found = bsearch(&offset, edges->offsets, edges->count, sizeof offset, compare);
+
+        return (uint32_t)(found - edges->offsets);
+}
+
+struct places { uint32_t first, last; };
+static struct places places_of(const struct slice *slice, const struct pw_low_value *value)
+{
+        return (struct places){ place_of(&slice->edges, start_of(value)), place_of(&slice->edges, end_of(value)) - 1 };
+}
+
+/* --- reads ---------------------------------------------------------------------------------------------------------- */
+
+/* Made if there are none yet; NULL: out of memory. */
+static struct reads *reads_by(struct slice *slice, uint32_t reader_slice)
+{
+        struct reads *reads = slice->reads;
+
+        while (reads && reads->reader_slice != reader_slice)
+                reads = reads->next;
+        if (reads || !(reads = calloc(1, sizeof *reads)))
+                return reads;
+        reads->reader_slice = reader_slice;
+        reads->next = slice->reads;
+        slice->reads = reads;
+        return reads;
+}
+
+/* From now on every device of the slice is behind node `reader` on every device of the reading one. */
+static void forget(struct reads *reads, uint32_t reader)
+{
+        if (reader >= reads->done)
+                reads->done = reader + 1;
 }
 
 static enum pw_status add_wait(struct waits *waits, struct pw_low_node *node, uint32_t on, struct pw_error *ret_err)
@@ -62,28 +132,36 @@ static enum pw_status add_wait(struct waits *waits, struct pw_low_node *node, ui
         return pw_low_add_link(waits->low, on, ret_err);
 }
 
-/* The last read that is pending of the room, or NULL. */
-static const struct pending *last_read(const struct waits *waits, const struct pending *room)
+/* Who reads there last, of those that are a danger. NULL: nobody. */
+static struct reads *last_read(const struct slice *slice, struct places places, uint32_t *ret_reader)
 {
-        const struct pending *last = NULL;
+        struct reads *last = NULL;
+        uint64_t highest = 0;
 
-        for (uint32_t i = 0; i < waits->count; i++)
-                if (overlap(&waits->pending[i], room) && (!last || waits->pending[i].reader > last->reader))
-                        last = &waits->pending[i];
+        for (struct reads *reads = slice->reads; reads; reads = reads->next) {
+                uint64_t height = reads->nodes.leaves ? pw_heights_highest(&reads->nodes, places.first, places.last) : 0;
+                if (height > reads->done && height > highest) {
+                        highest = height;
+                        last = reads;
+                }
+        }
+        *ret_reader = (uint32_t)highest - 1;
         return last;
 }
 
 static enum pw_status wait_for_rooms(struct waits *waits, struct pw_low_node *node, struct pw_error *ret_err)
 {
+        const struct slice *slice = &waits->slices[node->image.slice];
+
         for (uint32_t i = 0; i < node->image.output_count; i++) {
-                struct pending room = room_of(&waits->low->values[pw_low_outputs(waits->low, node)[i]]);
-                const struct pending *last;
-                while ((last = last_read(waits, &room))) {
-                        uint32_t reader = last->reader;
+                struct places places = places_of(slice, &waits->low->values[pw_low_outputs(waits->low, node)[i]]);
+                struct reads *reads;
+                uint32_t reader;
+                while ((reads = last_read(slice, places, &reader))) {
                         enum pw_status status = add_wait(waits, node, reader, ret_err);
                         if (status != PW_OK)
                                 return status;
-                        forget(waits, node->image.slice, last->reader_slice, reader);
+                        forget(reads, reader);
                 }
         }
         return PW_OK;
@@ -93,18 +171,33 @@ static enum pw_status wait_for_rooms(struct waits *waits, struct pw_low_node *no
 static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_error *ret_err)
 {
         const struct pw_low_node *node = &waits->low->nodes[index];
-        struct pending *pending;
+        const struct pw_low_value *value;
+        struct slice *slice;
+        struct reads *reads;
+        struct places places;
 
         if (node->image.kind != PW_NODE_TRANSFER || node->image.phase == PW_PHASE_SEND || node->image.eager ||
             !node->reach.other_device)
                 return PW_OK;
-        if (!pw_grow((void **)&waits->pending, &waits->capacity, waits->count + 1, sizeof *waits->pending))
+        value = &waits->low->values[pw_low_inputs(waits->low, node)[0]];
+        slice = &waits->slices[value->slice];
+        reads = reads_by(slice, node->image.slice);
+        if (!reads || (!reads->nodes.leaves && !pw_heights_init(&reads->nodes, slice->edges.count)))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
-        pending = &waits->pending[waits->count++];
-        *pending = room_of(&waits->low->values[pw_low_inputs(waits->low, node)[0]]);
-        pending->reader = index;
-        pending->reader_slice = node->image.slice;
+        places = places_of(slice, value);
+        pw_heights_raise(&reads->nodes, places.first, places.last, (uint64_t)index + 1);
         return PW_OK;
+}
+
+/* A RECV comes behind its SEND on every device, and so does what its slice does later. */
+static enum pw_status wait_for_send(struct waits *waits, struct pw_low_node *node, struct pw_error *ret_err)
+{
+        struct reads *reads = reads_by(&waits->slices[node->image.slice], node->image.source_slice);
+
+        if (!reads)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        forget(reads, node->image.send_node);
+        return add_wait(waits, node, node->image.send_node, ret_err);
 }
 
 static enum pw_status node_waits(struct waits *waits, uint32_t index, struct pw_error *ret_err)
@@ -113,22 +206,34 @@ static enum pw_status node_waits(struct waits *waits, uint32_t index, struct pw_
         enum pw_status status = PW_OK;
 
         node->image.waits = waits->low->link_count;
-        if (node->image.send_node != PW_NODE_NONE) {
-                status = add_wait(waits, node, node->image.send_node, ret_err);
-                forget(waits, node->image.slice, node->image.source_slice, node->image.send_node);
-        }
+        if (node->image.send_node != PW_NODE_NONE)
+                status = wait_for_send(waits, node, ret_err);
         if (status == PW_OK)
                 status = wait_for_rooms(waits, node, ret_err);
         return status == PW_OK ? keep_read(waits, index, ret_err) : status;
 }
 
+static void waits_done(struct waits *waits)
+{
+        for (uint32_t i = 0; waits->slices && i < waits->low->graph->slice_count; i++) {
+                for (struct reads *reads = waits->slices[i].reads, *next; reads; reads = next) {
+                        next = reads->next;
+                        pw_heights_done(&reads->nodes);
+                        free(reads);
+                }
+                free(waits->slices[i].edges.offsets);
+        }
+        free(waits->slices);
+}
+
 enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err)
 {
-        struct waits waits = { .low = low };
-        enum pw_status status = PW_OK;
+        __attribute__((cleanup(waits_done))) struct waits waits = { low, calloc((size_t)low->graph->slice_count + 1, sizeof *waits.slices) };
+        enum pw_status status = waits.slices ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
 
+        for (uint32_t i = 0; i < low->graph->slice_count && status == PW_OK; i++)
+                status = find_edges(low, i, &waits.slices[i].edges, ret_err);
         for (uint32_t i = 0; i < low->node_count && status == PW_OK; i++)
                 status = node_waits(&waits, i, ret_err);
-        free(waits.pending);
         return status;
 }
