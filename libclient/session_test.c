@@ -156,7 +156,7 @@ static void test_wait(void **state)
         assert_int_equal(pthread_create(&thread, NULL, seal_under_sleep, &sealer), 0);
         int64_t start_ns = pw_now_ns();
         assert_int_equal(pw_wait(futures, 200, 1, 10 * 1000 * 1000, &ready, NULL), PW_OK);
-        assert_true(pw_now_ns() - start_ns < INT64_C(5) * 1000 * 1000 * 1000); /* by a second look, not by the deadline's */
+        assert_true(pw_now_ns() - start_ns < INT64_C(5) * 1000 * 1000 * 1000); /* by its bell, not by the deadline */
         pthread_join(thread, NULL);
         assert_int_equal(ready, 1);
         assert_int_equal(pw_wait(futures, 200, 2, 1000, NULL, NULL), PW_DEADLINE);

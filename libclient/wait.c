@@ -1,5 +1,6 @@
 /* Waiting for futures. */
 #include "libclient/session.h"
+#include "plane/wide.h"
 
 #define WATCH_MAX (PW_NOTES_MAX - 2) /* futures that one sleep can watch */
 
@@ -19,6 +20,12 @@ static struct pw_wait_item item_of(const struct pw_future *future, uint64_t word
                                       .slot = future->slot, .closing = pw_word_state(word) == PW_ENTRY_CLOSING };
 }
 
+static struct pw_wait_place place_of(const struct pw_client_lane *lane)
+{
+        const struct pw_session *session = lane->session;
+        return (struct pw_wait_place){ session->hints, lane->shared->notes, session->life, PW_LIFE_ALIVE };
+}
+
 /* Sleep until one of the items has changed. Errors: PW_DEADLINE, without a text; PW_DAEMON_GONE, PW_LIMIT. */
 static enum pw_status sleep_on(struct pw_session *session, const struct pw_wait_item *items, uint32_t count, int64_t deadline_ns,
                                struct pw_error *ret_err)
@@ -30,7 +37,7 @@ static enum pw_status sleep_on(struct pw_session *session, const struct pw_wait_
         for (uint32_t i = 0; i < count; i++)
                 if (items[i].closing) /* the daemon is about to reopen it: it has to read a ring for that */
                         pw_lane_publish(lane, true);
-        struct pw_wait_place place = { session->hints, lane->shared->notes, session->life, PW_LIFE_ALIVE };
+        struct pw_wait_place place = place_of(lane);
         status = pw_wait_any(&place, items, count, deadline_ns);
         return status == PW_DAEMON_GONE ? pw_session_check(session, ret_err) : status;
 }
@@ -56,55 +63,99 @@ enum pw_status pw_future_await(struct pw_future *future, int64_t timeout_us, uin
         return PW_OK;
 }
 
-/* --- many ---------------------------------------------------------------------------------------------------------------- */
+/* --- many ----------------------------------------------------------------------------------------------------------------
+ *
+ * Who needs `need` of `count` futures has to watch count - need + 1 of those that are not ready, whichever: as long as none of
+ * them is, too few are. So waiting for all watches one. It is drawn by lot: in whatever order they come, about half of those that
+ * are left come before it, so that the sleeps are as few as the logarithm of the count. More than one sleep can watch: bells.
+ */
 
 struct wait {
         struct pw_session *session;
         struct pw_future *const *futures;
-        size_t count, need;
+        size_t count, need, watch;
+        size_t first; /* those before it are ready */
         size_t ready; /* found so by the last look */
+        uint64_t lot;
+        uint64_t bells; /* of the segments of all, where bells are slept on */
+        bool closing;   /* one of them is */
         struct pw_wait_item items[WATCH_MAX];
-        uint32_t item_count;
+        uint32_t item_count; /* as many as there are to watch, or WATCH_MAX */
 };
 
-/* Count what is ready, and note what to watch. All of them wanted: one that is not ready is enough to watch. */
+/* A number below `bound`, by xorshift. */
+static size_t draw(struct wait *wait, size_t bound)
+{
+        wait->lot ^= wait->lot << 13;
+        wait->lot ^= wait->lot >> 7;
+        wait->lot ^= wait->lot << 17;
+        return (size_t)(wait->lot % bound);
+}
+
+/* The one that was found not ready as number `number`, counted from 0, is watched, or takes the place of another one, or neither:
+ * each with the same chance (Vitter's algorithm R). */
+static void watch(struct wait *wait, const struct pw_future *future, uint64_t word, size_t number)
+{
+        size_t place = number;
+        wait->closing |= pw_word_state(word) == PW_ENTRY_CLOSING;
+        if (wait->watch <= WATCH_MAX && number >= wait->watch)
+                place = draw(wait, number + 1);
+        if (place >= wait->watch || place >= WATCH_MAX)
+                return;
+        wait->items[place] = item_of(future, word);
+        if (wait->item_count <= place)
+                wait->item_count = (uint32_t)place + 1;
+}
+
+/* Count what is ready, and choose what to watch. */
 static void look(struct wait *wait)
 {
-        uint32_t watch = wait->need == wait->count ? 1 : WATCH_MAX;
-        wait->ready = 0;
+        size_t missing = 0;
         wait->item_count = 0;
-        for (size_t i = 0; i < wait->count; i++) {
+        wait->closing = false;
+        for (size_t i = wait->first; i < wait->count; i++) {
                 uint64_t word = pw_future_word(wait->futures[i]);
-                if (pw_future_status(word) != PW_NOT_READY)
-                        wait->ready++;
-                else if (wait->item_count < watch)
-                        wait->items[wait->item_count++] = item_of(wait->futures[i], word);
+                if (pw_future_status(word) == PW_NOT_READY)
+                        watch(wait, wait->futures[i], word, missing++);
+                else if (!missing)
+                        wait->first = i + 1;
         }
+        wait->ready = wait->count - missing;
 }
 
-/* When the next look is due at the latest: futures beyond WATCH_MAX may be ready in number without any watched one. */
-static int64_t next_look_ns(const struct wait *wait, int64_t deadline_ns)
+/* Sleep, and look, until enough are ready. Errors: PW_DEADLINE, without a text; PW_DAEMON_GONE, PW_LIMIT. */
+static enum pw_status wait_narrow(struct wait *wait, int64_t deadline_ns, struct pw_error *ret_err)
 {
-        size_t unwatched = wait->count - wait->ready - wait->item_count;
-        if (wait->need == wait->count || unwatched < wait->need - wait->ready)
-                return deadline_ns;
-        int64_t second_look_ns = pw_now_ns() + INT64_C(1000) * PW_SECOND_LOOK_US;
-        return deadline_ns < second_look_ns ? deadline_ns : second_look_ns;
+        enum pw_status status = PW_OK;
+        while (status == PW_OK && wait->ready < wait->need) {
+                status = sleep_on(wait->session, wait->items, wait->item_count, deadline_ns, ret_err);
+                look(wait);
+        }
+        return wait->ready < wait->need ? status : PW_OK;
 }
 
-static enum pw_status wait_for(struct wait *wait, int64_t timeout_us, struct pw_error *ret_err)
+static enum pw_status wait_wide(struct wait *wait, int64_t deadline_ns, struct pw_error *ret_err)
 {
-        int64_t deadline_ns = pw_deadline_ns(timeout_us);
-        for (look(wait); wait->ready < wait->need; look(wait)) {
-                if (timeout_us <= 0 || (deadline_ns != INT64_MAX && pw_now_ns() >= deadline_ns))
-                        return pw_error_set(ret_err, PW_DEADLINE, "%zu of %zu futures are ready, %zu are needed", wait->ready, wait->count,
-                                            wait->need);
-                int64_t until_ns = next_look_ns(wait, deadline_ns);
-                enum pw_status status = sleep_on(wait->session, wait->items, wait->item_count, until_ns, ret_err);
-                if (status != PW_OK && status != PW_DEADLINE)
-                        return status;
+        struct pw_client_lane *lane;
+        enum pw_status status = pw_lane_get(wait->session, &lane, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct pw_wait_place place = place_of(lane);
+        struct pw_wide wide;
+        pw_wide_begin(&wide, &place, wait->bells, &wait->items[0]);
+        for (;;) {
+                pw_wide_arm(&wide);
+                look(wait);
+                if (wait->ready >= wait->need || status != PW_OK)
+                        break;
+                if (wait->closing)
+                        pw_lane_publish(lane, true);
+                status = pw_wide_sleep(&wide, deadline_ns);
         }
-        return PW_OK;
+        pw_wide_end(&wide);
+        if (wait->ready >= wait->need)
+                return PW_OK;
+        return status == PW_DAEMON_GONE ? pw_session_check(wait->session, ret_err) : status;
 }
 
 static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
@@ -118,19 +169,35 @@ static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
                         wait->session = pw_future_session(wait->futures[i]);
                 if (pw_future_session(wait->futures[i]) != wait->session)
                         return pw_error_set(ret_err, PW_INVALID, "future %zu is of another session than future 0", i);
+                wait->bells |= pw_wide_bell(wait->futures[i]->segment);
         }
         return wait->count ? pw_session_check(wait->session, ret_err) : PW_OK;
+}
+
+static enum pw_status wait_for(struct wait *wait, int64_t timeout_us, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_DEADLINE;
+        wait->watch = wait->count - wait->need + 1;
+        wait->lot = (uintptr_t)wait->session | 1; /* any start will do: nobody who makes futures knows it */
+        look(wait);
+        if (wait->ready >= wait->need)
+                return PW_OK;
+        int64_t deadline_ns = pw_deadline_ns(timeout_us);
+        if (timeout_us > 0)
+                status = wait->watch > WATCH_MAX ? wait_wide(wait, deadline_ns, ret_err) : wait_narrow(wait, deadline_ns, ret_err);
+        if (status != PW_DEADLINE)
+                return status;
+        return pw_error_set(ret_err, status, "%zu of %zu futures are ready, %zu are needed", wait->ready, wait->count, wait->need);
 }
 
 enum pw_status pw_wait(struct pw_future *const *futures, size_t count, size_t need, int64_t timeout_us, size_t *ret_ready_count,
                        struct pw_error *ret_err)
 {
         struct wait wait;
-        wait.session = NULL;
+        memset(&wait, 0, offsetof(struct wait, items));
         wait.futures = futures;
         wait.count = count;
         wait.need = need;
-        wait.ready = 0;
         enum pw_status status = wait_check(&wait, ret_err);
         if (status == PW_OK)
                 status = wait_for(&wait, timeout_us, ret_err);

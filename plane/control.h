@@ -15,6 +15,7 @@
 
 /* What a sleeping thread waits for, for `pathways why` and for taking back the counts of the dead.
  * note: state 2 | bucket 14 | segment 24 | slot 24, from the highest bit down. */
+#define PW_NOTE_EVERY 0x3fffu /* as bucket: it is counted in all of them */
 enum pw_note_state { PW_NOTE_NONE = 0, PW_NOTE_GOING = 1, PW_NOTE_COUNTED = 2, PW_NOTE_LEAVING = 3 };
 static inline uint64_t pw_note_make(enum pw_note_state state, uint32_t bucket, uint32_t segment, uint32_t slot)
 {

@@ -66,11 +66,32 @@ static const _Atomic uint32_t *entry_futex(const struct pw_entry *entry)
 
 void pw_entry_wake(const struct pw_entry *entry) { pw_futex_wake(entry_futex(entry), INT_MAX); }
 
-static void count_down(_Atomic uint32_t *waiters)
+/* One system call at most for each time that the bell was armed. */
+static bool ring(_Atomic uint32_t *bell)
+{
+        if (!(atomic_load(bell) & PW_HINT_ARMED) || !(atomic_fetch_and(bell, ~PW_HINT_ARMED) & PW_HINT_ARMED))
+                return false;
+        pw_futex_wake(bell, INT_MAX);
+        return true;
+}
+
+bool pw_hint_call(struct pw_hint_page *page, const struct pw_entry *entry, uint32_t segment, uint32_t waiters)
+{
+        bool called = waiters >= PW_HINT_WIDE && ring(&page->bells[segment % PW_HINT_BELLS]);
+
+        if (waiters % PW_HINT_WIDE) {
+                pw_entry_wake(entry);
+                called = true;
+        }
+        return called;
+}
+
+void pw_hint_count_down(_Atomic uint32_t *waiters, uint32_t unit)
 {
         uint32_t count = atomic_load(waiters);
 
-        while (count && !atomic_compare_exchange_weak(waiters, &count, count - 1))
+        while ((unit == PW_HINT_WIDE ? count >= PW_HINT_WIDE : count % PW_HINT_WIDE != 0) &&
+               !atomic_compare_exchange_weak(waiters, &count, count - unit))
                 ;
 }
 
@@ -78,8 +99,13 @@ void pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t
 {
         for (uint32_t i = 0; i < count; i++) {
                 uint64_t note = atomic_exchange(&notes[i], 0);
-                if (pw_note_state(note) == PW_NOTE_COUNTED)
-                        count_down(&page->waiters[pw_note_bucket(note) % PW_HINT_BUCKETS]);
+                uint32_t bucket = pw_note_bucket(note);
+                if (pw_note_state(note) != PW_NOTE_COUNTED)
+                        continue;
+                if (bucket < PW_HINT_BUCKETS)
+                        pw_hint_count_down(&page->waiters[bucket], 1);
+                for (bucket = 0; i == 0 && pw_note_bucket(note) == PW_NOTE_EVERY && bucket < PW_HINT_BUCKETS; bucket++)
+                        pw_hint_count_down(&page->waiters[bucket], PW_HINT_WIDE);
         }
 }
 
@@ -153,7 +179,7 @@ static void leave(const struct pw_wait_place *place, const struct pw_wait_item *
 {
         for (uint32_t i = 0; i < count; i++) {
                 atomic_store(&place->notes[i], note_of(PW_NOTE_LEAVING, &items[i]));
-                count_down(&place->page->waiters[pw_hint_bucket(items[i].segment, items[i].slot)]);
+                pw_hint_count_down(&place->page->waiters[pw_hint_bucket(items[i].segment, items[i].slot)], 1);
                 atomic_store(&place->notes[i], 0);
         }
 }

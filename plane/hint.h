@@ -5,6 +5,9 @@
  * the word only if it is not 0. For a dead waiter only `counted` is subtracted: a count left over costs a needless wake-up,
  * and is cleared when no session notes the bucket. All of it sequentially consistent.
  *
+ * Who waits for more entries than one sleep can watch sleeps on bells instead (wide.h): it is counted in every bucket, in units of
+ * PW_HINT_WIDE, and who finds such a count rings the bell of the entry's segment, if that is armed.
+ *
  * Every client can write the page and any client its own entries, so nobody sleeps longer than PW_SECOND_LOOK_US unseen.
  */
 #ifndef PW_PLANE_HINT_H
@@ -15,7 +18,14 @@
 #define PW_HINT_BUCKETS 1024u
 #define PW_SECOND_LOOK_US 50000
 
-struct pw_hint_page { _Atomic uint32_t waiters[PW_HINT_BUCKETS]; };
+#define PW_HINT_WIDE (1u << 20) /* waiters: below it who sleeps on entries, from it on who sleeps on bells */
+#define PW_HINT_BELLS 64u
+#define PW_HINT_ARMED 1u /* a bell's lowest bit: somebody looks or sleeps; above it the number of times it was armed */
+
+struct pw_hint_page {
+        _Atomic uint32_t waiters[PW_HINT_BUCKETS];
+        _Atomic uint32_t bells[PW_HINT_BELLS]; /* of a segment: the one of its number modulo PW_HINT_BELLS */
+};
 
 static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)
 {
@@ -23,15 +33,20 @@ static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)
 }
 /* Wake everybody who sleeps on the entry, looking at no hint. */
 void pw_entry_wake(const struct pw_entry *entry);
+/* The same, and ring the bell of its segment: as `waiters`, the count of its bucket, asks for. Returns whether a system call
+ * was made. */
+bool pw_hint_call(struct pw_hint_page *page, const struct pw_entry *entry, uint32_t segment, uint32_t waiters);
 /* After the swap: wake who sleeps on the entry, if somebody does. Returns whether a system call was made. */
-static inline bool pw_hint_wake(struct pw_hint_page *page, struct pw_entry *entry, uint32_t segment, uint32_t slot)
+static inline bool pw_hint_wake(struct pw_hint_page *page, const struct pw_entry *entry, uint32_t segment, uint32_t slot)
 {
-        if (!atomic_load(&page->waiters[pw_hint_bucket(segment, slot)]))
-                return false;
-        pw_entry_wake(entry);
-        return true;
+        uint32_t waiters = atomic_load(&page->waiters[pw_hint_bucket(segment, slot)]);
+
+        return waiters && pw_hint_call(page, entry, segment, waiters);
 }
-/* Daemon: take back what a dead waiter's `count` notes still count, and clear them. They are hostile: no count falls below 0. */
+/* Count one waiter of `unit` (1 or PW_HINT_WIDE) less; never below 0. */
+void pw_hint_count_down(_Atomic uint32_t *waiters, uint32_t unit);
+/* Daemon: take back what a dead waiter's `count` notes still count, and clear them. They are hostile: no count falls below 0, and
+ * only the first note may be of every bucket. */
 void pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count);
 
 struct pw_wait_item {

@@ -44,6 +44,8 @@ struct pw_bench {
 enum pw_status pw_bench_put_1k(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_put_64m(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_get_1k(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_open_1k(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_wait_10k(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_wake(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_chain(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_lone(struct pw_bench_context *context, struct pw_error *ret_err);

@@ -2,7 +2,7 @@
 integration_tests = tests/integration/objects_test tests/integration/runs_test tests/integration/transfers_test \
 	tests/integration/messages_test tests/integration/order_test tests/integration/training_test \
 	tests/integration/kills_test tests/integration/hold_test tests/integration/refusals_test \
-	tests/integration/faults_test tests/integration/admission_test tests/integration/daemon_test
+	tests/integration/faults_test tests/integration/admission_test tests/integration/daemon_test tests/integration/waits_test
 check_PROGRAMS += $(integration_tests)
 TESTS += $(integration_tests)
 integration_sources = tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
@@ -32,6 +32,8 @@ tests_integration_training_test_SOURCES = tests/integration/training_test.c $(in
 tests_integration_training_test_LDADD = $(integration_libraries)
 tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(integration_sources)
 tests_integration_transfers_test_LDADD = $(integration_libraries)
+tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_sources)
+tests_integration_waits_test_LDADD = $(integration_libraries)
 
 # A module whose values tell which device made them.
 check_LTLIBRARIES += tests/integration/modules/parts.la

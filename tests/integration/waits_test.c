@@ -1,0 +1,153 @@
+/* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. */
+#include "tests/integration/harness.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MAKERS 2u
+#define EACH 1500u
+#define ALL (MAKERS * EACH)
+#define STEPS 3u
+
+/* How many of its futures each maker has sealed after each step; the rest it keeps. */
+static const uint32_t sealed_after[STEPS] = { 1, EACH / 2, EACH - 1 };
+
+struct maker { struct it_host *host; uint32_t number; };
+
+/* A step begins when its name is bound. */
+static void await_step(struct pw_session *session, uint32_t step)
+{
+        struct pw_future *future;
+        char name[16];
+
+        snprintf(name, sizeof name, "step%u", step);
+        it_ok(pw_lookup(session, name, PW_FOREVER, &future, IT_ERR));
+        pw_unref(future);
+}
+
+static int make(void *context, int pipe)
+{
+        static struct pw_future *futures[EACH];
+        static struct pw_id ids[EACH];
+        const struct maker *maker = context;
+        struct pw_session *session = it_connect(maker->host);
+        uint64_t seed = maker->number;
+        void *data;
+
+        for (uint32_t i = 0; i < EACH; i++) {
+                it_ok(pw_create(session, 8, NULL, &futures[i], &data, IT_ERR));
+                ids[i] = pw_future_id(futures[i]);
+        }
+        assert_int_equal(write(pipe, ids, sizeof ids), sizeof ids);
+        for (uint32_t i = EACH - 1; i > 0; i--) { /* sealed in some order */
+                uint32_t other = (uint32_t)(it_random(&seed) % (i + 1));
+                struct pw_future *kept = futures[i];
+                futures[i] = futures[other];
+                futures[other] = kept;
+        }
+        for (uint32_t step = 0, done = 0; step < STEPS; step++) {
+                await_step(session, step);
+                for (; done < sealed_after[step]; done++)
+                        it_ok(pw_seal(futures[done], IT_ERR));
+        }
+        await_step(session, STEPS); /* never */
+        return 0;
+}
+
+static void begin_step(struct it_host *host, uint32_t step)
+{
+        struct pw_future *mark;
+        char name[16];
+
+        snprintf(name, sizeof name, "step%u", step);
+        it_ok(pw_put(host->session, "x", 1, NULL, &mark, IT_ERR));
+        it_ok(pw_name(mark, name, IT_ERR));
+        pw_unref(mark);
+}
+
+static void start(struct it_host *host, struct maker *makers, struct it_child *children, struct pw_future **futures)
+{
+        static struct pw_id ids[EACH];
+
+        for (uint32_t m = 0; m < MAKERS; m++) {
+                makers[m] = (struct maker){ host, m };
+                children[m] = it_fork(make, &makers[m]);
+                it_read(&children[m], ids, sizeof ids);
+                for (uint32_t i = 0; i < EACH; i++)
+                        it_ok(pw_open(host->session, ids[i], &futures[m * EACH + i], IT_ERR));
+        }
+}
+
+static void finish(struct it_host *host, struct pw_future **futures)
+{
+        for (uint32_t i = 0; i < ALL; i++)
+                pw_unref(futures[i]);
+        for (uint32_t step = 0; step < STEPS; step++) {
+                char name[16];
+                snprintf(name, sizeof name, "step%u", step);
+                it_ok(pw_unname(host->session, name, IT_ERR));
+        }
+}
+
+static void waits_for_thousands(void **state)
+{
+        static struct pw_future *futures[ALL];
+        struct it_host *host = *state;
+        struct maker makers[MAKERS];
+        struct it_child children[MAKERS];
+        size_t ready = 0;
+
+        start(host, makers, children, futures);
+        it_fails(pw_wait(futures, ALL, 1, 20000, &ready, IT_ERR), PW_DEADLINE, "0 of 3000");
+        for (uint32_t step = 0; step < STEPS; step++) {
+                begin_step(host, step);
+                if (step == 0)
+                        it_ok(pw_wait(futures, ALL, 1, IT_LONG, &ready, IT_ERR));
+                it_ok(pw_wait(futures, ALL, MAKERS * sealed_after[step], IT_LONG, &ready, IT_ERR));
+                assert_int_equal(ready, MAKERS * sealed_after[step]);
+        }
+        it_fails(pw_wait(futures, ALL, ALL, 20000, &ready, IT_ERR), PW_DEADLINE, "2998 of 3000|3000 are needed");
+        for (uint32_t m = 0; m < MAKERS; m++) /* their last futures end with an error */
+                assert_int_equal(it_reap(&children[m], SIGKILL), 128 + SIGKILL);
+        it_ok(pw_wait(futures, ALL, ALL, IT_LONG, &ready, IT_ERR));
+        assert_int_equal(ready, ALL);
+        finish(host, futures);
+}
+
+/* A waiter of that kind is killed: nobody is counted for it, and others go on as they were. */
+static int wait_for_ever(void *context, int pipe)
+{
+        static struct pw_future *futures[EACH];
+        struct pw_session *session = it_connect(context);
+        void *data;
+
+        for (uint32_t i = 0; i < EACH; i++)
+                it_ok(pw_create(session, 8, NULL, &futures[i], &data, IT_ERR));
+        assert_int_equal(write(pipe, "w", 1), 1);
+        return pw_wait(futures, EACH, 1, PW_FOREVER, NULL, NULL) == PW_OK;
+}
+
+static void a_killed_waiter_leaves_no_trace(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = it_fork(wait_for_ever, host);
+        struct pw_future *future;
+        char byte;
+
+        it_read(&child, &byte, 1);
+        it_ok(pw_put(host->session, &byte, 1, NULL, &future, IT_ERR));
+        pw_unref(future);
+        assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+        it_ok(pw_put(host->session, &byte, 1, NULL, &future, IT_ERR));
+        pw_unref(future);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(waits_for_thousands),
+                IT_TEST(a_killed_waiter_leaves_no_trace),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
