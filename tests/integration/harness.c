@@ -349,22 +349,32 @@ void it_read(struct it_child *child, void *data, size_t bytes)
         }
 }
 
-int it_reap(struct it_child *child, int signal)
+void it_forget(struct it_child *child)
 {
-        int pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-        struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
-
-        if (signal)
-                kill(child->pid, signal);
-        bool ended = poll(&poll_fd, 1, IT_LONG / 1000) == 1;
-        close(pidfd);
-        if (!ended)
-                kill(child->pid, SIGKILL);
-        int status = exit_of(child->pid);
         note_child(child->pid, 0);
         close(child->pipe);
         *child = (struct it_child){ 0, -1 };
+}
+
+int it_reap_within(struct it_child *child, int64_t bound_us)
+{
+        struct pollfd poll_fd = { .fd = (int)syscall(SYS_pidfd_open, child->pid, 0), .events = POLLIN };
+        bool ended = poll(&poll_fd, 1, (int)(bound_us / 1000)) == 1;
+
+        close(poll_fd.fd);
         if (!ended)
+                kill(child->pid, SIGKILL);
+        int status = exit_of(child->pid);
+        it_forget(child);
+        return ended ? status : -1;
+}
+
+int it_reap(struct it_child *child, int signal)
+{
+        if (signal)
+                kill(child->pid, signal);
+        int status = it_reap_within(child, IT_LONG);
+        if (status < 0)
                 fail_msg("a child did not end within %d s", (int)(IT_LONG / IT_SECOND));
         return status;
 }

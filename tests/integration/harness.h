@@ -86,6 +86,10 @@ struct it_child it_fork(int (*work)(void *context, int pipe), void *context);
 void it_read(struct it_child *child, void *data, size_t bytes);
 /* Kill it with `signal` (0: let it end) and wait. As it_host_end(). */
 int it_reap(struct it_child *child, int signal);
+/* Wait; -1: it did not end in time, and was killed. */
+int it_reap_within(struct it_child *child, int64_t bound_us);
+/* The test has waited for it itself. */
+void it_forget(struct it_child *child);
 
 /* --- small things ----------------------------------------------------------------------------------------------------- */
 

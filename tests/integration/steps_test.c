@@ -1,0 +1,213 @@
+/* A client killed between any two of its instructions: in a put, a reference by id, a get, a run, in what is given up.
+ *
+ * The client runs one operation under ptrace, a step at a time, and is killed after a number of them; then `check` finds nothing,
+ * and what others hold is as it was. Every harness teardown looks whether anything is left. PW_STEPS is how many places of each
+ * operation are tried, spread over it from PW_SEED; 0: each one.
+ */
+#include "tests/integration/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BYTES 100
+
+struct victim {
+        struct it_host *host;
+        struct pw_id shared; /* the test's: BYTES of 's' */
+        void (*operation)(struct victim *victim);
+        struct pw_session *session;
+        struct pw_program *program;
+        struct pw_future *input;
+};
+
+/* --- what it is killed in --------------------------------------------------------------------------------------------- */
+
+static void put(struct victim *victim)
+{
+        char bytes[BYTES];
+        struct pw_future *future;
+
+        memset(bytes, 'p', sizeof bytes);
+        it_ok(pw_put(victim->session, bytes, sizeof bytes, NULL, &future, IT_ERR));
+        pw_unref(future);
+}
+
+static void create(struct victim *victim)
+{
+        struct pw_future *sealed, *aborted;
+        void *data;
+
+        it_ok(pw_create(victim->session, BYTES, NULL, &sealed, &data, IT_ERR));
+        memset(data, 'c', BYTES);
+        it_ok(pw_seal(sealed, IT_ERR));
+        it_ok(pw_create(victim->session, BYTES, NULL, &aborted, &data, IT_ERR));
+        it_ok(pw_abort(aborted, IT_ERR));
+        pw_unref(aborted);
+        pw_unref(sealed);
+}
+
+static void open_get(struct victim *victim)
+{
+        struct pw_future *future, *again;
+        struct pw_view view;
+
+        it_ok(pw_open(victim->session, victim->shared, &future, IT_ERR));
+        again = pw_ref(future);
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+        pw_unref(future); /* the view goes on */
+        pw_view_done(&view);
+        pw_unref(again);
+}
+
+static void run(struct victim *victim)
+{
+        struct pw_future *result = NULL;
+
+        it_ok(pw_run(victim->program, PW_FUTURES(victim->input), &result, IT_ERR));
+        pw_unref(result);
+}
+
+static void run_donated(struct victim *victim)
+{
+        struct pw_future *result = NULL;
+
+        it_ok(pw_run(victim->program, PW_FUTURES(pw_donate(&victim->input)), &result, IT_ERR));
+        pw_unref(result);
+}
+
+static const struct { const char *name; void (*operation)(struct victim *victim); } operations[] = {
+        { "put", put }, { "create", create }, { "open", open_get }, { "run", run }, { "run, donated", run_donated },
+};
+
+/* --- the client ----------------------------------------------------------------------------------------------------------- */
+
+static int be_a_victim(void *context, int pipe)
+{
+        struct victim *victim = context;
+        struct pw_slice *slice;
+
+        victim->session = it_connect(victim->host);
+        slice = it_slice(victim->session, 2, 1);
+        victim->program = pw_program_new(victim->session, "test/step");
+        pw_result(victim->program,
+                  it_grow(victim->program, slice,
+                          pw_input(victim->program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), PW_DONATED), PW_SPLIT(0), 1));
+        it_ok(pw_compile(victim->program, IT_ERR));
+        victim->input = it_put_f64(victim->session, PW_DIMS(8), 0);
+        if (victim->operation != run_donated)
+                victim->operation(victim); /* rooms, slots and maps are there then */
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) || write(pipe, "v", 1) != 1)
+                return 2;
+        raise(SIGSTOP);
+        victim->operation(victim);
+        _exit(0);
+}
+
+/* Step until it ended or did `most`; how many it were. */
+static uint64_t step(pid_t pid, uint64_t most)
+{
+        uint64_t steps = 0;
+        int status;
+
+        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+        assert_true(WIFSTOPPED(status));
+        for (; steps < most; steps++) {
+                int signal = WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
+
+                assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(intptr_t)signal), 0);
+                assert_int_equal(waitpid(pid, &status, 0), pid);
+                if (!WIFSTOPPED(status))
+                        break;
+        }
+        return steps;
+}
+
+/* A client that does `operation`, killed after `most` steps. Returns the steps that it did. */
+static uint64_t kill_after(struct victim *victim, uint64_t most)
+{
+        struct it_child child = it_fork(be_a_victim, victim);
+        uint64_t steps;
+        char byte;
+
+        it_read(&child, &byte, 1);
+        steps = step(child.pid, most);
+        if (steps == most)
+                assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+        else
+                it_forget(&child);
+        return steps;
+}
+
+/* --- the test ------------------------------------------------------------------------------------------------------------- */
+
+static void nothing_wrong(const struct it_host *host, const char *name, uint64_t steps)
+{
+        struct pw_listing *check = it_list(host->session, "check", NULL);
+
+        if (it_rows(check)) {
+                it_print(check);
+                fail_msg("%s, killed after %" PRIu64 " steps: check finds %d problems", name, steps, (int)it_rows(check));
+        }
+        pw_listing_free(check);
+}
+
+static void die_in(struct victim *victim, const char *name, uint64_t places, uint64_t *seed)
+{
+        uint64_t steps = kill_after(victim, UINT64_MAX), stride = places && steps > places ? steps / places : 1, tried = 0;
+
+        for (uint64_t at = stride > 1 ? it_random(seed) % stride : 0; at < steps; at += stride, tried++) {
+                kill_after(victim, at);
+                nothing_wrong(victim->host, name, at);
+        }
+        print_message("%s: %" PRIu64 " steps, killed after each of %" PRIu64 "\n", name, steps, tried);
+}
+
+static bool may_trace(void)
+{
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0)
+                _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? 1 : 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        return status == 0;
+}
+
+static void killed_between_any_two_steps(void **state)
+{
+        struct it_host *host = *state;
+        uint64_t places = it_environment("PW_STEPS", 12), seed = it_environment("PW_SEED", 1);
+        struct victim victim = { .host = host };
+        struct pw_future *shared;
+        char bytes[BYTES];
+        struct pw_view view;
+
+        if (!may_trace()) {
+                print_message("steps of a client cannot be told: ptrace is not allowed here\n");
+                skip();
+        }
+        memset(bytes, 's', sizeof bytes);
+        it_ok(pw_put(host->session, bytes, sizeof bytes, NULL, &shared, IT_ERR));
+        victim.shared = pw_future_id(shared);
+        for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+                victim.operation = operations[i].operation;
+                die_in(&victim, operations[i].name, places, &seed);
+        }
+        it_ok(pw_get(shared, IT_LONG, &view, IT_ERR));
+        assert_memory_equal(view.data, bytes, sizeof bytes);
+        pw_view_done(&view);
+        pw_unref(shared);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { IT_TEST(killed_between_any_two_steps) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
