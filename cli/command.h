@@ -17,8 +17,9 @@ struct pw_command_settings {
         const char *dtype, *dims; /* of a value: put, run */
         const char *name;         /* put */
         uint64_t ttl_us;
-        const char *output; /* get */
+        const char *output; /* get, trace */
         uint64_t timeout_us;
+        uint64_t seconds_us; /* trace */
         bool wait, force; /* get; free */
         uint32_t limit;   /* listings */
         uint32_t devices, islands, repeat, inputs, ahead; /* run */
@@ -57,6 +58,7 @@ enum pw_status pw_command_check(struct pw_invocation *invocation, struct pw_erro
 enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_free(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_trace(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_run(struct pw_invocation *invocation, struct pw_error *ret_err);
 
 #endif

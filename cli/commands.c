@@ -52,11 +52,17 @@ static const struct pw_option run_options[] = {
         COMMON_OPTIONS,
 };
 
+static const struct pw_option trace_options[] = {
+        { "seconds", 's', PW_OPTION_DURATION, AT(seconds_us), "5s", "S", "For so long, 3 or 250ms; an interrupt ends it before." },
+        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the trace to FILE instead of to standard output." },
+        COMMON_OPTIONS,
+};
+
 static const struct pw_column status_columns[] = {
         { .key = "version" }, { .key = "host" }, { .key = "epoch" }, { .key = "uptime_us", .heading = "uptime", .format = PW_CELL_DURATION },
         { .key = "tenant" }, { .key = "sessions" }, { .key = "devices" }, { .key = "devices_ready", .heading = "devices ready" },
         { .key = "islands" }, { .key = "objects" }, { .key = "runs_in_flight", .heading = "runs in flight" },
-        { .key = "runs_done", .heading = "runs done" }, { .key = "metadata" }, { .key = "socket" },
+        { .key = "runs_done", .heading = "runs done" }, { .key = "traces" }, { .key = "metadata" }, { .key = "socket" },
 };
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
@@ -113,6 +119,11 @@ static const struct pw_column trial_columns[] = {
         { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "runs_per_s", .heading = "runs/s" },
 };
 
+static const struct pw_column trace_columns[] = {
+        { .key = "file" }, { .key = "seconds_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "gangs" },
+        { .key = "runs" }, { .key = "lost" },
+};
+
 #define OPTIONS(name, items) { (items), pw_array_count(items), "pathways " name }
 #define FORM(columns) { (columns), pw_array_count(columns), false, NULL }
 #define FORM_NOTE(columns, note) { (columns), pw_array_count(columns), false, &(note) }
@@ -146,6 +157,8 @@ const struct pw_command pw_commands[] = {
           pw_command_why, OPTIONS("why", common_options), FORM(why_columns), { 0 } },
         { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,
           OPTIONS("run", run_options), FORM(trial_columns), { 0 } },
+        { "trace", "", 0, 0, "Write what the devices do as a file that Perfetto opens. One row per device, one for its transfers.",
+          pw_command_trace, OPTIONS("trace", trace_options), FORM(trace_columns), { 0 } },
         { "check", "", 0, 0, "Let the daemon look for what does not hold together. Exits with 1 if there is anything.",
           pw_command_check, OPTIONS("check", common_options), FORM(check_columns), { 0 } },
 };

@@ -48,6 +48,9 @@ PW_MUST_CHECK enum pw_status pw_form_print(const struct pw_form *form, const Pat
 /* As an array of JSON objects, one to a line. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_json_print(const Pathways__Wire__Listing *listing, FILE *out, struct pw_error *ret_err);
 
+/* `text` as a JSON string, quotes included; NULL: out of memory. Own: the caller frees it. */
+char *pw_json_text(const char *text);
+
 /* Cells of a row that the command makes itself. */
 Pathways__Wire__Cell pw_cell_text(const char *key, const char *text);
 Pathways__Wire__Cell pw_cell_number(const char *key, uint64_t number);

@@ -58,3 +58,12 @@ enum pw_status pw_json_print(const Pathways__Wire__Listing *listing, FILE *out, 
         fputs("]\n", out);
         return PW_OK;
 }
+
+char *pw_json_text(const char *text)
+{
+        json_t *json = text_json(text);
+        char *dumped = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
+
+        json_decref(json);
+        return dumped;
+}

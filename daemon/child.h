@@ -46,6 +46,10 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
 uint64_t pw_children_next_us(const struct pw_daemon *daemon);
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us);
 
+/* Gang `seq` of the island of `device`: what was ordered. False if the log has it no more. The board's own memory: good until what is
+ * there makes place for another run. */
+struct pw_child_order { const struct pw_run_record *record; const struct pw_image *image; const struct pw_image_node *node; };
+bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order);
 /* "digits/gradient", run number: of gang `seq` of an island; false if the log has it no more. */
 bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
                    uint64_t *ret_run);

@@ -116,8 +116,7 @@ static bool whole(const struct pw_image *image, uint32_t node)
                pw_image_node(image, node)->name < image->bytes;
 }
 
-bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
-                   uint64_t *ret_run)
+bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order)
 {
         const struct pw_island_board *board = daemon->islands[daemon->children[device].island].board;
         uint64_t head = atomic_load(&board->head);
@@ -131,8 +130,19 @@ bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq
         image = record ? in_board(board, record->image, sizeof *image) : NULL;
         if (!image || !whole(image, order->node) || !in_board(board, record->image, image->bytes))
                 return false;
-        *ret_node = pw_image_node(image, order->node);
-        *ret_name = pw_image_text(image, (*ret_node)->name);
-        *ret_run = record->run;
+        *ret_order = (struct pw_child_order){ record, image, pw_image_node(image, order->node) };
+        return true;
+}
+
+bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
+                   uint64_t *ret_run)
+{
+        struct pw_child_order order;
+
+        if (!pw_child_order(daemon, device, seq, &order))
+                return false;
+        *ret_node = order.node;
+        *ret_name = pw_image_text(order.image, order.node->name);
+        *ret_run = order.record->run;
         return true;
 }

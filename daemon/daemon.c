@@ -203,6 +203,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->lookups);
+        pw_list_init(&daemon->traces);
         pw_list_init(&daemon->jobs);
         status = start(daemon, ret_err);
         if (status != PW_OK) {

@@ -8,6 +8,7 @@
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/submit.h"
+#include "daemon/trace.h"
 #include "daemon/worker.h"
 
 /* The shard list of a result, from where its rooms are. `space` has room for it. */
@@ -75,6 +76,8 @@ static void do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                 return;
         case PW_ACT_RUN_ENDED:
                 pw_submit_forget(daemon, action->run);
+                if (!pw_list_empty(&daemon->traces))
+                        pw_traces_run_ended(daemon, action, now_us);
                 daemon->runs_in_flight--;
                 daemon->runs_done++;
                 break;

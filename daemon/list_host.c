@@ -2,6 +2,7 @@
 #include "daemon/child.h"
 #include "daemon/list.h"
 #include "daemon/meta/meta.h"
+#include "daemon/trace.h"
 #include "store/object.h"
 
 static bool count_object(void *context, const struct pw_object_row *row)
@@ -34,6 +35,7 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "objects", objects);
         pw_rows_number(rows, "runs_in_flight", daemon->runs_in_flight);
         pw_rows_number(rows, "runs_done", daemon->runs_done);
+        pw_rows_number(rows, "traces", pw_traces_count(daemon));
         pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
         pw_rows_number(rows, "prepare_messages", actions->prepares);

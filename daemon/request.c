@@ -11,6 +11,7 @@
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/slice.h"
+#include "daemon/trace.h"
 
 static void take_hello(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
@@ -120,6 +121,11 @@ static void take_list(struct pw_dsession *session, const Pathways__Wire__Request
                 pw_list_request(session, request->id, request->list);
 }
 
+static void take_trace(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_trace_request(session, request->id, request->trace);
+}
+
 static void take_module(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_module_request(session, request->id, request->module);
@@ -146,6 +152,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_LEASE, CLIENT, take_lease },
         { PATHWAYS__WIRE__REQUEST__BODY_FREE, CLIENT, take_free },
         { PATHWAYS__WIRE__REQUEST__BODY_LIST, CLIENT, take_list },
+        { PATHWAYS__WIRE__REQUEST__BODY_TRACE, CLIENT, take_trace },
         { PATHWAYS__WIRE__REQUEST__BODY_MODULE, CHILD, take_module },
 };
 

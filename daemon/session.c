@@ -9,6 +9,7 @@
 #include "daemon/request.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
+#include "daemon/trace.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -267,6 +268,7 @@ void pw_sessions_reap(struct pw_daemon *daemon)
         pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
                 pw_list_remove(&session->of_ended);
                 pw_lanes_end(session);
+                pw_trace_session_end(session);
                 pw_table_remove(&daemon->sessions, session->number);
                 free_session(session);
         }

@@ -9,6 +9,7 @@
 #include "daemon/name.h"
 #include "daemon/session.h"
 #include "daemon/submit.h"
+#include "daemon/trace.h"
 
 #define SLOW_TURN_US 10000u
 
@@ -41,6 +42,7 @@ static void tick(struct pw_daemon *daemon, uint64_t now_us)
         if (pw_scheduler_next_us(daemon->scheduler) <= now_us)
                 pw_scheduler_tick(daemon->scheduler, now_us);
         pw_names_tick(daemon, now_us);
+        pw_traces_tick(daemon, now_us);
         pw_describe_tick(daemon, now_us);
         if (daemon->shortest_limit_us && daemon->runs_in_flight)
                 pw_children_tick(daemon, now_us);
@@ -55,6 +57,8 @@ bool pw_turn(struct pw_daemon *daemon)
         daemon->hungry = pw_store_waits_for_room(daemon->store);
         any |= pw_lanes_turn(daemon);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
+        if (!pw_list_empty(&daemon->traces))
+                pw_traces_collect(daemon, now_us);
         look_and_submit(daemon, now_us);
         pw_scheduler_turn(daemon->scheduler, now_us);
         any |= pw_effects(daemon, now_us);
@@ -77,6 +81,7 @@ uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
         uint64_t next_us = pw_min_u64(pw_store_next_us(daemon->store), pw_scheduler_next_us(daemon->scheduler));
 
         next_us = pw_min_u64(next_us, pw_names_next_us(daemon));
+        next_us = pw_min_u64(next_us, pw_traces_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));
         return pw_min_u64(next_us, pw_children_next_us(daemon));
 }

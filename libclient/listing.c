@@ -1,4 +1,4 @@
-/* Listings: rows that the daemon sends, and freeing an object by id. */
+/* What only the `pathways` command asks for: listings, traces, freeing an object by id. */
 #include "libclient/listing.h"
 
 #include "libclient/session.h"
@@ -40,6 +40,42 @@ void pw_listing_free(struct pw_listing *listing)
 }
 
 const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing) { return listing->answer.reply->listing; }
+
+struct pw_trace_part { struct pw_answer answer; };
+
+enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_part **ret_part,
+                             struct pw_error *ret_err)
+{
+        enum pw_status status = pw_session_check(session, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct pw_trace_part *part = calloc(1, sizeof *part);
+        if (!part)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a part of a trace");
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__TraceRequest trace = PATHWAYS__WIRE__TRACE_REQUEST__INIT;
+        trace.wait_us = wait_us;
+        trace.last = last;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_TRACE;
+        request.trace = &trace;
+        status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_TRACE, &part->answer, ret_err);
+        if (status != PW_OK) {
+                free(part);
+                return status;
+        }
+        *ret_part = part;
+        return PW_OK;
+}
+
+void pw_trace_part_free(struct pw_trace_part *part)
+{
+        if (!part)
+                return;
+        pw_answer_done(&part->answer);
+        free(part);
+}
+
+const Pathways__Wire__Trace *pw_trace_part_message(const struct pw_trace_part *part) { return part->answer.reply->trace; }
 
 enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err)
 {

@@ -82,7 +82,7 @@ struct pw_run_record {
         uint32_t results;     /* likewise per result: rooms per device of the result's slice */
         uint32_t cancelled_at;/* atomic: nodes from this one on are skipped where they are ordered at all; UINT32_MAX: none */
         uint32_t seqs;        /* offset of _Atomic uint64_t [image.seq_count][island_count]: seq of the node in that island, 0: has no gang there */
-        uint32_t zero;
+        uint32_t program;     /* handle, for listings */
 };
 
 struct pw_island_board {

@@ -19,7 +19,7 @@ static enum pw_status outcome(const struct pw_run *run)
         return PW_OK;
 }
 
-void pw_ended_note(struct pw_live *live)
+enum pw_status pw_ended_note(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_ended *ended = &scheduler->ended[scheduler->ended_count++ % PW_ENDED_RUNS];
@@ -36,6 +36,7 @@ void pw_ended_note(struct pw_live *live)
         copy(ended->program, sizeof ended->program, live->run.row->name);
         copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
         copy(ended->client, sizeof ended->client, live->run.client);
+        return ended->outcome;
 }
 
 void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row)

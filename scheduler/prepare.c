@@ -232,7 +232,7 @@ static void write_constants(const struct pw_live *live, uint32_t island, struct 
         record->image = state->images[island].line;
         record->image_serial = state->images[island].serial;
         record->island_count = program->column_count;
-        record->zero = 0;
+        record->program = live->run.program;
         __atomic_store_n(&record->cancelled_at, UINT32_MAX, __ATOMIC_SEQ_CST);
         memset((char *)record + record->seqs, 0, (size_t)program->row.image->seq_count * program->column_count * sizeof(uint64_t));
         for (uint32_t c = 0; c < program->column_count; c++)

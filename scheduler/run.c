@@ -358,12 +358,14 @@ static void end(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_run *run = &live->run;
+        struct pw_action *action;
+        enum pw_status status;
 
         if (run->state != PW_RUN_ADMITTED)
                 pw_list_remove(&live->link);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         run->state = PW_RUN_ENDED;
-        pw_ended_note(live);
+        status = pw_ended_note(live);
         release_inputs(live);
         give_blocks(live);
         for (uint32_t i = 0; i < run->result_count; i++) {
@@ -371,7 +373,9 @@ static void end(struct pw_live *live)
                 pw_result_maybe_drop(pw_result_live(run->results[i]));
         }
         pw_table_remove(&scheduler->runs, run->number);
-        pw_action_add(scheduler, PW_ACT_RUN_ENDED)->run = run;
+        action = pw_action_add(scheduler, PW_ACT_RUN_ENDED);
+        action->run = run;
+        action->status = status;
         pw_list_append(&scheduler->actions.ended_runs, &live->link);
         live->program->row.runs_in_flight--;
         pw_program_maybe_end(live->program);

@@ -93,7 +93,7 @@ enum pw_action_kind {
         PW_ACT_RESULT,       /* decide `result`: status and text (the shard list follows from it) */
         PW_ACT_RESULT_LOST,  /* it was ready and its device is gone: status and text */
         PW_ACT_RELEASE,      /* the run's reference to `object` is to be released */
-        PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action */
+        PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
         PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */
         PW_ACT_FAIL_GANG,    /* the dead member `device` of gang `seq` of `island`: write its mark in error, so that peers go on, and
                               * `failed`; done follows from the next process, which first writes the heads of what it should have written */

@@ -63,7 +63,7 @@ void pw_actions_init(struct pw_actions *actions);
 void pw_actions_done(struct pw_actions *actions);
 
 /* ended.c */
-void pw_ended_note(struct pw_live *live);
+enum pw_status pw_ended_note(struct pw_live *live); /* its outcome */
 void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row);
 
 /* resource.c */

@@ -28,6 +28,11 @@ tests_integration_refusals_test_SOURCES = tests/integration/refusals_test.c $(in
 tests_integration_refusals_test_LDADD = $(integration_libraries)
 tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integration_sources)
 tests_integration_runs_test_LDADD = $(integration_libraries)
+check_PROGRAMS += tests/integration/timeline_test
+TESTS += tests/integration/timeline_test
+tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
+	tests/integration/command.c tests/integration/command.h $(integration_sources)
+tests_integration_timeline_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
 tests_integration_training_test_SOURCES = tests/integration/training_test.c $(integration_sources)
 tests_integration_training_test_LDADD = $(integration_libraries)
 tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(integration_sources)
