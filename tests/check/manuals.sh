@@ -15,8 +15,9 @@ fi
 "$MANDOC" -T lint -W style man/*.[1-9] 2>&1 |
         grep -vE 'referenced manual not found: Xr|outdated mandoc.db lacks' >"$work/out" || true
 all_bad "$work/out"
-sed -nE 's/^\.Xr ([^ ]*pathways[^ ]*) ([1-9]).*/\1.\2/p' man/*.[1-9] | sort -u >"$work/references"
+sed -nE 's/^\.(Xr|It Xr) (pw_[^ ]*|[^ ]*pathways[^ ]*) ([1-9]).*/\2.\3/p' man/*.[1-9] | sort -u >"$work/references"
+man/names.sh man/pw_*.3 | sed 's/ .*/.3/' >"$work/names"
 while read -r page; do
-        [ -e "man/$page" ] || bad "man/$page is referred to, and not there"
+        [ -e "man/$page" ] || grep -qx "$page" "$work/names" || bad "man/$page is referred to, and not there"
 done <"$work/references"
 finish

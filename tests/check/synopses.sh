@@ -1,5 +1,6 @@
 #!/bin/sh
-# The functions in the synopses of libpathways(3) and pathways-module(3) are declared like that in the public headers.
+# The functions in the synopses of section 3 are declared like that in the public headers. Each function of pathways.h and
+# pathways_types.h is in one synopsis, and the pages of calls are called after the functions that they explain.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
@@ -21,9 +22,16 @@
                            print type " " name "(" (rest == "" ? "void" : arguments(rest)) ");" }
                 /^\.Fo / { name = $2; list = more = "" }
                 /^\.Fa / && name { list = list more arguments(substr($0, 5)); more = ", " }
-                /^\.Fc/ { print type " " name "(" list ");"; name = "" }' man/libpathways.3 man/pathways-module.3
+                /^\.Fc/ { print type " " name "(" list ");"; name = "" }' man/*.3
 } >"$work/synopses.c"
-grep -q '^enum pw_status pw_put(' "$work/synopses.c" || bad "pw_put is not in the synopsis of libpathways(3)"
+declarations base/pathways_types.h libclient/pathways.h | grep -oE '\bpw_[a-z0-9_]+\(' | tr -d '(' | sort -u >"$work/header"
+for page in man/pw_*.3; do
+        awk '/^\.Sh / { part = $2 } part == "SYNOPSIS" && /^\.F[on] / { print $2 }' "$page" | sort >"$work/synopsis"
+        awk '/^\.Sh / { part = $2 } part == "NAME" && /^\.Nm / { print $2 }' "$page" | sort >"$work/names"
+        same "synopsis of $page" "$work/synopsis" "names of $page" "$work/names"
+done
+awk '/^\.Sh / { part = $2 } part == "SYNOPSIS" && /^\.F[on] / { print $2 }' man/libpathways.3 man/pw_*.3 | sort >"$work/calls"
+same headers "$work/header" "man/*.3" "$work/calls"
 # shellcheck disable=SC2086
 $CC -std=gnu11 -fsyntax-only -Wall -Werror -Ibase -Ilibclient "$work/synopses.c" >"$work/out" 2>&1 || {
         bad "the synopses do not compile with the headers:"
