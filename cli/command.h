@@ -18,9 +18,9 @@ struct pw_command_settings {
         const char *name;         /* put */
         uint64_t ttl_us;
         const char *output; /* get, trace */
-        uint64_t timeout_us;
+        uint64_t timeout_us; /* get, wait */
         uint64_t seconds_us; /* trace */
-        bool wait, force; /* get; free */
+        bool wait, any, force; /* get and wait; wait; free */
         uint32_t limit;   /* listings */
         uint32_t devices, islands, repeat, inputs, ahead; /* run */
         const char *sharding, *result, *params;
@@ -55,6 +55,8 @@ enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error
 enum pw_status pw_command_memory(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_why(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_check(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_object(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_wait(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_free(struct pw_invocation *invocation, struct pw_error *ret_err);

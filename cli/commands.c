@@ -33,6 +33,12 @@ static const struct pw_option get_options[] = {
         { "wait", 0, PW_OPTION_FLAG, AT(wait), NULL, NULL, "Wait for a name to be bound, too." },
         COMMON_OPTIONS,
 };
+static const struct pw_option wait_options[] = {
+        { "any", 0, PW_OPTION_FLAG, AT(any), NULL, NULL, "Until one of them is ready; else until all are." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "1min", "DURATION", "How long to wait." },
+        { "wait", 0, PW_OPTION_FLAG, AT(wait), NULL, NULL, "Wait for names to be bound, too." },
+        COMMON_OPTIONS,
+};
 static const struct pw_option free_options[] = {
         { "force", 0, PW_OPTION_FLAG, AT(force), NULL, NULL, "Drop the references of sessions, too." },
         COMMON_OPTIONS,
@@ -119,6 +125,7 @@ static const struct pw_column trial_columns[] = {
         { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "runs_per_s", .heading = "runs/s" },
 };
 
+static const struct pw_column wait_columns[] = { { .key = "what", .whole = true }, { .key = "state" }, { .key = "status" } };
 static const struct pw_column trace_columns[] = {
         { .key = "file" }, { .key = "seconds_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "gangs" },
         { .key = "runs" }, { .key = "lost" },
@@ -137,10 +144,14 @@ const struct pw_command pw_commands[] = {
           OPTIONS("islands", list_options), FORM(island_columns), { 0 } },
         { "objects", "", 0, 0, "Objects, with their owners and names.", pw_command_list, OPTIONS("objects", list_options),
           FORM_NOTE(object_columns, object_note), { 0 } },
+        { "object", "ID|NAME", 1, 1, "All that is known of an object. Where its shards are, who holds it and who waits for it.",
+          pw_command_object, OPTIONS("object", common_options), { 0 }, { 0 } },
         { "put", "FILE|-", 1, 1, "Put the bytes of FILE, or of standard input. Prints the id.", pw_command_put,
           OPTIONS("put", put_options), FORM(id_columns), { 0 } },
         { "get", "ID|NAME", 1, 1, "Wait for an object and write its bytes.", pw_command_get, OPTIONS("get", get_options),
           FORM(value_columns), { 0 } },
+        { "wait", "ID|NAME...", 1, UINT32_MAX, "Wait until objects are ready. Exits with 4 at the deadline, with 1 if one is in error.",
+          pw_command_wait, OPTIONS("wait", wait_options), FORM(wait_columns), { 0 } },
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,

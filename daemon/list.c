@@ -9,6 +9,7 @@ static const struct { const char *what; enum pw_status (*list)(struct pw_lister 
         { "status", pw_list_status },   { "devices", pw_list_devices },   { "islands", pw_list_islands }, { "objects", pw_list_objects },
         { "memory", pw_list_memory },   { "owners", pw_list_owners },     { "check", pw_list_check },     { "programs", pw_list_programs },
         { "runs", pw_list_runs },       { "gangs", pw_list_gangs },       { "why", pw_list_why },
+        { "object", pw_list_object },
 };
 
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant)

@@ -30,8 +30,12 @@ enum pw_status pw_list_check(struct pw_lister *lister);
 enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
 enum pw_status pw_list_runs(struct pw_lister *lister);
 enum pw_status pw_list_gangs(struct pw_lister *lister);
+enum pw_status pw_list_object(struct pw_lister *lister);   /* list_object.c */
 enum pw_status pw_list_why(struct pw_lister *lister);      /* why.c */
 
+/* Cells of an object that listings share: state, bytes, age, dtype, dims, where. list_store.c */
+struct pw_object_row;
+void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row);
 /* May the session see what is of `tenant`? */
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant);
 

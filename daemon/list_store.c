@@ -2,6 +2,7 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/find.h"
 #include "daemon/list.h"
 #include "daemon/overhead.h"
 #include "daemon/segment.h"
@@ -29,20 +30,9 @@ static void add_name(void *context, const struct pw_ref_row *row)
                 names->since_us = row->since_us;
 }
 
-/* The list of a sharded object, if it is ready. */
-static const struct pw_shard_list *shard_list(struct pw_daemon *daemon, const struct pw_object_row *row)
-{
-        struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
-
-        if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_word_state(row->word) != PW_ENTRY_READY ||
-            !(pw_word_flags(row->word) & PW_ENTRY_SHARDED))
-                return NULL;
-        return (const struct pw_shard_list *)(segment->map.base + row->entry->room_offset);
-}
-
 static void describe_value(struct pw_lister *lister, const struct pw_object_row *row)
 {
-        const struct pw_shard_list *list = shard_list(lister->daemon, row);
+        const struct pw_shard_list *list = pw_find_shards(lister->daemon, row);
         struct pw_rows *rows = lister->rows;
         struct pw_described described;
         char dims[128], sharding[80];
@@ -62,11 +52,25 @@ static void describe_value(struct pw_lister *lister, const struct pw_object_row 
         pw_rows_text(rows, "where", "h%u", lister->daemon->host);
 }
 
+void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row)
+{
+        struct pw_rows *rows = lister->rows;
+        struct names names = { .used = 0 };
+
+        if (row->object)
+                pw_object_each_ref(row->object, add_name, &names);
+        pw_rows_text(rows, "state", "%s", state_text(row->word));
+        pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);
+        pw_rows_text(rows, "names", "%s", names.text);
+        if (names.since_us)
+                pw_rows_number(rows, "age_us", lister->now_us - names.since_us);
+        describe_value(lister, row);
+}
+
 static bool object_row(void *context, const struct pw_object_row *row)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
-        struct names names = { .used = 0 };
         char id[PW_ID_TEXT_BYTES];
         struct pw_program_row *program = row->object && row->object->program ? pw_scheduler_program(lister->daemon->scheduler, row->object->program)
                                                                              : NULL;
@@ -76,19 +80,12 @@ static bool object_row(void *context, const struct pw_object_row *row)
                 return true;
         if (!pw_rows_begin(rows))
                 return false;
-        if (row->object)
-                pw_object_each_ref(row->object, add_name, &names);
         pw_rows_text(rows, "id", "%s", id);
-        pw_rows_text(rows, "state", "%s", state_text(row->word));
-        pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);
         pw_rows_number(rows, "refs", row->refs);
         pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
         pw_rows_text(rows, "owner", "%s", row->client ? row->client : "-");
         pw_rows_text(rows, "program", "%s", program ? program->name : "-");
-        pw_rows_text(rows, "names", "%s", names.text);
-        if (names.since_us)
-                pw_rows_number(rows, "age_us", lister->now_us - names.since_us);
-        describe_value(lister, row);
+        pw_list_value(lister, row);
         return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/meta/meta.h"
+#include "daemon/waits.h"
 #include "store/object.h"
 
 #include <ctype.h>
@@ -13,7 +14,7 @@ struct lookup {
         struct pw_list link; /* in daemon->lookups */
         uint32_t session;
         uint64_t id;         /* of the request */
-        uint64_t until_us;
+        uint64_t since_us, until_us;
         char name[NAME_MAX_BYTES + 1];
 };
 
@@ -149,6 +150,7 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
         }
         lookup->session = session->number;
         lookup->id = id;
+        lookup->since_us = pw_now_us();
         lookup->until_us = request->timeout_us < 0 ? UINT64_MAX : pw_now_us() + (uint64_t)request->timeout_us;
         strcpy(lookup->name, request->name); /* check_name() measured it */
         pw_list_append(&daemon->lookups, &lookup->link);
@@ -188,6 +190,19 @@ void pw_names_session_end(struct pw_dsession *session)
                         continue;
                 pw_list_remove(&lookup->link);
                 free(lookup);
+        }
+}
+
+void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        struct lookup *lookup;
+
+        pw_list_each(&daemon->lookups, lookup, struct lookup, link) {
+                struct pw_dsession *asker = pw_session_get(daemon, lookup->session);
+
+                if (asker && (!session || asker == session))
+                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = asker, .name = lookup->name,
+                                                            .since_us = lookup->since_us, .until_us = lookup->until_us });
         }
 }
 

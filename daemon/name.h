@@ -11,6 +11,10 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
 void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Lease *request);
 void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Free *request);
 void pw_names_session_end(struct pw_dsession *session);
+/* Lookups that wait, of `session` or of all (NULL). */
+struct pw_wait_row;
+void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
+                        void *context);
 /* When the next waiting lookup gives up; UINT64_MAX: never. */
 uint64_t pw_names_next_us(const struct pw_daemon *daemon);
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us);

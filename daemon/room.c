@@ -4,10 +4,12 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/lane.h"
+#include "daemon/waits.h"
 
 struct pw_room_wait {
-        uint32_t session;
+        uint32_t session, lane;
         uint64_t id, token; /* of the request */
+        uint64_t bytes, since_us, until_us;
 };
 
 static bool valid(const Pathways__Wire__RoomRequest *request)
@@ -28,7 +30,8 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
         }
         wait = malloc(sizeof *wait);
         if (wait)
-                *wait = (struct pw_room_wait){ session->number, id, ++daemon->next_token };
+                *wait = (struct pw_room_wait){ session->number, request->lane, id, ++daemon->next_token, request->room_bytes, now_us,
+                                               request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us };
         if (!wait || !pw_table_put(&daemon->room_tokens, wait->token, wait)) {
                 free(wait);
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
@@ -48,8 +51,7 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                                                          .count = request->count,
                                                          .need_bytes = request->room_bytes,
                                                          .now_us = now_us,
-                                                         .deadline_us = request->timeout_us < 0 ? UINT64_MAX
-                                                                                                : now_us + (uint64_t)request->timeout_us });
+                                                         .deadline_us = wait->until_us });
         daemon->more = true;
 }
 
@@ -81,6 +83,20 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
         else if (session)
                 send_grant(session, wait->id, action);
         free(wait);
+}
+
+void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        const struct pw_room_wait *wait;
+
+        for (uint32_t i = 0; (wait = pw_table_next(&daemon->room_tokens, &i));) {
+                struct pw_dsession *asker = pw_session_get(daemon, wait->session);
+
+                if (asker && (!session || asker == session))
+                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_ROOM, .session = asker, .lane = wait->lane,
+                                                            .thread = atomic_load(&asker->control->lanes[wait->lane].thread_id),
+                                                            .bytes = wait->bytes, .since_us = wait->since_us, .until_us = wait->until_us });
+        }
 }
 
 void pw_rooms_session_end(struct pw_dsession *session)

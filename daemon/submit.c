@@ -197,6 +197,13 @@ void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, 
 }
 
 /* Take the run out of the list of those that wait for `object`. */
+void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object, void (*row)(void *, const struct pw_run *, uint32_t),
+                            void *context)
+{
+        for (const struct watch *watch = pw_table_get(&daemon->watched, (uintptr_t)object); watch; watch = watch->next)
+                row(context, watch->run, watch->input);
+}
+
 static void unwatch(struct pw_daemon *daemon, void *object, const struct pw_run *run)
 {
         struct watch *first = pw_table_get(&daemon->watched, (uintptr_t)object), **at = &first;

@@ -15,6 +15,9 @@ void pw_submit_close_batch(struct pw_daemon *daemon);
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
 /* The store says that a watched object was decided. */
 void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, uint64_t now_us);
+/* Runs that wait for a watched object to be decided. */
+void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
+                            void (*row)(void *context, const struct pw_run *run, uint32_t input), void *context);
 /* The run is over: nothing of it waits for an object any more. */
 void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run);
 /* The daemon ends: nobody waits any more. */

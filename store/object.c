@@ -105,28 +105,41 @@ static const struct session *charged(struct pw_store *store, const struct pw_obj
         return oldest ? pw_session_of(store, (uint32_t)oldest->number) : NULL;
 }
 
-static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object,
-                      bool (*row)(void *context, const struct pw_object_row *row), void *context)
+static void fill_row(struct pw_store *store, const struct extent *extent, const struct pw_object *object, struct pw_object_row *ret_row)
 {
         const struct segment *segment = extent->segment;
         const struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         uint64_t word = pw_entry_load(entry);
-        const struct session *session;
+        const struct session *session = charged(store, object);
 
-        if (object->taken || pw_word_state(word) < PW_ENTRY_PENDING || (pw_extent_futures(extent) && !(object->known && object->claimed)))
+        *ret_row = (struct pw_object_row){ .id = pw_id_make(store->params.host, store->params.epoch, segment->number, object->slot,
+                                                            pw_word_generation(word)),
+                                           .word = word,
+                                           .bytes = entry->bytes,
+                                           .room_bytes = extent->room_bytes,
+                                           .refs = object->known ? object->refs : 1,
+                                           .session = session ? session->number : 0,
+                                           .tenant = segment->tenant->name,
+                                           .client = session ? session->client : NULL,
+                                           .object = object->known ? object : NULL,
+                                           .entry = entry };
+}
+
+static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object,
+                      bool (*row)(void *context, const struct pw_object_row *row), void *context)
+{
+        struct pw_object_row out;
+
+        if (object->taken || pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, object->slot))) < PW_ENTRY_PENDING ||
+            (pw_extent_futures(extent) && !(object->known && object->claimed)))
                 return true;
-        session = charged(store, object);
-        return row(context, &(struct pw_object_row){ .id = pw_id_make(store->params.host, store->params.epoch, segment->number, object->slot,
-                                                                      pw_word_generation(word)),
-                                                     .word = word,
-                                                     .bytes = entry->bytes,
-                                                     .room_bytes = extent->room_bytes,
-                                                     .refs = object->known ? object->refs : 1,
-                                                     .session = session ? session->number : 0,
-                                                     .tenant = segment->tenant->name,
-                                                     .client = session ? session->client : NULL,
-                                                     .object = object->known ? object : NULL,
-                                                     .entry = entry });
+        fill_row(store, extent, object, &out);
+        return row(context, &out);
+}
+
+void pw_object_row(struct pw_store *store, const struct pw_object *object, struct pw_object_row *ret_row)
+{
+        fill_row(store, pw_handles_get(&store->extents, object->extent), object, ret_row);
 }
 
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context)
@@ -143,5 +156,5 @@ void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, con
 void pw_object_each_ref(const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context)
 {
         for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));)
-                row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us, ref->name });
+                row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us, ref->until_us, ref->name });
 }

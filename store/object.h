@@ -48,8 +48,10 @@ struct pw_object_row {
         const struct pw_entry *entry;
 };
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context);
+/* The row of one object. */
+void pw_object_row(struct pw_store *store, const struct pw_object *object, struct pw_object_row *ret_row);
 /* Each claim of a known object: owner kind and number. */
-struct pw_ref_row { uint8_t owner_kind; uint64_t owner_number; uint32_t count; uint64_t since_us; const char *name; };
+struct pw_ref_row { uint8_t owner_kind; uint64_t owner_number; uint32_t count; uint64_t since_us, until_us; const char *name; };
 void pw_object_each_ref(const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context);
 
 #endif

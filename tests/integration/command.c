@@ -15,6 +15,10 @@
 
 #define ARGS_MAX 32
 
+static unsigned as_user;
+
+void it_command_as(unsigned user) { as_user = user; }
+
 static void become(const struct it_host *host, const struct it_command *command, const char *const *args)
 {
         char program[600];
@@ -30,6 +34,8 @@ static void become(const struct it_host *host, const struct it_command *command,
         }
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         it_built("cli/pathways", program);
+        if (as_user && (setgid(as_user) || setuid(as_user)))
+                _exit(127);
         if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0)
                 execv(program, (char *const *)all);
         _exit(127);

@@ -30,6 +30,11 @@ tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integratio
 tests_integration_runs_test_LDADD = $(integration_libraries)
 check_PROGRAMS += tests/integration/timeline_test
 TESTS += tests/integration/timeline_test
+check_PROGRAMS += tests/integration/hands_test
+TESTS += tests/integration/hands_test
+tests_integration_hands_test_SOURCES = tests/integration/hands_test.c tests/integration/command.c tests/integration/command.h \
+	$(integration_sources)
+tests_integration_hands_test_LDADD = $(integration_libraries)
 tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
 	tests/integration/command.c tests/integration/command.h $(integration_sources)
 tests_integration_timeline_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)

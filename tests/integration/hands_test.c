@@ -1,0 +1,191 @@
+/* The operator's hands: `pathways object`, `wait`, and the exit code of each kind of end.
+ */
+#include "tests/integration/command.h"
+#include "tests/integration/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The command's output has each of the texts, separated by '|'. */
+static void expect(struct it_host *host, int code, const char *texts, const char *const *args)
+{
+        char *out, *err, *list = strdup(texts), *rest = list, *text;
+        int got = it_command_run(host, args, &out, &err);
+
+        if (got != code)
+                fail_msg("exit code %d, not %d\n%s%s", got, code, out, err);
+        while ((text = strsep(&rest, "|")))
+                if (!strstr(out, text) && !strstr(err, text))
+                        fail_msg("no \"%s\" in\n%s%s", text, out, err);
+        free(list);
+        free(out);
+        free(err);
+}
+#define EXPECT(code, texts, ...) expect(host, code, texts, IT_ARGS(__VA_ARGS__))
+
+static void an_object_whole(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(64), NULL);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0), *result = it_run_1(program, input);
+        char id[PW_ID_TEXT_BYTES];
+
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        it_ok(pw_name(result, "weights", IT_ERR));
+        it_ok(pw_lease(result, 3600 * IT_SECOND, IT_ERR));
+        pw_id_format(pw_future_id(result), id);
+        EXPECT(0, "weights|f64 [64]|split(0)|ready|512 B|pw/nop|Shards:|h0:0|128|Holders:|hands_test|lease|name", "object", "weights");
+        EXPECT(0, "\"part\": \"shard\", \"shard\": 3|\"device_bytes\": 512|\"kind\": \"name\", \"holder\": \"weights\"", "object", id, "--json");
+        EXPECT(5, "neither an id nor a name", "object", "nothing");
+        it_ok(pw_unname(host->session, "weights", IT_ERR));
+        it_ok(pw_free_object(host->session, pw_future_id(result), false, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static int wait_for_it(void *context, int pipe)
+{
+        struct it_host *host = context;
+        struct pw_session *session = it_connect(host);
+        struct pw_future *future;
+
+        (void)pipe;
+        it_ok(pw_lookup(session, "pending", IT_LONG, &future, IT_ERR));
+        it_ok(pw_wait(&future, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}
+
+/* 1: a run, 2: a thread */
+static int waiters_of(const struct pw_listing *object)
+{
+        int kinds = 0;
+
+        for (size_t i = 0; i < it_rows(object); i++)
+                if (!strcmp(it_text(object, i, "part"), "waiter"))
+                        kinds |= !strcmp(it_text(object, i, "kind"), "run") ? 1 : 2;
+        return kinds;
+}
+
+static void who_waits_for_an_object(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_put_params params = { .dtype = PW_F64 };
+        struct pw_future *pending, *result;
+        struct pw_listing *object;
+        char id[PW_ID_TEXT_BYTES];
+        int kinds = 0;
+        void *data;
+
+        it_ok(pw_create(host->session, 8, &params, &pending, &data, IT_ERR));
+        it_ok(pw_name(pending, "pending", IT_ERR));
+        pw_id_format(pw_future_id(pending), id);
+        result = it_run_1(program, pending);
+        struct it_child child = it_fork(wait_for_it, host);
+        for (int64_t end_us = it_now_us() + IT_LONG; kinds != 3 && it_now_us() < end_us;) {
+                object = it_list(host->session, "object", id);
+                kinds = waiters_of(object);
+                pw_listing_free(object);
+        }
+        assert_int_equal(kinds, 3);
+        EXPECT(4, "pending|the deadline passed", "wait", "pending", "--timeout", "20ms");
+        *(double *)data = 1;
+        it_ok(pw_seal(pending, IT_ERR));
+        EXPECT(0, "ready", "wait", "pending", id);
+        assert_int_equal(it_reap(&child, 0), 0);
+        it_ok(pw_unname(host->session, "pending", IT_ERR));
+        pw_unref(pending);
+        pw_unref(result);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void waits_end(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_put_params params = { .dtype = PW_F64 };
+        struct pw_future *ready = it_put_scalar(host->session, 1), *pending, *broken;
+        void *data;
+
+        it_ok(pw_create(host->session, 8, &params, &pending, &data, IT_ERR));
+        it_ok(pw_create(host->session, 8, &params, &broken, &data, IT_ERR));
+        it_ok(pw_abort(broken, IT_ERR));
+        it_ok(pw_name(ready, "ready", IT_ERR));
+        it_ok(pw_name(pending, "pending", IT_ERR));
+        it_ok(pw_name(broken, "broken", IT_ERR));
+        EXPECT(0, "ready", "wait", "ready");
+        EXPECT(0, "pending|PW_NOT_READY", "wait", "--any", "pending", "ready");
+        EXPECT(4, "deadline", "wait", "pending", "ready", "--timeout", "20ms");
+        EXPECT(1, "PW_CANCELLED|1 of 2 is in error", "wait", "ready", "broken");
+        EXPECT(5, "nobody: not bound", "wait", "nobody");
+        EXPECT(4, "nobody bound it", "wait", "nobody", "--wait", "--timeout", "20ms");
+        it_ok(pw_unname(host->session, "ready", IT_ERR));
+        it_ok(pw_unname(host->session, "pending", IT_ERR));
+        it_ok(pw_unname(host->session, "broken", IT_ERR));
+        pw_unref(ready);
+        pw_unref(pending);
+        pw_unref(broken);
+}
+
+/* Another user: it has its own tenant, and nothing of this one. Only root can become it. */
+static void another_user_is_denied(struct it_host *host, const char *id)
+{
+        char *err;
+        int code;
+
+        if (geteuid()) {
+                print_message("not root: the exit code 6 is not tried\n");
+                return;
+        }
+        chmod(host->folder, 0777);
+        it_command_as(12345);
+        code = it_command(host, NULL, &err, "get", id);
+        it_command_as(0);
+        if (code != 6)
+                fail_msg("exit code %d, not 6: %s", code, err);
+        free(err);
+}
+
+static void each_kind_of_end_has_a_code(void **state)
+{
+        struct it_host *host = *state, nowhere = *host;
+        struct pw_future *value = it_put_scalar(host->session, 1);
+        char id[PW_ID_TEXT_BYTES];
+
+        snprintf(nowhere.socket, sizeof nowhere.socket, "%s/nowhere", host->folder);
+        pw_id_format(pw_future_id(value), id);
+        EXPECT(0, "version", "status");
+        EXPECT(1, "", "run", "broken/fail", "--params-u64", "0");
+        EXPECT(5, "no nothing.so", "run", "nothing/nothing");
+        EXPECT(2, "did you mean memory", "memroy");
+        EXPECT(2, "needs ID|NAME", "wait");
+        EXPECT(2, "is too much", "status", "x");
+        EXPECT(2, "", "get", id, "--timeout", "soon");
+        EXPECT(4, "", "get", "nobody", "--wait", "--timeout", "10ms");
+        EXPECT(5, "not bound", "get", "nobody");
+        EXPECT(5, "", "object", "h0.1/1.1.1");
+        assert_int_equal(it_command(&nowhere, NULL, NULL, "status"), 3);
+        another_user_is_denied(host, id);
+        pw_unref(value);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(an_object_whole),
+                IT_TEST(who_waits_for_an_object),
+                IT_TEST(waits_end),
+                IT_TEST(each_kind_of_end_has_a_code),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
