@@ -55,7 +55,7 @@ uint32_t build_value(struct build *build, uint32_t slice, enum pw_dtype dtype, s
 
         assert_true(index < BUILD_MAX);
         pw_shard_box(&dims, &sharding, build->slices[slice].mesh, 0, &box); /* place 0 has the largest shard */
-        *value = (struct pw_image_value){ .dtype = (uint8_t)dtype, .place = PW_PLACE_BLOCK, .slice = (uint16_t)slice,
+        *value = (struct pw_image_value){ .dtype = (uint8_t)dtype, .place = PW_PLACE_BLOCK, .index = (uint16_t)slice, .slice = (uint16_t)slice,
                                           .sharding = sharding, .dims = dims, .offset = build->slices[slice].block_bytes,
                                           .shard_bytes = pw_box_elements(&box) * pw_dtype_bytes(dtype),
                                           .first_use = build->node_count };
@@ -176,6 +176,7 @@ static uint32_t append(uint8_t *image, uint32_t *bytes, const void *from, uint64
 struct pw_image *build_finish(struct build *build)
 {
         struct pw_image_slice slices[4] = { { 0 } };
+        struct pw_image_block blocks[4] = { { 0 } };
         uint8_t *bytes = calloc(1, sizeof *build + sizeof(struct pw_image) + 1024);
         struct pw_image *image = (struct pw_image *)bytes;
         uint32_t top = sizeof *image, text, pool;
@@ -190,18 +191,20 @@ struct pw_image *build_finish(struct build *build)
                 node->inputs = pool + node->inputs * 4;
                 node->outputs = pool + node->outputs * 4;
                 node->waits = pool + node->waits * 4;
+                node->behind = pool + node->behind * 4;
         }
         for (uint32_t i = 0; i < build->function_count; i++) {
                 build->functions[i].name += text;
                 build->functions[i].module += text;
         }
         for (uint32_t i = 0; i < build->slice_count; i++)
-                slices[i].block_bytes = build->slices[i].block_bytes;
+                blocks[i] = (struct pw_image_block){ build->slices[i].block_bytes, i, 0 };
         *image = (struct pw_image){ .magic = PW_IMAGE_MAGIC, .name = text, .slice_count = build->slice_count,
                                     .value_count = build->value_count, .node_count = build->node_count,
                                     .function_count = build->function_count, .input_count = build->input_count,
                                     .result_count = build->result_count, .seq_count = build->seq_count };
         image->slices = append(bytes, &top, slices, sizeof slices);
+        image->blocks = append(bytes, &top, blocks, sizeof blocks);
         image->values = append(bytes, &top, build->values, build->value_count * sizeof build->values[0]);
         image->nodes = append(bytes, &top, build->nodes, build->node_count * sizeof build->nodes[0]);
         image->functions = append(bytes, &top, build->functions, sizeof build->functions);

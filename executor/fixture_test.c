@@ -332,6 +332,7 @@ void run_init(struct run *run, struct program *program, const struct input *inpu
                 record->slices = record_add(record, program->slice_lines[i], sizeof program->slice_lines[i]);
                 record_rooms(record, run);
                 record->seqs = record_add(record, zeros, (uint64_t)build->seq_count * world->island_count * 8);
+                record->ahead_seqs = record_add(record, zeros, (uint64_t)build->seq_count * world->island_count * 8);
         }
 }
 

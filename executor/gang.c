@@ -302,14 +302,12 @@ static struct pw_room_head load_run(struct pw_gang *gang, const struct pw_run_in
 
 /* --- a gang -------------------------------------------------------------------------------------------------------------- */
 
-static void wait_for_nodes(struct pw_gang *gang)
+static void wait_for_nodes(struct pw_launch *launch, const struct pw_program_wait *waits, uint32_t count, const _Atomic uint64_t *seqs)
 {
-        const struct pw_program_node *node = gang->node;
-
-        for (uint32_t i = 0; i < node->wait_count; i++) {
-                uint64_t seq = pw_wait_load(&gang->view->seqs[node->waits[i].seq_index]);
+        for (uint32_t i = 0; i < count; i++) {
+                uint64_t seq = pw_wait_load(&seqs[waits[i].seq_index]);
                 if (seq)
-                        pw_wait_done(gang->launch, node->waits[i].device, seq);
+                        pw_wait_done(launch, waits[i].device, seq);
         }
 }
 
@@ -388,7 +386,8 @@ enum pw_status pw_gang_run(struct pw_gang *gang)
         bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
         struct pw_device_board *own = gang->launch->own;
 
-        wait_for_nodes(gang);
+        wait_for_nodes(gang->launch, gang->node->waits, gang->node->wait_count, gang->view->seqs);
+        wait_for_nodes(gang->launch, gang->node->behind, gang->node->behind_count, gang->view->ahead_seqs);
         pw_run_account(gang->view, gang->node);
         if (pw_wait_load(&own->failed.seq) == gang->seq)
                 return fail(gang, (enum pw_status)atomic_load(&own->failed.status));

@@ -31,7 +31,7 @@ static struct pw_program_room *rooms_resolve(struct pw_program *program, uint32_
                 bool block = value->place == PW_PLACE_BLOCK;
                 rooms[i] = (struct pw_program_room){
                         .value = indexes[i],
-                        .base = block ? value->slice : program->image->slice_count + value->index,
+                        .base = value->index + (block ? 0 : pw_image_block_count(program->image)),
                         .offset = block ? value->offset : 0,
                         .input = (int32_t)program->input_of[indexes[i]],
                 };
@@ -200,20 +200,36 @@ static uint32_t waits_on(const struct pw_programs *programs, const struct pw_pro
         return count;
 }
 
-static bool waits_resolve(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node)
+/* Of the list of nodes at `offset` of the image. */
+struct wait_list { struct pw_program_wait *waits; uint32_t count; };
+static bool waits_resolve(const struct pw_programs *programs, struct pw_program *program, uint32_t offset, uint32_t nodes,
+                          struct wait_list *ret_list)
 {
-        const uint32_t *waits = PW_IMAGE_AT(program->image, uint32_t, node->image->waits);
+        const uint32_t *on = PW_IMAGE_AT(program->image, uint32_t, offset);
         uint32_t count = 0;
 
-        for (uint32_t i = 0; i < node->image->wait_count; i++)
-                count += waits_on(programs, program, pw_image_node(program->image, waits[i]), NULL);
+        for (uint32_t i = 0; i < nodes; i++)
+                count += waits_on(programs, program, pw_image_node(program->image, on[i]), NULL);
         if (!count)
                 return true;
-        node->waits = pw_program_alloc(program, count, sizeof *node->waits);
-        for (uint32_t i = 0; node->waits && i < node->image->wait_count; i++)
-                node->wait_count += waits_on(programs, program, pw_image_node(program->image, waits[i]),
-                                             node->waits + node->wait_count);
-        return node->waits != NULL;
+        ret_list->waits = pw_program_alloc(program, count, sizeof *ret_list->waits);
+        for (uint32_t i = 0; ret_list->waits && i < nodes; i++)
+                ret_list->count += waits_on(programs, program, pw_image_node(program->image, on[i]), ret_list->waits + ret_list->count);
+        return ret_list->waits != NULL;
+}
+
+static bool order_resolve(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node)
+{
+        struct wait_list waits = { NULL, 0 }, behind = { NULL, 0 };
+
+        if (!waits_resolve(programs, program, node->image->waits, node->image->wait_count, &waits) ||
+            !waits_resolve(programs, program, node->image->behind, node->image->behind_count, &behind))
+                return false;
+        node->waits = waits.waits;
+        node->wait_count = waits.count;
+        node->behind = behind.waits;
+        node->behind_count = behind.count;
+        return true;
 }
 
 enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_program *program, uint32_t index,
@@ -229,7 +245,7 @@ enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_p
                 return PW_OK;
         node->inputs = rooms_resolve(program, image->inputs, image->input_count);
         node->outputs = rooms_resolve(program, image->outputs, image->output_count);
-        if (!node->inputs || !node->outputs || !waits_resolve(programs, program, node))
+        if (!node->inputs || !node->outputs || !order_resolve(programs, program, node))
                 return no_memory(ret_err);
         switch (image->kind) {
         case PW_NODE_CALL: return call_resolve(programs, program, node, ret_err);

@@ -56,8 +56,8 @@ struct pw_program_node {
         struct pw_program_room *inputs, *outputs;
         struct pw_task_value *input_values, *output_values;
         struct pw_task task;                /* of a call: all but data pointers, text and services */
-        struct pw_program_wait *waits;
-        uint32_t wait_count;
+        struct pw_program_wait *waits, *behind; /* in the run itself; in those whose blocks it took over */
+        uint32_t wait_count, behind_count;
         struct pw_program_sources sources;  /* of a receiver; of a load: of an input that lies as `load_lie` says, if load_known */
         struct pw_lie load_lie;
         uint32_t load_place;

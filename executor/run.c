@@ -30,33 +30,33 @@ void pw_runs_done(struct pw_runs *runs) { runs_clear(runs); }
 static const struct pw_run_room *room_list(const struct pw_run_view *view, uint32_t base)
 {
         const struct pw_run_record *record = view->record;
-        uint32_t slices = view->program->image->slice_count;
-        const uint32_t *lists = PW_RUN_AT(record, uint32_t, base < slices ? record->blocks : record->results);
+        uint32_t blocks = pw_image_block_count(view->program->image);
+        const uint32_t *lists = PW_RUN_AT(record, uint32_t, base < blocks ? record->blocks : record->results);
 
-        return PW_RUN_AT(record, struct pw_run_room, lists[base < slices ? base : base - slices]);
+        return PW_RUN_AT(record, struct pw_run_room, lists[base < blocks ? base : base - blocks]);
 }
 
-/* The slice of a base: its own, or that of the result's value. */
+/* The slice of a base: the block's, or that of the result's value. */
 static const struct pw_program_slice *base_slice(const struct pw_program *program, uint32_t base)
 {
         const struct pw_image *image = program->image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
 
-        if (base < image->slice_count)
-                return &program->slices[base];
-        return &program->slices[pw_image_value(image, results[base - image->slice_count].value)->slice];
+        if (base < pw_image_block_count(image))
+                return &program->slices[pw_image_block(image, base)->slice];
+        return &program->slices[pw_image_value(image, results[base - pw_image_block_count(image)].value)->slice];
 }
 
 static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view, struct pw_error *ret_err)
 {
         const struct pw_image *image = view->program->image;
+        uint32_t blocks = pw_image_block_count(image);
 
-        for (uint32_t b = 0; b < image->slice_count + image->result_count; b++) {
+        for (uint32_t b = 0; b < blocks + image->result_count; b++) {
                 const struct pw_program_slice *slice = base_slice(view->program, b);
-                const struct pw_image_slice *slices = PW_IMAGE_AT(image, struct pw_image_slice, image->slices);
                 const struct pw_run_room *room;
                 enum pw_status status;
-                if (slice->place == PW_PLACE_NONE || (b < image->slice_count && !slices[b].block_bytes))
+                if (slice->place == PW_PLACE_NONE || (b < blocks && !pw_image_block(image, b)->bytes))
                         continue;
                 room = room_list(view, b) + slice->place;
                 status = pw_segments_base(runs->segments, room->segment, &view->bases[b], ret_err);
@@ -131,7 +131,7 @@ static uint64_t result_bytes(const struct pw_program *program)
 
 static bool view_reserve(struct pw_run_view *view, const struct pw_image *image)
 {
-        uint32_t bases = image->slice_count + image->result_count, inputs = image->input_count;
+        uint32_t bases = pw_image_block_count(image) + image->result_count, inputs = image->input_count;
 
         return (bases <= view->base_capacity || pw_grow((void **)&view->bases, &view->base_capacity, bases, sizeof *view->bases)) &&
                (inputs <= view->input_capacity ||
@@ -152,6 +152,7 @@ static enum pw_status view_fill(struct pw_runs *runs, struct pw_run_view *view, 
                 memset(view->in_place, 0, view->input_capacity * sizeof *view->in_place);
         view->freed = runs->programs->freed;
         view->seqs = PW_RUN_AT(view->record, _Atomic uint64_t, view->record->seqs);
+        view->ahead_seqs = PW_RUN_AT(view->record, _Atomic uint64_t, view->record->ahead_seqs);
         status = bases_fill(runs, view, ret_err);
         for (uint32_t i = 0; i < view->program->image->input_count && status == PW_OK; i++)
                 status = pw_run_place_input(view, runs->segments, i, ret_err);

@@ -18,8 +18,8 @@ struct pw_run_view {
         uint64_t freed;                 /* programs->freed when `program` was got */
         struct pw_run_record *record;
         struct pw_program *program;
-        _Atomic uint64_t *seqs;
-        uint8_t **bases;                /* own rooms: blocks by slice, then results; NULL where the device has no part */
+        _Atomic uint64_t *seqs, *ahead_seqs;
+        uint8_t **bases;                /* own rooms: blocks, then results; NULL where the device has no part */
         struct pw_room_head **in_place; /* per input: where it lies on this device, if its load is skipped; else NULL */
         uint64_t live_bytes, peak_bytes;/* of rooms on this device that hold values of the run */
 };

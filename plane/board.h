@@ -78,10 +78,11 @@ struct pw_run_record {
         uint32_t island_numbers; /* offset of uint32_t, island_count: the host's numbers of those islands */
         uint32_t inputs;      /* offset of struct pw_run_input, image.input_count */
         uint32_t slices;      /* offset of uint32_t, image.slice_count: offsets in this board of slice records, in lines */
-        uint32_t blocks;      /* offset of uint32_t, image.slice_count: offset in the record of struct pw_run_room per device of the slice */
+        uint32_t blocks;      /* offset of uint32_t, per block of the image: offset in the record of struct pw_run_room per device of its slice */
         uint32_t results;     /* likewise per result: rooms per device of the result's slice */
         uint32_t cancelled_at;/* atomic: nodes from this one on are skipped where they are ordered at all; UINT32_MAX: none */
         uint32_t seqs;        /* offset of _Atomic uint64_t [image.seq_count][island_count]: seq of the node in that island, 0: has no gang there */
+        uint32_t ahead_seqs;  /* the same of the runs whose blocks it took over, as far as its nodes come behind theirs; 0 besides: done */
         uint32_t program;     /* handle, for listings */
 };
 

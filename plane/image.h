@@ -8,6 +8,10 @@
  * program order, which is topological. `waits` of a node: nodes that must be done on *all* their members before any member of
  * this one may start: the SEND of a RECV, and remote readers of a room that this node writes. What a member needs of its own
  * device needs no wait: a device runs its island's order strictly in order.
+ *
+ * A run may take over blocks of a run of the same image that was admitted before it. Then its nodes come behind that run's:
+ * `behind` of a node are nodes there that must be done on all their members before it, the remote readers of the rooms that it
+ * writes; and gangs there up to node `passes`, the last that uses one of these rooms, have an earlier place in the order.
  */
 #ifndef PW_PLANE_IMAGE_H
 #define PW_PLANE_IMAGE_H
@@ -34,13 +38,13 @@ _Static_assert(sizeof(struct pw_room_head) == 64, "a room's head is one line");
 static inline uint64_t pw_room_bytes(uint64_t bytes) { return PW_ROOM_HEAD + ((bytes + 63) & ~UINT64_C(63)); }
 
 enum pw_place_kind {
-        PW_PLACE_BLOCK = 1,  /* at `offset` in the run's block of the value's slice */
+        PW_PLACE_BLOCK = 1,  /* at `offset` in the run's block `index`, on each device of the value's slice */
         PW_PLACE_RESULT = 2, /* in the room of result `index` */
 };
 
 struct pw_image_value {
         uint8_t dtype, place;
-        uint16_t index;       /* of the result whose room it takes */
+        uint16_t index;       /* of the block, or of the result whose room it takes */
         uint16_t slice;
         uint16_t zero;
         struct pw_sharding sharding;
@@ -91,6 +95,8 @@ struct pw_image_node {
         uint32_t inputs, input_count;   /* offset of uint32_t value indexes */
         uint32_t outputs, output_count; /* a load or transfer has one output, a SEND none */
         uint32_t waits, wait_count;     /* offset of uint32_t node indexes; each has a seq_slot */
+        uint32_t behind, behind_count;  /* likewise, of the run whose block it writes */
+        uint32_t passes;                /* of that run; the node itself or a later one */
         uint32_t params, params_bytes;  /* offset of the blob, 64-aligned */
         uint32_t name;                  /* offset of a text for people: "digits/gradient", "all-reduce" */
         uint64_t time_limit_us;
@@ -102,12 +108,19 @@ struct pw_image_input {
         uint32_t donated; /* the value's place is the room of a result, which is the input's own room where it is in place */
 };
 struct pw_image_result { uint32_t value; uint32_t writer; /* node */ int32_t donated_input; /* whose room it takes, or -1 */ uint32_t zero; };
-struct pw_image_slice { uint64_t block_bytes; /* on each device */ uint32_t id; /* the slice's handle */ uint32_t zero; };
+struct pw_image_slice { uint32_t id; /* the slice's handle */ uint32_t zero; };
+/* First one for each slice, then one for each stage. */
+struct pw_image_block { uint64_t bytes; /* on each device */ uint32_t slice; uint32_t stage; /* 1 + index; 0: none, the run's other values */ };
+
+/* Outputs in flight of a stage lie in its block, in `rooms` rooms of `room_bytes`, each of them a credit: who writes it again
+ * comes behind the last reader. Consecutive runs have at most `blocks` such blocks at a time, so rooms * blocks <= quota. */
+struct pw_image_stage { uint32_t name; /* offset of a text */ uint32_t quota, rooms, blocks; uint64_t room_bytes; };
 
 struct pw_image {
         uint32_t magic, bytes;
         uint32_t name; /* offset of a text */
         uint32_t slices, slice_count;
+        uint32_t blocks, stages, stage_count; /* blocks: slice_count + stage_count */
         uint32_t values, value_count;
         uint32_t nodes, node_count;
         uint32_t functions, function_count;
@@ -125,6 +138,15 @@ static inline const struct pw_image_node *pw_image_node(const struct pw_image *i
 static inline const struct pw_image_value *pw_image_value(const struct pw_image *image, uint32_t i)
 {
         return PW_IMAGE_AT(image, struct pw_image_value, image->values) + i;
+}
+static inline uint32_t pw_image_block_count(const struct pw_image *image) { return image->slice_count + image->stage_count; }
+static inline const struct pw_image_block *pw_image_block(const struct pw_image *image, uint32_t i)
+{
+        return PW_IMAGE_AT(image, struct pw_image_block, image->blocks) + i;
+}
+static inline const struct pw_image_stage *pw_image_stage(const struct pw_image *image, uint32_t i)
+{
+        return PW_IMAGE_AT(image, struct pw_image_stage, image->stages) + i;
 }
 static inline const char *pw_image_text(const struct pw_image *image, uint32_t offset) { return (const char *)image + offset; }
 

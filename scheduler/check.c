@@ -33,6 +33,20 @@ static void add_room(struct check *check, struct pw_room room)
                 check->rooms[check->room_count++] = room;
 }
 
+/* The last of a chain has the block. */
+static void add_block(struct check *check, const struct pw_live *live, uint32_t index, uint64_t ret_used[3])
+{
+        const struct pw_program *program = live->program;
+        const struct pw_program_block *block = &program->blocks[index];
+
+        for (uint32_t place = 0; place < program->row.slices[block->slice].device_count; place++) {
+                uint32_t number = program->row.slices[block->slice].devices[place];
+                add_room(check, (struct pw_room){ number, pw_program_device(program, number)->rooms->segment,
+                                                  pw_live_block(live, index, place), block->bytes });
+                ret_used[PW_USE_BLOCK] += number == check->device->number ? block->bytes : 0;
+        }
+}
+
 static void add_rooms(struct check *check, uint64_t ret_used[3])
 {
         struct pw_result *result;
@@ -49,14 +63,9 @@ static void add_rooms(struct check *check, uint64_t ret_used[3])
                 }
         while ((live = pw_table_next(&check->scheduler->runs, &cursor))) {
                 const struct pw_program *program = live->program;
-                for (uint32_t s = 0; live->placed && s < program->row.image->slice_count; s++)
-                        for (uint32_t place = 0; place < program->row.slices[s].device_count; place++) {
-                                uint32_t number = program->row.slices[s].devices[place];
-                                uint64_t bytes = pw_round_up(program->slices[s].block_bytes, PW_LINE_BYTES);
-                                add_room(check, (struct pw_room){ number, pw_program_device(program, number)->rooms->segment,
-                                                                  pw_live_block(live, s, place), bytes });
-                                ret_used[PW_USE_BLOCK] += number == check->device->number ? bytes : 0;
-                        }
+                for (uint32_t b = 0; live->placed && b < program->block_count; b++)
+                        if (!live->holds[program->blocks[b].chain].behind)
+                                add_block(check, live, b, ret_used);
         }
 }
 

@@ -87,6 +87,8 @@ static void fill_order(struct pw_host *host, uint32_t island, const struct pw_or
 
         if (node->kind == PW_NODE_LOAD)
                 pw_prepare_load(host, item->run, column, node->input_index);
+        if (node->behind_count)
+                pw_prepare_behind(host, item->run, column, node);
         if (node->seq_slot != PW_NO_SEQ)
                 write_seq(host, item->run, node->seq_slot, column, seq);
         *ret_order = (struct pw_order){ ((struct pw_host_run *)item->run->host)->records[column].line, item->node, item->members };

@@ -66,7 +66,7 @@ static void put_values(struct writer *writer, const struct pw_lowering *low, uin
                 *ITEM(writer, struct pw_image_value, array, i) = (struct pw_image_value){
                         .dtype = (uint8_t)value->dtype,
                         .place = value->result == PW_NODE_NONE ? PW_PLACE_BLOCK : PW_PLACE_RESULT,
-                        .index = (uint16_t)(value->result == PW_NODE_NONE ? 0 : value->result),
+                        .index = (uint16_t)(value->result == PW_NODE_NONE ? value->block : value->result),
                         .slice = (uint16_t)value->slice,
                         .sharding = value->sharding,
                         .dims = value->dims,
@@ -129,6 +129,7 @@ static void put_nodes(struct writer *writer, const struct pw_lowering *low, stru
                 image.inputs = links + image.inputs * (uint32_t)sizeof *low->links;
                 image.outputs = links + image.outputs * (uint32_t)sizeof *low->links;
                 image.waits = links + image.waits * (uint32_t)sizeof *low->links;
+                image.behind = links + image.behind * (uint32_t)sizeof *low->links;
                 if (node->call) {
                         image.function = put_function(writer, functions, node->call);
                         image.name = put_text(writer, node->call->function);
@@ -156,8 +157,13 @@ static void put_ends(struct writer *writer, const struct pw_lowering *low, const
                         ITEM(writer, struct pw_image_result, header->results, low->values[low->inputs[i]].result)
                                 ->donated_input = (int32_t)i;
         for (uint32_t i = 0; i < low->graph->slice_count; i++)
-                *ITEM(writer, struct pw_image_slice, header->slices, i) =
-                        (struct pw_image_slice){ low->block_bytes[i], low->graph->slices[i].id, 0 };
+                *ITEM(writer, struct pw_image_slice, header->slices, i) = (struct pw_image_slice){ low->graph->slices[i].id, 0 };
+}
+
+static void put_blocks(struct writer *writer, const struct pw_lowering *low, uint32_t array)
+{
+        for (uint32_t i = 0; i < low->graph->slice_count; i++)
+                *ITEM(writer, struct pw_image_block, array, i) = (struct pw_image_block){ low->block_bytes[i], i, 0 };
 }
 
 static void put_all(struct writer *writer, const struct pw_lowering *low, struct functions *functions)
@@ -172,6 +178,8 @@ static void put_all(struct writer *writer, const struct pw_lowering *low, struct
 
         reserve(writer, sizeof header, PW_LINE_BYTES);
         header.slices = reserve(writer, header.slice_count * sizeof(struct pw_image_slice), 8);
+        header.blocks = reserve(writer, pw_image_block_count(&header) * sizeof(struct pw_image_block), 8);
+        header.stages = reserve(writer, header.stage_count * sizeof(struct pw_image_stage), 8);
         header.values = reserve(writer, header.value_count * sizeof(struct pw_image_value), 8);
         header.nodes = reserve(writer, header.node_count * sizeof(struct pw_image_node), 8);
         header.inputs = reserve(writer, header.input_count * sizeof(struct pw_image_input), 8);
@@ -180,6 +188,7 @@ static void put_all(struct writer *writer, const struct pw_lowering *low, struct
                 return;
         put_values(writer, low, header.values);
         put_ends(writer, low, &header);
+        put_blocks(writer, low, header.blocks);
         put_nodes(writer, low, functions, header.nodes);
         header.name = put_text(writer, low->graph->name);
         header.function_count = functions->count;
@@ -190,22 +199,25 @@ static void put_all(struct writer *writer, const struct pw_lowering *low, struct
                 memcpy(writer->bytes, &header, sizeof header);
 }
 
+static bool has_device(const struct pw_slice_map *slice, uint32_t device)
+{
+        for (uint32_t i = 0; i < slice->device_count; i++)
+                if (slice->devices[i] == device)
+                        return true;
+        return false;
+}
+
 uint64_t pw_image_device_peak(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t device)
 {
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
         uint64_t peak = 0;
 
-        for (uint32_t s = 0; s < image->slice_count; s++) {
-                bool there = false;
-                for (uint32_t i = 0; i < slices[s].device_count; i++)
-                        there = there || slices[s].devices[i] == device;
-                if (!there)
-                        continue;
-                peak += PW_IMAGE_AT(image, struct pw_image_slice, image->slices)[s].block_bytes;
-                for (uint32_t r = 0; r < image->result_count; r++)
-                        if (pw_image_value(image, results[r].value)->slice == s)
-                                peak += pw_room_bytes(pw_image_value(image, results[r].value)->shard_bytes);
-        }
+        for (uint32_t b = 0; b < pw_image_block_count(image); b++)
+                if (has_device(&slices[pw_image_block(image, b)->slice], device))
+                        peak += pw_image_block(image, b)->bytes;
+        for (uint32_t r = 0; r < image->result_count; r++)
+                if (has_device(&slices[pw_image_value(image, results[r].value)->slice], device))
+                        peak += pw_room_bytes(pw_image_value(image, results[r].value)->shard_bytes);
         return peak;
 }
 
@@ -216,9 +228,8 @@ static enum pw_status find_peak(struct pw_image *image, const struct pw_graph *g
         uint64_t total = 0;
         bool fits = true;
 
-        for (uint32_t s = 0; s < image->slice_count; s++)
-                fits = fits && pw_add_ok(total, PW_IMAGE_AT(image, struct pw_image_slice, image->slices)[s].block_bytes,
-                                         &total);
+        for (uint32_t b = 0; b < pw_image_block_count(image); b++)
+                fits = fits && pw_add_ok(total, pw_image_block(image, b)->bytes, &total);
         for (uint32_t r = 0; r < image->result_count; r++)
                 fits = fits &&
                        pw_add_ok(total, pw_room_bytes(pw_image_value(image, results[r].value)->shard_bytes), &total);

@@ -25,6 +25,8 @@ static enum pw_status check_arrays(const struct check *check)
 
         if (image->magic != PW_IMAGE_MAGIC || !inside(image, image->name, 1, 1) ||
             !inside(image, image->slices, slices * sizeof(struct pw_image_slice), 8) ||
+            !inside(image, image->blocks, (slices + image->stage_count) * sizeof(struct pw_image_block), 8) ||
+            !inside(image, image->stages, image->stage_count * sizeof(struct pw_image_stage), 8) ||
             !inside(image, image->values, values * sizeof(struct pw_image_value), 8) ||
             !inside(image, image->nodes, nodes * sizeof(struct pw_image_node), 8) ||
             !inside(image, image->functions, image->function_count * sizeof(struct pw_image_function), 8) ||
@@ -44,6 +46,7 @@ static enum pw_status check_links(const struct check *check, uint32_t index, boo
         if (!inside(check->image, node->inputs, node->input_count * UINT64_C(4), 4) ||
             !inside(check->image, node->outputs, node->output_count * UINT64_C(4), 4) ||
             !inside(check->image, node->waits, node->wait_count * UINT64_C(4), 4) ||
+            !inside(check->image, node->behind, node->behind_count * UINT64_C(4), 4) ||
             !inside(check->image, node->name, 1, 1) ||
             !inside(check->image, node->params, node->params_bytes, node->params_bytes ? PW_LINE_BYTES : 1))
                 return FAIL(check, "node %" PRIu32 ": a list lies outside of the image", index);
@@ -77,6 +80,13 @@ static enum pw_status check_node(const struct check *check, uint32_t index, bool
                         status = FAIL(check, "node %" PRIu32 ": waits for node %" PRIu32 ", which nobody can see",
                                       index, on);
         }
+        for (uint32_t i = 0; i < node->behind_count && status == PW_OK; i++) {
+                uint32_t on = PW_IMAGE_AT(check->image, uint32_t, node->behind)[i];
+                if (on >= check->image->node_count || pw_image_node(check->image, on)->seq_slot >= check->image->seq_count)
+                        status = FAIL(check, "node %" PRIu32 ": comes behind node %" PRIu32 ", which nobody can see", index, on);
+        }
+        if (status == PW_OK && (node->passes < index || node->passes >= check->image->node_count))
+                status = FAIL(check, "node %" PRIu32 ": passes node %" PRIu32, index, node->passes);
         if (status == PW_OK &&
             (node->kind == PW_NODE_TRANSFER && node->phase == PW_PHASE_RECV) != (node->send_node != PW_NODE_NONE))
                 status = FAIL(check, "node %" PRIu32 ": a RECV and only a RECV has a SEND", index);
@@ -94,7 +104,7 @@ static enum pw_status check_pair(const struct check *check, uint32_t i, uint32_t
 
         if (a->slice != b->slice || a->place != b->place || !in_time)
                 return PW_OK;
-        if (a->place == PW_PLACE_BLOCK && a->offset < b->offset + pw_room_bytes(b->shard_bytes) &&
+        if (a->place == PW_PLACE_BLOCK && a->index == b->index && a->offset < b->offset + pw_room_bytes(b->shard_bytes) &&
             b->offset < a->offset + pw_room_bytes(a->shard_bytes))
                 return FAIL(check, "values %" PRIu32 " and %" PRIu32 " lie in the same place at the same time", i, j);
         if (a->place == PW_PLACE_RESULT && a->index == b->index && a->last_use != b->first_use &&
@@ -110,14 +120,14 @@ static enum pw_status check_values(const struct check *check, const bool *writte
 
         for (uint32_t i = 0; i < image->value_count; i++) {
                 const struct pw_image_value *value = pw_image_value(image, i);
-                const struct pw_image_slice *slice =
-                        PW_IMAGE_AT(image, struct pw_image_slice, image->slices) + value->slice;
+                bool in_block = value->place == PW_PLACE_BLOCK;
                 if (!written[i] || value->last_use < value->first_use || value->last_use >= image->node_count)
                         return FAIL(check, "value %" PRIu32 ": nobody writes it, or its life ends before it begins", i);
-                if (value->place == PW_PLACE_BLOCK
-                            ? value->offset % PW_LINE_BYTES ||
-                                      value->offset + pw_room_bytes(value->shard_bytes) > slice->block_bytes
-                            : value->index >= image->result_count)
+                if (in_block ? value->index >= pw_image_block_count(image) ||
+                                       pw_image_block(image, value->index)->slice != value->slice ||
+                                       value->offset % PW_LINE_BYTES ||
+                                       value->offset + pw_room_bytes(value->shard_bytes) > pw_image_block(image, value->index)->bytes
+                             : value->index >= image->result_count)
                         return FAIL(check, "value %" PRIu32 ": its room lies outside", i);
                 for (uint32_t j = 0; j < i; j++) {
                         enum pw_status status = check_pair(check, i, j);

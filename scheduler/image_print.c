@@ -64,7 +64,7 @@ void pw_image_print(const struct pw_image *image, FILE *file)
 {
         fprintf(file, "%s: peak %" PRIu64 ", blocks", pw_image_text(image, image->name), image->peak_bytes);
         for (uint32_t i = 0; i < image->slice_count; i++)
-                fprintf(file, " %" PRIu64, PW_IMAGE_AT(image, struct pw_image_slice, image->slices)[i].block_bytes);
+                fprintf(file, " %" PRIu64, pw_image_block(image, i)->bytes);
         fprintf(file, "\n");
         for (uint32_t i = 0; i < image->node_count; i++) {
                 struct pw_image_row row;

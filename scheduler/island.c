@@ -9,6 +9,7 @@ struct turn {
         uint32_t first_order, count;
         bool wrote;          /* a result's writer was ordered, or a part has nothing left to order */
         bool waited;         /* a part waits for an input: perhaps for one that came later in the turn */
+        bool room_waited;    /* likewise for another part to get on */
 };
 
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy)
@@ -83,9 +84,9 @@ static bool input_ordered(const struct pw_part *part, const struct pw_gang *gang
 
 static bool needs_met(struct pw_part *part, const struct pw_gang *gang)
 {
-        const struct pw_need *need = part->plan->needs + gang->first_need;
+        const struct pw_need *need = part->plan->needs + gang->needs.first;
 
-        for (uint32_t i = 0; i < gang->need_count; i++)
+        for (uint32_t i = 0; i < gang->needs.count; i++)
                 if (part->noticed[need[i].column] <= need[i].node) {
                         part->wait_for = need[i].column;
                         return false;
@@ -144,8 +145,10 @@ static enum pw_part_wait look(struct turn *turn, struct pw_part *part, const str
                 part->wait_for = gang->load - 1;
                 return PW_WAIT_INPUT;
         }
-        if (gang->need_count && !needs_met(part, gang))
+        if (gang->needs.count && !needs_met(part, gang))
                 return PW_WAIT_NOTICE;
+        if (part->live->ahead_count && !pw_chain_passed(part, gang))
+                return PW_WAIT_ROOM;
         if ((gang->members & turn->held) || !window_open(turn, gang->members)) {
                 turn->held |= gang->members;
                 return PW_WAIT_WINDOW;
@@ -235,7 +238,7 @@ static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
 static uint32_t order_part(struct turn *turn, struct pw_part *part, uint32_t *ret_node)
 {
         const struct pw_plan *plan = part->plan;
-        uint32_t notify = 0;
+        uint32_t notify = 0, from = part->next;
 
         for (part->wait = PW_WAIT_NOTHING; part->next < plan->gang_count;) {
                 const struct pw_gang *gang = &plan->gangs[part->next];
@@ -252,6 +255,8 @@ static uint32_t order_part(struct turn *turn, struct pw_part *part, uint32_t *re
                         *ret_node = gang->node;
                 }
         }
+        turn->island->dirty |= turn->room_waited && part->next != from && part->live->behind_count;
+        turn->room_waited |= part->wait == PW_WAIT_ROOM;
         if (part->next == plan->gang_count) {
                 pw_list_remove(&part->link);
                 turn->wrote = true;

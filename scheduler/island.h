@@ -7,7 +7,9 @@
  *     for one of these devices: so nobody is overtaken on a device for ever;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
  *   - of a load: the input's writer is ordered wherever it is read; and where the input is updated in place, whoever else
- *     reads that room is done or ordered before it on the same device.
+ *     reads that room is done or ordered before it on the same device;
+ *   - the runs whose blocks its run took over are ordered as far as the last use of each room that it writes, and never behind it:
+ *     a credit of a stage is such a room.
  *
  * So everything that a gang will wait for, when its devices come to it, was ordered before it in time: waits form no cycle.
  */

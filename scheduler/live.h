@@ -11,7 +11,7 @@
 struct pw_island;
 struct pw_live;
 
-enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP };
+enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP, PW_WAIT_ROOM };
 
 struct pw_part {                 /* a run in one island */
         struct pw_list link;     /* in the island's list while gangs are left to order */
@@ -23,7 +23,7 @@ struct pw_part {                 /* a run in one island */
         uint64_t open;           /* devices that still have a gang of it to come */
         uint32_t devices_left;   /* devices that are not done with it */
         enum pw_part_wait wait;  /* why the last turn passed it over */
-        uint32_t wait_for;       /* the input, or the column */
+        uint32_t wait_for;       /* the input, the column or the chain */
         uint32_t *noticed;       /* per column: gangs of nodes below this are ordered there */
 };
 
@@ -35,6 +35,13 @@ struct pw_live_input {
         char *text;              /* of that error; owned, may be NULL */
 };
 
+struct pw_hold {                 /* of the blocks of one chain */
+        struct pw_list link;     /* in the chain's `last`, while nobody took over */
+        struct pw_live *live;
+        struct pw_live *ahead;   /* whose blocks it took over; NULL: nobody, or that has ended */
+        struct pw_live *behind;  /* who took over */
+};
+
 struct pw_cause { struct pw_cause *next; uint32_t node, device; enum pw_status status; char text[224]; };
 
 struct pw_live {
@@ -43,6 +50,9 @@ struct pw_live {
         struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
+        struct pw_hold *holds;   /* per chain */
+        uint32_t ahead_count, behind_count; /* holds that have one */
+        struct pw_list freed_link; /* among those that may end, as the run ahead has */
         bool placed;             /* its blocks are there */
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool aside;              /* needs room that admitted runs will not give back */
@@ -51,7 +61,7 @@ struct pw_live {
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
         struct pw_part *parts;   /* per column */
         struct pw_live_input *inputs;
-        uint64_t *block_offsets; /* per place of all slices */
+        uint64_t *block_offsets; /* per place of all blocks */
         struct pw_cause *causes;
 };
 
@@ -76,9 +86,9 @@ static inline struct pw_result_live *pw_result_live(struct pw_result *result)
 {
         return pw_container_of(result, struct pw_result_live, result);
 }
-static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t slice, uint32_t place)
+static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t block, uint32_t place)
 {
-        return live->block_offsets[live->program->slices[slice].first_place + place];
+        return live->block_offsets[live->program->blocks[block].first_place + place];
 }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
 
@@ -120,6 +130,13 @@ void pw_admission_look(struct pw_scheduler *scheduler);
 /* Which memory lacks how much, and who holds it. */
 void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);
 void pw_admission_expire(struct pw_scheduler *scheduler, uint64_t now_us);
+/* chain.c */
+/* The run has blocks of this chain: its own (`ahead` NULL), or it took over those of `ahead`. */
+void pw_chain_join(struct pw_live *live, uint32_t chain, struct pw_live *ahead);
+/* It ends: who took over has the blocks, the others are given back. Appends to `freed` (by freed_link) who may end now as well. */
+void pw_chain_leave(struct pw_live *live, struct pw_list *freed);
+/* Are the runs ahead ordered as far as this gang comes behind them? If not, part->wait_for names the chain. */
+bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
 /* place.c */
 enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
 /* Settle which inputs are in place; then take all rooms, or none. */

@@ -22,6 +22,7 @@ enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_val
         added = &low->values[low->value_count];
         *added = *value;
         added->conversions = added->next_conversion = added->result = PW_NODE_NONE;
+        added->block = added->slice;
         /* Place 0 has the largest shard: the first parts of a split have one row more. */
         pw_shard_box(&added->dims, &added->sharding, low->graph->slices[added->slice].mesh, 0, &box);
         dims = pw_box_dims(&box);

@@ -337,7 +337,7 @@ static void test_gaps(void **state)
         assert_true(pw_graph_add_result(graph, 5));
         image = lower(graph);
         /* the most that lives at once is the 4,000 and its neighbours; all that comes later fits into its place */
-        assert_int_equal(PW_IMAGE_AT(image, struct pw_image_slice, image->slices)->block_bytes, pw_room_bytes(16000) + pw_room_bytes(32));
+        assert_int_equal(pw_image_block(image, 0)->bytes, pw_room_bytes(16000) + pw_room_bytes(32));
         free(image);
 }
 

@@ -14,6 +14,7 @@ struct pw_low_value {
         struct pw_sharding sharding;
         struct pw_dims dims;
         uint64_t shard_bytes, offset;
+        uint32_t block;    /* of its slice, or of a stage: of the graph's slices and then its stages */
         uint32_t writer;   /* node; PW_NODE_NONE: an input that nothing has read yet */
         uint32_t last_use; /* node */
         uint32_t input;    /* of the program, or PW_NODE_NONE */
@@ -36,7 +37,7 @@ struct pw_lowering {
         uint32_t *inputs;       /* per input of the program: value */
         bool *donated;          /* per input: it takes the room of a result */
         uint32_t *results;      /* per result of the program: value */
-        uint64_t *block_bytes;  /* per slice */
+        uint64_t *block_bytes;  /* per slice, then per stage */
         uint32_t value_count, value_capacity, node_count, node_capacity, link_count, link_capacity;
         uint32_t input_count, seq_count;
 };

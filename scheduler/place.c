@@ -1,4 +1,7 @@
-/* Placing a run: which inputs stay where they are, and a room for everything else, on all devices at once or on none. */
+/* Placing a run: which inputs stay where they are, and a room for everything else, on all devices at once or on none.
+ *
+ * A run takes blocks of its own if there is room for them and their chain may have more. Else it takes over those of a run that
+ * was admitted before it, so that runs go on in as much memory as there is. */
 #include "scheduler/state.h"
 
 /* Does the input lie on the devices of the program's slice just as the program declares it? */
@@ -85,7 +88,22 @@ uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint6
 /* --- taking rooms ------------------------------------------------------------------------------------------------------------- */
 
 /* Takes rooms one after the other; after the first that is not there `failed` names its device. */
-struct taking { struct pw_live *live; struct pw_device *failed; uint64_t bytes; };
+struct taking {
+        struct pw_live *live;
+        struct pw_device *failed;
+        uint64_t bytes;
+        bool reuse; /* take blocks over wherever somebody has one */
+};
+
+/* Whose blocks of a chain the run would take over; NULL: none, it has new ones. */
+static struct pw_live *ahead_in(const struct taking *taking, uint32_t index)
+{
+        const struct pw_chain *chain = &taking->live->program->chains[index];
+
+        if (pw_list_empty(&chain->last) || (!taking->reuse && chain->blocks < chain->limit))
+                return NULL;
+        return pw_list_first(&chain->last, struct pw_hold, link)->live;
+}
 
 static bool take(struct taking *taking, uint32_t number, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
 {
@@ -106,29 +124,42 @@ static void give(struct pw_live *live, uint32_t number, uint64_t offset, uint64_
         pw_room_give(device->device, &room, use);
 }
 
-static bool take_block(struct taking *taking, uint32_t slice)
+static void give_places(struct pw_live *live, const struct pw_program_block *block, uint32_t places)
 {
-        struct pw_live *live = taking->live;
-        const struct pw_slice_map *map = &live->program->row.slices[slice];
-        uint64_t bytes = pw_round_up(live->program->slices[slice].block_bytes, PW_LINE_BYTES);
-        uint64_t *offsets = live->block_offsets + live->program->slices[slice].first_place;
+        const struct pw_slice_map *map = &live->program->row.slices[block->slice];
 
-        for (uint32_t place = 0; bytes && place < map->device_count; place++)
-                if (!take(taking, map->devices[place], bytes, PW_USE_BLOCK, &offsets[place])) {
-                        while (place--)
-                                give(live, map->devices[place], offsets[place], bytes, PW_USE_BLOCK);
+        while (places--)
+                give(live, map->devices[places], live->block_offsets[block->first_place + places], block->bytes, PW_USE_BLOCK);
+}
+
+static bool take_block(struct taking *taking, uint32_t index)
+{
+        struct pw_live *live = taking->live, *ahead;
+        const struct pw_program_block *block = &live->program->blocks[index];
+        const struct pw_slice_map *map = &live->program->row.slices[block->slice];
+        uint64_t *offsets = live->block_offsets + block->first_place;
+
+        if (!block->bytes)
+                return true;
+        ahead = ahead_in(taking, block->chain);
+        if (ahead) {
+                memcpy(offsets, ahead->block_offsets + block->first_place, map->device_count * sizeof *offsets);
+                return true;
+        }
+        for (uint32_t place = 0; place < map->device_count; place++)
+                if (!take(taking, map->devices[place], block->bytes, PW_USE_BLOCK, &offsets[place])) {
+                        give_places(live, block, place);
                         return false;
                 }
         return true;
 }
 
-static void give_block(struct pw_live *live, uint32_t slice)
+static void give_block(struct taking *taking, uint32_t index)
 {
-        const struct pw_slice_map *map = &live->program->row.slices[slice];
-        uint64_t bytes = pw_round_up(live->program->slices[slice].block_bytes, PW_LINE_BYTES);
+        const struct pw_program_block *block = &taking->live->program->blocks[index];
 
-        for (uint32_t place = 0; bytes && place < map->device_count; place++)
-                give(live, map->devices[place], pw_live_block(live, slice, place), bytes, PW_USE_BLOCK);
+        if (block->bytes && !ahead_in(taking, block->chain))
+                give_places(taking->live, block, taking->live->program->row.slices[block->slice].device_count);
 }
 
 static bool in_place_result(const struct pw_live *live, uint32_t result, uint32_t *ret_input)
@@ -198,18 +229,18 @@ static void settle_result(struct pw_live *live, uint32_t index)
 static bool take_all(struct taking *taking)
 {
         struct pw_live *live = taking->live;
-        uint32_t slices = live->program->row.image->slice_count, results = live->run.result_count, s, r;
+        uint32_t blocks = live->program->block_count, results = live->run.result_count, b, r;
 
-        for (s = 0; s < slices && take_block(taking, s); s++)
+        for (b = 0; b < blocks && take_block(taking, b); b++)
                 ;
-        for (r = 0; s == slices && r < results && take_result(taking, r); r++)
+        for (r = 0; b == blocks && r < results && take_result(taking, r); r++)
                 ;
-        if (s == slices && r == results)
+        if (b == blocks && r == results)
                 return true;
         while (r--)
                 give_result(live, r);
-        while (s--)
-                give_block(live, s);
+        while (b--)
+                give_block(taking, b);
         return false;
 }
 
@@ -223,23 +254,55 @@ static enum pw_place_verdict lacking(struct pw_live *live, const struct pw_devic
         return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
 }
 
-enum pw_place_verdict pw_place_run(struct pw_live *live)
+/* What each of the program's devices is to give: nothing for what is in place or taken over. */
+static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MAX])
 {
-        const struct pw_program *program = live->program;
-        struct taking taking = { .live = live };
-        enum pw_place_verdict verdict = PW_PLACED;
+        const struct pw_program *program = taking->live->program;
         uint64_t less[PW_DEVICES_MAX];
 
-        saved(live, false, less);
+        saved(taking->live, false, less);
+        for (uint32_t i = 0; i < program->device_count; i++)
+                ret_bytes[i] = program->devices[i].bytes - less[i];
+        for (uint32_t b = 0; b < program->block_count; b++) {
+                const struct pw_slice_map *map = &program->row.slices[program->blocks[b].slice];
+                if (!program->blocks[b].bytes || !ahead_in(taking, program->blocks[b].chain))
+                        continue;
+                for (uint32_t place = 0; place < map->device_count; place++)
+                        ret_bytes[pw_program_device(program, map->devices[place]) - program->devices] -= program->blocks[b].bytes;
+        }
+}
+
+static enum pw_place_verdict try(struct taking *taking)
+{
+        struct pw_live *live = taking->live;
+        const struct pw_program *program = live->program;
+        enum pw_place_verdict verdict = PW_PLACED;
+        uint64_t need[PW_DEVICES_MAX];
+
+        needed(taking, need);
         for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_ASIDE; i++)
-                if (program->devices[i].bytes - less[i] > program->devices[i].device->free)
-                        verdict = lacking(live, program->devices[i].device, program->devices[i].bytes - less[i]);
+                if (need[i] > program->devices[i].device->free)
+                        verdict = lacking(live, program->devices[i].device, need[i]);
+        if (verdict == PW_PLACED && !take_all(taking))
+                verdict = lacking(live, taking->failed, taking->bytes);
+        return verdict;
+}
+
+enum pw_place_verdict pw_place_run(struct pw_live *live)
+{
+        struct taking taking = { .live = live };
+        enum pw_place_verdict verdict = try(&taking);
+
+        taking.reuse = verdict != PW_PLACED;
+        if (taking.reuse)
+                verdict = try(&taking);
         if (verdict != PW_PLACED)
                 return verdict;
-        if (!take_all(&taking))
-                return lacking(live, taking.failed, taking.bytes);
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 settle_result(live, i);
+        for (uint32_t c = 0; c < live->program->chain_count; c++)
+                if (live->program->chains[c].used)
+                        pw_chain_join(live, c, ahead_in(&taking, c));
         live->placed = true;
         return PW_PLACED;
 }

@@ -104,14 +104,14 @@ static struct pw_gang *find_gang(const struct pw_plan *plan, uint32_t node)
         return low < plan->gang_count && plan->gangs[low].node == node ? &plan->gangs[low] : NULL;
 }
 
-/* `gang` of `column` needs `node`, wherever else it has gangs. Of one column only the latest node counts. */
-static bool add_need(struct pw_program *program, uint32_t column, struct pw_gang *gang, uint32_t node)
+/* A gang of `column` needs `node`, wherever else it has gangs. Of one column only the latest node counts. */
+static bool add_need(struct pw_program *program, uint32_t column, struct pw_need_list *list, uint32_t node)
 {
         struct pw_plan *plan = &program->plans[column];
 
         for (uint32_t c = 0; c < program->column_count; c++) {
                 struct pw_gang *needed = c == column ? NULL : find_gang(&program->plans[c], node);
-                uint32_t i = gang->first_need;
+                uint32_t i = list->first;
                 if (!needed)
                         continue;
                 needed->notify |= 1u << column;
@@ -121,29 +121,38 @@ static bool add_need(struct pw_program *program, uint32_t column, struct pw_gang
                         if (!pw_grow((void **)&plan->needs, &plan->need_capacity, i + 1, sizeof *plan->needs))
                                 return false;
                         plan->needs[plan->need_count++].column = c;
-                        gang->need_count++;
+                        list->count++;
                 }
                 plan->needs[i].node = plan->needs[i].node > node ? plan->needs[i].node : node;
         }
         return true;
 }
 
+/* All that `nodes` of the image, a list at an offset, name. */
+static bool add_list(struct pw_program *program, uint32_t column, struct pw_need_list *list, uint32_t nodes, uint32_t count)
+{
+        list->first = program->plans[column].need_count;
+        for (uint32_t i = 0; i < count; i++)
+                if (!add_need(program, column, list, PW_IMAGE_AT(program->row.image, uint32_t, nodes)[i]))
+                        return false;
+        return true;
+}
+
 static bool add_needs(struct pw_program *program, uint32_t column)
 {
-        const struct pw_image *image = program->row.image;
         struct pw_plan *plan = &program->plans[column];
 
-        for (uint32_t g = 0; g < plan->gang_count; g++) {
+        for (uint32_t g = 0, passed = 0; g < plan->gang_count; g++) {
                 struct pw_gang *gang = &plan->gangs[g];
                 const struct pw_image_node *node = pw_program_node(program, gang->node);
-                const uint32_t *waits = PW_IMAGE_AT(image, uint32_t, node->waits);
-                gang->first_need = plan->need_count;
-                if (node->send_node != PW_NODE_NONE && node->kind == PW_NODE_TRANSFER && node->phase == PW_PHASE_RECV &&
-                    !add_need(program, column, gang, node->send_node))
+                bool receives = node->send_node != PW_NODE_NONE && node->kind == PW_NODE_TRANSFER && node->phase == PW_PHASE_RECV;
+                if (!add_list(program, column, &gang->needs, node->waits, node->wait_count) ||
+                    (receives && !add_need(program, column, &gang->needs, node->send_node)) ||
+                    !add_list(program, column, &gang->behind, node->behind, node->behind_count))
                         return false;
-                for (uint32_t w = 0; w < node->wait_count; w++)
-                        if (!add_need(program, column, gang, waits[w]))
-                                return false;
+                while (passed < plan->gang_count && plan->gangs[passed].node <= node->passes)
+                        passed++;
+                gang->passes = passed;
         }
         return true;
 }

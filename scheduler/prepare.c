@@ -126,15 +126,15 @@ static uint32_t part(struct writer *writer, uint64_t count, size_t bytes)
 
 static void *at(const struct writer *writer, uint32_t offset) { return writer->base ? writer->base + offset : NULL; }
 
-static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, uint32_t slice)
+static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, uint32_t block)
 {
-        const struct pw_slice_map *map = &live->program->row.slices[slice];
+        const struct pw_slice_map *map = &live->program->row.slices[live->program->blocks[block].slice];
         uint32_t offset = part(writer, map->device_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
         for (uint32_t i = 0; rooms && i < map->device_count; i++)
                 rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->devices[i])->rooms->segment, 0,
-                                                 pw_live_block(live, slice, i) };
+                                                 pw_live_block(live, block, i) };
         return offset;
 }
 
@@ -202,11 +202,12 @@ static uint32_t write_record(struct writer *writer, const struct pw_live *live)
         part(writer, 1, sizeof *record);
         record->island_numbers = part(writer, program->column_count, sizeof(uint32_t));
         record->seqs = part(writer, (uint64_t)image->seq_count * program->column_count, sizeof(uint64_t));
+        record->ahead_seqs = part(writer, (uint64_t)image->seq_count * program->column_count, sizeof(uint64_t));
         record->slices = part(writer, image->slice_count, sizeof(uint32_t));
-        blocks = at(writer, record->blocks = part(writer, image->slice_count, sizeof *blocks));
+        blocks = at(writer, record->blocks = part(writer, program->block_count, sizeof *blocks));
         results = at(writer, record->results = part(writer, image->result_count, sizeof *results));
         inputs = at(writer, record->inputs = part(writer, image->input_count, sizeof *inputs));
-        for (uint32_t i = 0; i < image->slice_count; i++) {
+        for (uint32_t i = 0; i < program->block_count; i++) {
                 uint32_t offset = write_rooms(writer, live, i);
                 if (blocks)
                         blocks[i] = offset;
@@ -227,6 +228,7 @@ static void write_constants(const struct pw_live *live, uint32_t island, struct 
         const struct pw_host_program *state = program->row.host;
         uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = state->images[island].slices;
         uint32_t *slices = (uint32_t *)((char *)record + record->slices);
+        size_t seqs_bytes = (size_t)program->row.image->seq_count * program->column_count * sizeof(uint64_t);
 
         record->run = live->run.number;
         record->image = state->images[island].line;
@@ -234,7 +236,8 @@ static void write_constants(const struct pw_live *live, uint32_t island, struct 
         record->island_count = program->column_count;
         record->program = live->run.program;
         __atomic_store_n(&record->cancelled_at, UINT32_MAX, __ATOMIC_SEQ_CST);
-        memset((char *)record + record->seqs, 0, (size_t)program->row.image->seq_count * program->column_count * sizeof(uint64_t));
+        memset((char *)record + record->seqs, 0, seqs_bytes);
+        memset((char *)record + record->ahead_seqs, 0, seqs_bytes);
         for (uint32_t c = 0; c < program->column_count; c++)
                 numbers[c] = program->plans[c].island;
         for (uint32_t i = 0; i < program->row.image->slice_count; i++) {
@@ -306,4 +309,30 @@ void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, 
 
         for (uint32_t i = 0; place->source == PW_INPUT_RESULT && i < input->shard_count; i++)
                 shards[i].seq = place->result->seqs[i];
+}
+
+/* Whose block the value lies in that `node` reads. NULL: nobody's, or that run has ended. */
+static const struct pw_live *ahead_of(const struct pw_live *live, const struct pw_image_node *node)
+{
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->inputs)[0]);
+
+        return live->holds[live->program->blocks[value->index].chain].ahead;
+}
+
+void pw_prepare_behind(struct pw_host *host, struct pw_run *run, uint32_t column, const struct pw_image_node *node)
+{
+        const struct pw_live *live = pw_live_of(run), *ahead;
+        const struct pw_image *image = run->row->image;
+        struct pw_run_record *record = pw_prepare_record(host, run, column), *theirs;
+        const uint32_t *behind = PW_IMAGE_AT(image, uint32_t, node->behind);
+        size_t bytes = live->program->column_count * sizeof(uint64_t);
+
+        for (uint32_t i = 0; live->ahead_count && i < node->behind_count; i++) {
+                const struct pw_image_node *on = pw_image_node(image, behind[i]);
+                if (!(ahead = ahead_of(live, on)))
+                        continue;
+                theirs = pw_prepare_record(host, &ahead->run, column);
+                memcpy((char *)record + record->ahead_seqs + on->seq_slot * bytes, (char *)theirs + theirs->seqs + on->seq_slot * bytes, bytes);
+        }
 }

@@ -46,6 +46,8 @@ static inline void *pw_host_at(const struct pw_host *host, uint32_t island, uint
 PW_MUST_CHECK enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t island, struct pw_error *ret_err);
 /* The load of an input is about to be ordered: what is known of it now is final. */
 void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, uint32_t input);
+/* A node is about to be ordered that comes behind nodes of the runs ahead, which are: their numbers are final. */
+void pw_prepare_behind(struct pw_host *host, struct pw_run *run, uint32_t column, const struct pw_image_node *node);
 struct pw_run_record *pw_prepare_record(const struct pw_host *host, const struct pw_run *run, uint32_t column);
 void pw_prepare_forget(struct pw_host *host, struct pw_program_row *program);
 void pw_prepare_free(struct pw_host_program *program); /* its memory, not its rooms in boards */

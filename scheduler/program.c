@@ -25,7 +25,6 @@ static enum pw_status take_slices(struct pw_program *program, const struct pw_gr
 {
         struct pw_scheduler *scheduler = program->scheduler;
         const struct pw_image *image = program->row.image;
-        const struct pw_image_slice *slices = PW_IMAGE_AT(image, struct pw_image_slice, image->slices);
 
         program->row.slices = calloc(image->slice_count + 1, sizeof *program->row.slices);
         program->slices = calloc(image->slice_count + 1, sizeof *program->slices);
@@ -39,10 +38,24 @@ static enum pw_status take_slices(struct pw_program *program, const struct pw_gr
                 if (!copy_map(&slice->map, &program->row.slices[i]))
                         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", program->row.name);
                 pw_slice_use(slice);
-                program->slices[i] = (struct pw_program_slice){ slice->serial, slices[i].block_bytes, program->place_count };
-                program->place_count += slice->map.device_count;
+                program->slices[i] = (struct pw_program_slice){ slice->serial };
         }
         return PW_OK;
+}
+
+static bool take_blocks(struct pw_program *program)
+{
+        const struct pw_image *image = program->row.image;
+
+        program->block_count = pw_image_block_count(image);
+        program->blocks = calloc(program->block_count + 1, sizeof *program->blocks);
+        for (uint32_t i = 0; program->blocks && i < program->block_count; i++) {
+                const struct pw_image_block *block = pw_image_block(image, i);
+                program->blocks[i] = (struct pw_program_block){ block->slice, block->stage, program->place_count,
+                                                                pw_round_up(block->bytes, PW_LINE_BYTES) };
+                program->place_count += program->row.slices[block->slice].device_count;
+        }
+        return program->blocks && pw_chain_init(program);
 }
 
 struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number)
@@ -90,10 +103,10 @@ static enum pw_status take_image(struct pw_program *program, struct pw_error *re
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
 
         program->inputs = calloc(image->input_count + 1, sizeof *program->inputs);
-        if (!program->inputs || !pw_program_plan(program))
+        if (!program->inputs || !take_blocks(program) || !pw_program_plan(program))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", program->row.name);
-        for (uint32_t i = 0; i < image->slice_count; i++)
-                need(program, i, pw_round_up(program->slices[i].block_bytes, PW_LINE_BYTES));
+        for (uint32_t i = 0; i < program->block_count; i++)
+                need(program, program->blocks[i].slice, program->blocks[i].bytes);
         for (uint32_t i = 0; i < image->result_count; i++) {
                 need(program, pw_program_result_value(program, i)->slice, program->results[i].room_bytes);
                 if (results[i].donated_input >= 0)
@@ -161,6 +174,8 @@ void pw_program_destroy(struct pw_program *program)
         pw_program_plan_done(program);
         free(program->row.slices);
         free(program->slices);
+        free(program->blocks);
+        free(program->chains);
         free(program->devices);
         free(program->inputs);
         free(program->row.image);

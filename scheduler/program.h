@@ -12,13 +12,16 @@ struct pw_scheduler;
 /* The islands of a program, ascending, are its columns. */
 struct pw_need { uint32_t column, node; }; /* gangs up to `node` are ordered there */
 
+struct pw_need_list { uint32_t first, count; }; /* in the plan's needs */
+
 struct pw_gang {                /* a node in one island */
         uint32_t node;
         uint32_t load;          /* of a load: 1 + the program's input */
         uint64_t members;
         uint64_t last;          /* members for which it is the run's last gang in this island */
-        uint32_t notify;        /* columns that have a gang which needs this one */
-        uint32_t first_need, need_count;     /* in the plan's needs */
+        uint32_t notify;        /* columns that have a gang which needs this one, in this run or in one behind it */
+        struct pw_need_list needs, behind;   /* of its own run; of the runs whose blocks it took over */
+        uint32_t passes;        /* in this island: those runs' gangs before this one are ordered first */
         uint32_t first_result, result_count; /* in the program's `written` */
 };
 
@@ -45,7 +48,16 @@ struct pw_program_device {
         uint64_t bytes;          /* of blocks and results, nothing in place */
 };
 
-struct pw_program_slice { uint64_t serial; uint64_t block_bytes; uint32_t first_place; };
+struct pw_program_slice { uint64_t serial; };
+
+struct pw_program_block { uint32_t slice, chain, first_place; uint64_t bytes; }; /* bytes: on each device, whole lines */
+
+/* Runs that took over one another's block: those of the slices (chain 0), that of a stage (chain 1 + stage). See chain.c. */
+struct pw_chain {
+        uint32_t blocks, limit;  /* there are; may be */
+        bool used;               /* it has any bytes */
+        struct pw_list last;     /* struct pw_hold of runs whose blocks nobody took over yet, as they were admitted */
+};
 
 struct pw_program {
         struct pw_program_row row;
@@ -57,7 +69,10 @@ struct pw_program {
         struct pw_program_result *results;
         uint32_t *written;                   /* results, by writer */
         struct pw_program_slice *slices;
-        uint32_t place_count;                /* of all slices */
+        struct pw_program_block *blocks;     /* as in the image */
+        struct pw_chain *chains;
+        uint32_t block_count, chain_count;
+        uint32_t place_count;                /* of all blocks */
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
         uint64_t device_mask, memory_mask;   /* all; those of which a run takes memory */
@@ -77,6 +92,8 @@ static inline const struct pw_image_value *pw_program_result_value(const struct 
 }
 struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number); /* NULL: not one of its */
 
+/* chain.c: fill chains. False: out of memory. */
+bool pw_chain_init(struct pw_program *program);
 /* plan.c: fill columns, plans, step_members, results. False: out of memory. */
 bool pw_program_plan(struct pw_program *program);
 void pw_program_plan_done(struct pw_program *program);

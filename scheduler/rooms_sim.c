@@ -27,7 +27,7 @@ struct sim {
         struct device devices[PW_DEVICES_MAX];
         uint32_t device_count;
         uint32_t place_of[PW_GRAPH_SLICES_MAX][PW_DEVICES_MAX]; /* per slice and device */
-        uint8_t ***blocks;  /* per slice and place */
+        uint8_t ***blocks;  /* per block and place */
         uint8_t ***results; /* per result and place */
         bool *done;         /* per node and device */
         bool *arrived;      /* likewise: the mark */
@@ -45,7 +45,7 @@ static uint8_t *room_of(const struct sim *sim, uint32_t value, uint32_t place)
 
         if (image->place == PW_PLACE_RESULT)
                 return sim->results[image->index][place];
-        return sim->blocks[image->slice][place] + image->offset;
+        return sim->blocks[image->index][place] + image->offset;
 }
 
 static int32_t *data_of(const struct sim *sim, uint32_t value, uint32_t place)
@@ -354,11 +354,10 @@ static void sim_init(struct sim *sim)
         sim->done = calloc(cells, sizeof *sim->done);
         sim->arrived = calloc(cells, sizeof *sim->arrived);
         sim->marks = calloc(cells, sizeof *sim->marks);
-        sim->blocks = calloc(image->slice_count, sizeof *sim->blocks);
+        sim->blocks = calloc(pw_image_block_count(image), sizeof *sim->blocks);
         sim->results = calloc(image->result_count, sizeof *sim->results);
-        for (uint32_t s = 0; s < image->slice_count; s++)
-                sim->blocks[s] = make_rooms(slice_of(sim, s),
-                                            PW_IMAGE_AT(image, struct pw_image_slice, image->slices)[s].block_bytes);
+        for (uint32_t b = 0; b < pw_image_block_count(image); b++)
+                sim->blocks[b] = make_rooms(slice_of(sim, pw_image_block(image, b)->slice), pw_image_block(image, b)->bytes);
         for (uint32_t r = 0; r < image->result_count; r++) {
                 uint32_t value = PW_IMAGE_AT(image, struct pw_image_result, image->results)[r].value;
                 sim->results[r] = make_rooms(slice_of(sim, result_slice(sim, r)),
@@ -379,8 +378,8 @@ static void sim_init(struct sim *sim)
 
 static void sim_done(struct sim *sim)
 {
-        for (uint32_t s = 0; s < sim->image->slice_count; s++)
-                free_rooms(slice_of(sim, s), sim->blocks[s]);
+        for (uint32_t b = 0; b < pw_image_block_count(sim->image); b++)
+                free_rooms(slice_of(sim, pw_image_block(sim->image, b)->slice), sim->blocks[b]);
         for (uint32_t r = 0; r < sim->image->result_count; r++)
                 free_rooms(slice_of(sim, result_slice(sim, r)), sim->results[r]);
         for (uint32_t i = 0; i < sim->device_count; i++) {

@@ -90,6 +90,23 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
         }
 }
 
+/* Its next gang writes a room that the run ahead still uses. */
+static void waits_for_chain(const struct pw_live *live, uint32_t chain, struct pw_run_row *row)
+{
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_live *ahead = live->holds[chain].ahead;
+        const struct pw_image_stage *stage = chain ? pw_image_stage(image, chain - 1) : NULL;
+
+        if (!ahead)
+                return;
+        row->blocking_run = ahead->run.number;
+        if (stage)
+                snprintf(row->waiting_for, WAITING_BYTES, "a credit of stage %s of quota %u, held by run %lu",
+                         pw_image_text(image, stage->name), stage->quota, (unsigned long)row->blocking_run);
+        else
+                snprintf(row->waiting_for, WAITING_BYTES, "room in the block of run %lu, which it takes over", (unsigned long)row->blocking_run);
+}
+
 static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *part, struct pw_run_row *row)
 {
         const struct pw_live *live = part->live;
@@ -103,6 +120,7 @@ static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *
                          live->program->plans[part->wait_for].island, gang_name(live, part->plan->gangs[part->next].node),
                          part->plan->island);
                 break;
+        case PW_WAIT_ROOM: waits_for_chain(live, part->wait_for, row); break;
         default: waits_for_device(scheduler, live, row); break;
         }
 }

@@ -23,7 +23,7 @@ static size_t live_bytes(const struct pw_program *program)
                pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
                pw_round_up(inputs * sizeof(struct pw_live_input), 16) + pw_round_up(columns * sizeof(struct pw_part), 16) +
                pw_round_up(columns * columns * sizeof(uint32_t), 16) +
-               pw_round_up(program->place_count * sizeof(uint64_t), 16);
+               pw_round_up(program->place_count * sizeof(uint64_t), 16) + pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
 static struct pw_live *live_new(struct pw_program *program)
@@ -46,6 +46,9 @@ static struct pw_live *live_new(struct pw_program *program)
         live->parts = carve(&at, columns, sizeof *live->parts);
         noticed = carve(&at, (uint64_t)columns * columns, sizeof *noticed);
         live->block_offsets = carve(&at, program->place_count, sizeof *live->block_offsets);
+        live->holds = carve(&at, program->chain_count, sizeof *live->holds);
+        for (uint32_t c = 0; c < program->chain_count; c++)
+                live->holds[c].live = live;
         for (uint32_t c = 0; c < columns; c++)
                 live->parts[c] = (struct pw_part){ .live = live, .plan = &program->plans[c], .column = c,
                                                    .island = program->scheduler->islands[program->plans[c].island],
@@ -68,7 +71,12 @@ static void reset(struct pw_live *live)
         live->missing = live->messages = 0;
         live->placed = live->stopped = live->aside = false;
         live->short_bytes = 0;
-        live->parts_left = 0;
+        live->parts_left = live->ahead_count = live->behind_count = 0;
+        pw_list_init(&live->freed_link);
+        for (uint32_t c = 0; c < live->program->chain_count; c++) {
+                pw_list_init(&live->holds[c].link);
+                live->holds[c].ahead = live->holds[c].behind = NULL;
+        }
         for (uint32_t i = 0; i < run->input_count; i++) {
                 pw_list_init(&live->inputs[i].link);
                 live->inputs[i].missing = live->inputs[i].in_place = live->inputs[i].takes = false;
@@ -338,23 +346,8 @@ static void release_inputs(struct pw_live *live)
         }
 }
 
-static void give_blocks(struct pw_live *live)
-{
-        struct pw_program *program = live->program;
-
-        for (uint32_t s = 0; live->placed && s < program->row.image->slice_count; s++) {
-                const struct pw_slice_map *map = &program->row.slices[s];
-                uint64_t bytes = pw_round_up(program->slices[s].block_bytes, PW_LINE_BYTES);
-                for (uint32_t place = 0; bytes && place < map->device_count; place++) {
-                        struct pw_program_device *device = pw_program_device(program, map->devices[place]);
-                        struct pw_room room = { map->devices[place], device->rooms->segment, pw_live_block(live, s, place), bytes };
-                        pw_room_give(device->device, &room, PW_USE_BLOCK);
-                }
-        }
-        live->placed = false;
-}
-
-static void end(struct pw_live *live)
+/* Appends to `freed` whom it lets end. */
+static void end(struct pw_live *live, struct pw_list *freed)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_run *run = &live->run;
@@ -367,7 +360,7 @@ static void end(struct pw_live *live)
         run->state = PW_RUN_ENDED;
         status = pw_ended_note(live);
         release_inputs(live);
-        give_blocks(live);
+        pw_chain_leave(live, freed);
         for (uint32_t i = 0; i < run->result_count; i++) {
                 run->results[i]->run = NULL;
                 pw_result_maybe_drop(pw_result_live(run->results[i]));
@@ -383,12 +376,27 @@ static void end(struct pw_live *live)
         pw_scheduler_dirty(scheduler, NULL);
 }
 
+/* A run ends after those whose blocks it took over, so that nobody needs to look beyond the run ahead. */
+static bool may_end(const struct pw_live *live)
+{
+        if (live->run.state == PW_RUN_ENDED || live->messages || live->ahead_count)
+                return false;
+        return live->run.state != PW_RUN_ADMITTED || !live->parts_left;
+}
+
 void pw_live_maybe_end(struct pw_live *live)
 {
-        if (live->run.state == PW_RUN_ENDED || live->messages)
-                return;
-        if (live->run.state != PW_RUN_ADMITTED || !live->parts_left)
-                end(live);
+        struct pw_list freed;
+
+        pw_list_init(&freed);
+        if (may_end(live))
+                end(live, &freed);
+        while (!pw_list_empty(&freed)) {
+                live = pw_list_first(&freed, struct pw_live, freed_link);
+                pw_list_remove(&live->freed_link);
+                if (may_end(live))
+                        end(live, &freed);
+        }
 }
 
 /* What is ordered is skipped where it can be. Where other runs read a result, all of it is still ordered, so that they find an

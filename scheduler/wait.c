@@ -6,7 +6,10 @@
  * marks are not read.
  *
  * For each slice that is read and each that reads there is one row: the places of the first one's rooms, each as high as the
- * last node that read there. What a slice waited for of another covers all earlier reads. */
+ * last node that read there. What a slice waited for of another covers all earlier reads.
+ *
+ * A run that takes over the blocks of another one comes behind that one's reads just so, and all of them are there as it starts:
+ * the same walk once more. On its own devices it comes behind the last node that uses a room, in whatever way. */
 #include "scheduler/lowering.h"
 
 #include "base/memory.h"
@@ -29,6 +32,7 @@ struct reads {
 struct slice {
         struct edges edges;
         struct reads *reads;
+        struct pw_heights uses; /* per place: the last use of the values that lie there, + 1 */
 };
 
 struct waits {
@@ -118,7 +122,8 @@ static void forget(struct reads *reads, uint32_t reader)
                 reads->done = reader + 1;
 }
 
-static enum pw_status add_wait(struct waits *waits, struct pw_low_node *node, uint32_t on, struct pw_error *ret_err)
+/* `count`: of the node's waits, or of what it comes behind. */
+static enum pw_status add_wait(struct waits *waits, uint32_t *count, uint32_t on, struct pw_error *ret_err)
 {
         struct pw_low_node *awaited = &waits->low->nodes[on];
 
@@ -128,7 +133,7 @@ static enum pw_status add_wait(struct waits *waits, struct pw_low_node *node, ui
                                             "the program has more than %u transfers to be waited for", PW_NO_SEQ);
                 awaited->image.seq_slot = (uint16_t)waits->low->seq_count++;
         }
-        node->image.wait_count++;
+        ++*count;
         return pw_low_add_link(waits->low, on, ret_err);
 }
 
@@ -149,20 +154,18 @@ static struct reads *last_read(const struct slice *slice, struct places places, 
         return last;
 }
 
-static enum pw_status wait_for_rooms(struct waits *waits, struct pw_low_node *node, struct pw_error *ret_err)
+static enum pw_status wait_for_room(struct waits *waits, const struct pw_low_value *value, uint32_t *count, struct pw_error *ret_err)
 {
-        const struct slice *slice = &waits->slices[node->image.slice];
+        const struct slice *slice = &waits->slices[value->slice];
+        struct places places = places_of(slice, value);
+        struct reads *reads;
+        uint32_t reader;
 
-        for (uint32_t i = 0; i < node->image.output_count; i++) {
-                struct places places = places_of(slice, &waits->low->values[pw_low_outputs(waits->low, node)[i]]);
-                struct reads *reads;
-                uint32_t reader;
-                while ((reads = last_read(slice, places, &reader))) {
-                        enum pw_status status = add_wait(waits, node, reader, ret_err);
-                        if (status != PW_OK)
-                                return status;
-                        forget(reads, reader);
-                }
+        while ((reads = last_read(slice, places, &reader))) {
+                enum pw_status status = add_wait(waits, count, reader, ret_err);
+                if (status != PW_OK)
+                        return status;
+                forget(reads, reader);
         }
         return PW_OK;
 }
@@ -197,7 +200,7 @@ static enum pw_status wait_for_send(struct waits *waits, struct pw_low_node *nod
         if (!reads)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         forget(reads, node->image.send_node);
-        return add_wait(waits, node, node->image.send_node, ret_err);
+        return add_wait(waits, &node->image.wait_count, node->image.send_node, ret_err);
 }
 
 static enum pw_status node_waits(struct waits *waits, uint32_t index, struct pw_error *ret_err)
@@ -208,9 +211,48 @@ static enum pw_status node_waits(struct waits *waits, uint32_t index, struct pw_
         node->image.waits = waits->low->link_count;
         if (node->image.send_node != PW_NODE_NONE)
                 status = wait_for_send(waits, node, ret_err);
-        if (status == PW_OK)
-                status = wait_for_rooms(waits, node, ret_err);
+        for (uint32_t i = 0; i < node->image.output_count && status == PW_OK; i++)
+                status = wait_for_room(waits, &waits->low->values[pw_low_outputs(waits->low, node)[i]], &node->image.wait_count, ret_err);
         return status == PW_OK ? keep_read(waits, index, ret_err) : status;
+}
+
+/* --- behind another run ------------------------------------------------------------------------------------------------ */
+
+static enum pw_status find_uses(struct waits *waits, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < waits->low->value_count; i++) {
+                const struct pw_low_value *value = &waits->low->values[i];
+                struct slice *slice = &waits->slices[value->slice];
+                struct places places = places_of(slice, value);
+                if (!slice->uses.leaves && !pw_heights_init(&slice->uses, slice->edges.count))
+                        return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+                pw_heights_raise(&slice->uses, places.first, places.last, (uint64_t)value->last_use + 1);
+        }
+        for (uint32_t i = 0; i < waits->low->graph->slice_count; i++)
+                for (struct reads *reads = waits->slices[i].reads; reads; reads = reads->next)
+                        reads->done = 0;
+        return PW_OK;
+}
+
+/* Results are rooms of the run's own. */
+static enum pw_status node_behind(struct waits *waits, uint32_t index, struct pw_error *ret_err)
+{
+        struct pw_low_node *node = &waits->low->nodes[index];
+        enum pw_status status = PW_OK;
+
+        node->image.behind = waits->low->link_count;
+        node->image.passes = index;
+        for (uint32_t i = 0; i < node->image.output_count && status == PW_OK; i++) {
+                const struct pw_low_value *value = &waits->low->values[pw_low_outputs(waits->low, node)[i]];
+                const struct slice *slice = &waits->slices[value->slice];
+                struct places places = places_of(slice, value);
+                uint32_t last = (uint32_t)pw_heights_highest(&slice->uses, places.first, places.last) - 1;
+                if (value->result != PW_NODE_NONE)
+                        continue;
+                node->image.passes = last > node->image.passes ? last : node->image.passes;
+                status = wait_for_room(waits, value, &node->image.behind_count, ret_err);
+        }
+        return status;
 }
 
 static void waits_done(struct waits *waits)
@@ -221,6 +263,7 @@ static void waits_done(struct waits *waits)
                         pw_heights_done(&reads->nodes);
                         free(reads);
                 }
+                pw_heights_done(&waits->slices[i].uses);
                 free(waits->slices[i].edges.offsets);
         }
         free(waits->slices);
@@ -235,5 +278,9 @@ enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err)
                 status = find_edges(low, i, &waits.slices[i].edges, ret_err);
         for (uint32_t i = 0; i < low->node_count && status == PW_OK; i++)
                 status = node_waits(&waits, i, ret_err);
+        if (status == PW_OK)
+                status = find_uses(&waits, ret_err);
+        for (uint32_t i = 0; i < low->node_count && status == PW_OK; i++)
+                status = node_behind(&waits, i, ret_err);
         return status;
 }

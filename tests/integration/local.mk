@@ -2,7 +2,8 @@
 integration_tests = tests/integration/objects_test tests/integration/runs_test tests/integration/transfers_test \
 	tests/integration/messages_test tests/integration/order_test tests/integration/training_test \
 	tests/integration/kills_test tests/integration/hold_test tests/integration/refusals_test \
-	tests/integration/faults_test tests/integration/admission_test tests/integration/daemon_test tests/integration/waits_test
+	tests/integration/faults_test tests/integration/admission_test tests/integration/daemon_test tests/integration/waits_test \
+	tests/integration/pipeline_test
 check_PROGRAMS += $(integration_tests)
 TESTS += $(integration_tests)
 integration_sources = tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
@@ -24,6 +25,8 @@ tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(inte
 tests_integration_objects_test_LDADD = $(integration_libraries)
 tests_integration_order_test_SOURCES = tests/integration/order_test.c $(integration_sources)
 tests_integration_order_test_LDADD = $(integration_libraries)
+tests_integration_pipeline_test_SOURCES = tests/integration/pipeline_test.c $(integration_sources)
+tests_integration_pipeline_test_LDADD = $(integration_libraries)
 tests_integration_refusals_test_SOURCES = tests/integration/refusals_test.c $(integration_sources)
 tests_integration_refusals_test_LDADD = $(integration_libraries)
 tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integration_sources)

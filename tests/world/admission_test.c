@@ -97,8 +97,9 @@ static void test_head_holds(void **state)
 
         (void)state;
         begin(16 << 10);
+        world_make_chain(&world, &world.programs[3], "other", 3, 1008);
         first = submit(block);
-        head = submit(block);
+        head = submit(&world.programs[3]);
         small = submit(step);
         world_daemon(&world);
         assert_int_equal(state_of(first), PW_RUN_ADMITTED);
@@ -111,6 +112,42 @@ static void test_head_holds(void **state)
         world_drop(&world, first);
         world_settle(&world);
         assert_true(head->decided && small->decided);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* The block of a run serves those after it while there is no other: in the room of one, more of them are under way. The last gives
+ * it back. A run of another program that needs the room comes before those that were submitted after it. */
+static void test_takes_over(void **state)
+{
+        struct world_object *results[4], *other;
+
+        (void)state;
+        begin(20 << 10); /* a block of 8 KiB, and three results */
+        world_make_chain(&world, &world.programs[3], "other", 3, 1008);
+        for (uint32_t i = 0; i < 2; i++)
+                results[i] = submit(block);
+        other = submit(&world.programs[3]);
+        for (uint32_t i = 2; i < 4; i++)
+                results[i] = submit(block);
+        world_daemon(&world);
+        assert_int_equal(state_of(results[0]), PW_RUN_ADMITTED);
+        assert_int_equal(state_of(results[1]), PW_RUN_ADMITTED);
+        assert_int_equal(world.scheduler->devices[0]->used[PW_USE_BLOCK], 2 * (64 + 4032));
+        assert_int_equal(atomic_load(&world.boards[0]->head), 8);
+        assert_int_equal(state_of(other), PW_RUN_QUEUED);
+        assert_int_equal(state_of(results[2]), PW_RUN_QUEUED);
+        world_check(&world);
+        for (uint32_t i = 0; i < 2; i++) {
+                world_drop(&world, results[i]);
+                world_settle(&world);
+        }
+        assert_int_equal(other->status, PW_OK);
+        world_drop(&world, other);
+        world_settle(&world);
+        for (uint32_t i = 2; i < 4; i++)
+                assert_int_equal(results[i]->status, PW_OK);
+        assert_int_equal(world.scheduler->devices[0]->used[PW_USE_BLOCK], 0);
         world_check(&world);
         world_done(&world);
 }
@@ -211,7 +248,7 @@ static void test_shape(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),  cmocka_unit_test(test_head_holds),
+                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),  cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over),
                 cmocka_unit_test(test_deadline),   cmocka_unit_test(test_inputs), cmocka_unit_test(test_input_deadline),
                 cmocka_unit_test(test_shape),
         };

@@ -69,8 +69,7 @@ static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uin
         const struct pw_image_input *inputs = PW_IMAGE_AT(gang->image, struct pw_image_input, gang->image->inputs);
         bool block = value->place == PW_PLACE_BLOCK;
         const uint32_t *offsets = (const uint32_t *)((const char *)gang->record + (block ? gang->record->blocks : gang->record->results));
-        const struct pw_run_room *rooms = (const struct pw_run_room *)((const char *)gang->record +
-                                                                       offsets[block ? value->slice : value->index]);
+        const struct pw_run_room *rooms = (const struct pw_run_room *)((const char *)gang->record + offsets[value->index]);
         uint32_t segment = rooms[place].segment;
         uint64_t offset = rooms[place].offset + (block ? value->offset : 0);
         struct world_executor *owner;
@@ -149,12 +148,13 @@ static bool is_done(const struct gang *gang, uint32_t device, uint64_t seq)
         return atomic_load(&other->board->done.seq) >= seq;
 }
 
-static bool node_done(const struct gang *gang, uint32_t index)
+/* `seqs`: of its own run, where each gang has a number; or of those ahead, which need not have any that is left. */
+static bool node_done(const struct gang *gang, uint32_t index, uint32_t seqs_at)
 {
         const struct pw_image_node *node = pw_image_node(gang->image, index);
         const struct pw_slice_record *slice = slice_of(gang, node->phase == PW_PHASE_SEND ? node->source_slice : node->slice);
         const uint32_t *islands = (const uint32_t *)((const char *)gang->record + gang->record->island_numbers);
-        const _Atomic uint64_t *seqs = (const _Atomic uint64_t *)((const char *)gang->record + gang->record->seqs);
+        const _Atomic uint64_t *seqs = (const _Atomic uint64_t *)((const char *)gang->record + seqs_at);
 
         for (uint32_t i = 0; i < slice->device_count; i++) {
                 uint32_t column = 0;
@@ -162,7 +162,7 @@ static bool node_done(const struct gang *gang, uint32_t index)
                 while (islands[column] != slice->devices[i].island)
                         column++;
                 seq = atomic_load(&seqs[(size_t)node->seq_slot * gang->record->island_count + column]);
-                if (!seq && node->kind != PW_NODE_LOAD)
+                if (!seq && node->kind != PW_NODE_LOAD && seqs_at == gang->record->seqs)
                         world_fail(gang->world, "run %lu: node %u waits for node %u, which has no number in island %u",
                                    (unsigned long)gang->record->run, gang->index, index, islands[column]);
                 if (seq && !is_done(gang, slice->devices[i].device, seq))
@@ -174,9 +174,13 @@ static bool node_done(const struct gang *gang, uint32_t index)
 static bool waits_over(const struct gang *gang)
 {
         const uint32_t *waits = PW_IMAGE_AT(gang->image, uint32_t, gang->node->waits);
+        const uint32_t *behind = PW_IMAGE_AT(gang->image, uint32_t, gang->node->behind);
 
         for (uint32_t i = 0; i < gang->node->wait_count; i++)
-                if (!node_done(gang, waits[i]))
+                if (!node_done(gang, waits[i], gang->record->seqs))
+                        return false;
+        for (uint32_t i = 0; i < gang->node->behind_count; i++)
+                if (!node_done(gang, behind[i], gang->record->ahead_seqs))
                         return false;
         if (gang->node->kind == PW_NODE_LOAD && !input_of(gang, gang->node->input_index)->in_place) {
                 const struct pw_run_input *input = input_of(gang, gang->node->input_index);

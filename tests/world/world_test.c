@@ -241,9 +241,18 @@ static void test_deaths(void **state)
 static void test_narrow(void **state)
 {
         (void)state;
-        play_seeds(4000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 32 << 10,
+        play_seeds(4000, 16, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 32 << 10,
                                                      .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 2,
                                                      .slow_messages = true });
+}
+
+/* The same where devices end, so that runs whose blocks others took over are cancelled and fail. */
+static void test_narrow_deaths(void **state)
+{
+        (void)state;
+        play_seeds(5000, 16, &(struct world_options){ .islands = 3, .devices_per_island = 2, .ahead = 6, .capacity = 40 << 10,
+                                                      .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 3,
+                                                      .cancel_per_mille = 10, .slow_messages = true });
 }
 
 int main(void)
@@ -251,6 +260,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_narrow),
+                cmocka_unit_test(test_narrow_deaths),
         };
 
         return cmocka_run_group_tests_name("world", tests, NULL, NULL);

@@ -1,0 +1,112 @@
+/* Chains: consecutive runs of a program that take over one another's blocks, behind one another.
+ *
+ * The blocks of the slices are one chain, the block of each stage another. A run takes over from the run that was admitted first
+ * of those that nobody took over from yet. Of two such runs none overtakes the other in any island, and the one ahead ends
+ * first; so what was waited for in the run ahead covers the runs ahead of that one.
+ */
+#include "scheduler/state.h"
+
+bool pw_chain_init(struct pw_program *program)
+{
+        const struct pw_image *image = program->row.image;
+
+        program->chain_count = 1 + image->stage_count;
+        program->chains = calloc(program->chain_count, sizeof *program->chains);
+        for (uint32_t c = 0; program->chains && c < program->chain_count; c++) {
+                program->chains[c].limit = c ? pw_image_stage(image, c - 1)->blocks : UINT32_MAX;
+                pw_list_init(&program->chains[c].last);
+        }
+        for (uint32_t b = 0; program->chains && b < program->block_count; b++)
+                program->chains[program->blocks[b].chain].used |= program->blocks[b].bytes > 0;
+        return program->chains;
+}
+
+void pw_chain_join(struct pw_live *live, uint32_t index, struct pw_live *ahead)
+{
+        struct pw_chain *chain = &live->program->chains[index];
+        struct pw_hold *hold = &live->holds[index];
+
+        hold->ahead = ahead;
+        pw_list_append(&chain->last, &hold->link);
+        if (!ahead) {
+                chain->blocks++;
+                return;
+        }
+        pw_list_remove(&ahead->holds[index].link);
+        ahead->holds[index].behind = live;
+        live->ahead_count++;
+        ahead->behind_count++;
+}
+
+/* Who is behind now has the block, and may end. False: nobody, and the block is to be given back. */
+static bool pass_on(struct pw_live *live, uint32_t index, struct pw_list *freed)
+{
+        struct pw_hold *hold = &live->holds[index];
+        struct pw_live *behind = hold->behind;
+
+        hold->behind = NULL;
+        if (!behind) {
+                pw_list_remove(&hold->link);
+                live->program->chains[index].blocks--;
+                return false;
+        }
+        behind->holds[index].ahead = NULL;
+        if (!--behind->ahead_count)
+                pw_list_append(freed, &behind->freed_link);
+        return true;
+}
+
+static void give_block(struct pw_live *live, const struct pw_program_block *block)
+{
+        const struct pw_program *program = live->program;
+        const struct pw_slice_map *map = &program->row.slices[block->slice];
+
+        for (uint32_t place = 0; block->bytes && place < map->device_count; place++) {
+                struct pw_program_device *device = pw_program_device(program, map->devices[place]);
+                struct pw_room room = { map->devices[place], device->rooms->segment, live->block_offsets[block->first_place + place],
+                                        block->bytes };
+                pw_room_give(device->device, &room, PW_USE_BLOCK);
+        }
+}
+
+void pw_chain_leave(struct pw_live *live, struct pw_list *freed)
+{
+        const struct pw_program *program = live->program;
+
+        for (uint32_t c = 0; live->placed && c < program->chain_count; c++) {
+                if (!program->chains[c].used || pass_on(live, c, freed))
+                        continue;
+                for (uint32_t b = 0; b < program->block_count; b++)
+                        if (program->blocks[b].chain == c)
+                                give_block(live, &program->blocks[b]);
+        }
+        live->behind_count = 0;
+        live->placed = false;
+}
+
+/* --- order --------------------------------------------------------------------------------------------------------------- */
+
+static bool passed(const struct pw_part *part, const struct pw_gang *gang, const struct pw_live *ahead)
+{
+        const struct pw_part *theirs = &ahead->parts[part->column];
+        const struct pw_need *need = part->plan->needs + gang->behind.first;
+
+        if (theirs->next < gang->passes)
+                return false;
+        for (uint32_t i = 0; i < gang->behind.count; i++)
+                if (theirs->noticed[need[i].column] <= need[i].node)
+                        return false;
+        return true;
+}
+
+bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang)
+{
+        const struct pw_live *live = part->live;
+
+        for (uint32_t c = 0; c < live->program->chain_count; c++)
+                if (live->holds[c].ahead && !passed(part, gang, live->holds[c].ahead)) {
+                        part->wait_for = c;
+                        return false;
+                }
+        return true;
+}
