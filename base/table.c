@@ -6,6 +6,7 @@
 /* 2^64 divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). */
 #define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 #define CAPACITY_MIN 8u
+#define CAPACITY_KEPT 64u /* a smaller table does not shrink */
 #define CAPACITY_MAX (1u << 31)
 
 /* The cell where `key` would lie if nothing else did: the highest bits of the product. */
@@ -29,21 +30,24 @@ static struct pw_table_cell *find(const struct pw_table *table, uint64_t key)
         return &table->cells[i];
 }
 
-static bool double_capacity(struct pw_table *table)
+static bool set_capacity(struct pw_table *table, uint32_t capacity)
 {
-        struct pw_table grown = { .capacity = table->capacity ? table->capacity * 2 : CAPACITY_MIN, .count = table->count };
+        struct pw_table other = { .capacity = capacity, .count = table->count };
 
-        if (table->capacity == CAPACITY_MAX)
-                return false;
-        grown.cells = calloc(grown.capacity, sizeof *grown.cells);
-        if (!grown.cells)
+        other.cells = calloc(capacity, sizeof *other.cells);
+        if (!other.cells)
                 return false;
         for (uint32_t i = 0; i < table->capacity; i++)
                 if (table->cells[i].value)
-                        *find(&grown, table->cells[i].key) = table->cells[i];
+                        *find(&other, table->cells[i].key) = table->cells[i];
         free(table->cells);
-        *table = grown;
+        *table = other;
         return true;
+}
+
+static bool double_capacity(struct pw_table *table)
+{
+        return table->capacity < CAPACITY_MAX && set_capacity(table, table->capacity ? table->capacity * 2 : CAPACITY_MIN);
 }
 
 void pw_table_done(struct pw_table *table)
@@ -94,6 +98,8 @@ void *pw_table_remove(struct pw_table *table, uint64_t key)
         }
         table->cells[hole] = (struct pw_table_cell){ 0 };
         table->count--;
+        if (table->capacity > CAPACITY_KEPT && table->count < table->capacity / 8)
+                (void)!set_capacity(table, table->capacity / 2); /* where there is no memory it stays as large */
         return value;
 }
 

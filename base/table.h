@@ -1,7 +1,7 @@
 /* A hash table from 64-bit keys to pointers, and dense handles.
  *
- * Open addressing, linear probing, backward-shift deletion, at most 3/4 full; keys are mixed with a fixed odd multiplier
- * (Fibonacci hashing). Iteration is in no order. One owner; no locks.
+ * Open addressing, linear probing, backward-shift deletion, at most 3/4 full, and a large one at least 1/8; keys are mixed with a
+ * fixed odd multiplier (Fibonacci hashing). Iteration is in no order. One owner; no locks.
  */
 #ifndef PW_BASE_TABLE_H
 #define PW_BASE_TABLE_H

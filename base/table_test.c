@@ -83,6 +83,22 @@ static void test_text_key(void **state)
         assert_true(pw_text_key("ab") != pw_text_key("ba"));
 }
 
+/* A table that many entries passed through is as small as if they had never come. */
+static void test_shrinks(void **state)
+{
+        struct pw_table table = { 0 };
+        int value;
+
+        (void)state;
+        for (uint64_t key = 1; key <= 10000; key++)
+                assert_true(pw_table_put(&table, key, &value));
+        for (uint64_t key = 1; key <= 9999; key++)
+                assert_ptr_equal(pw_table_remove(&table, key), &value);
+        assert_true(table.capacity <= 64);
+        assert_ptr_equal(pw_table_get(&table, 10000), &value);
+        pw_table_done(&table);
+}
+
 static void test_handles(void **state)
 {
         struct pw_handles handles = { 0 };
@@ -112,6 +128,7 @@ int main(void)
                 cmocka_unit_test(test_empty),
                 cmocka_unit_test(test_against_array),
                 cmocka_unit_test(test_text_key),
+                cmocka_unit_test(test_shrinks),
                 cmocka_unit_test(test_handles),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
  * One thread owns everything here: no locks. Nothing in the loop blocks; what is slow (allocating pages) goes to the worker
  * thread. A callback never frees the object that called it: sessions end at the end of a turn.
  *
- * A turn (turn.c):  read rings -> swap what lost its last reference to CLOSING -> read every ring once more ("look") ->
+ * A turn (turn.c):  read rings -> swap what lost its last reference to CLOSING -> read the rings of who may refer to it ("look") ->
  *                   free, submit runs -> what executors published -> order -> actions -> sleep if nothing came.
  */
 #ifndef PW_DAEMON_DAEMON_H
@@ -91,7 +91,7 @@ PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, st
 /* Serve until SIGTERM or SIGINT, then drain and stop. */
 void pw_daemon_run(struct pw_daemon *daemon);
 void pw_daemon_free(struct pw_daemon *daemon);
-/* Free what lost its last reference: swap, read every ring once more, free. */
+/* Free what lost its last reference: swap, look, free. */
 void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us);
 /* Called when a child attached: all there means ready. */
 void pw_daemon_ready_check(struct pw_daemon *daemon);

@@ -138,6 +138,19 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
 
 void pw_lanes_look(struct pw_daemon *daemon)
 {
+        uint32_t count;
+        const uint32_t *numbers = pw_store_look(daemon->store, &count);
+
+        for (uint32_t i = 0; i < count; i++) {
+                struct pw_dsession *session = pw_session_get(daemon, numbers[i]);
+
+                if (session)
+                        pw_lanes_drain(session);
+        }
+}
+
+void pw_lanes_read_all(struct pw_daemon *daemon)
+{
         struct pw_dsession *session;
 
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)

@@ -15,8 +15,10 @@ void pw_lanes_rung(struct pw_dsession *session);
 uint32_t pw_lanes_drain(struct pw_dsession *session);
 /* One read of every hot lane. True: something came. */
 bool pw_lanes_turn(struct pw_daemon *daemon);
-/* One read of every lane of every session, up to the tails seen now: the look before a reclaim. */
+/* One read of the lanes that pw_store_look() names, up to the tails seen now: the look before a reclaim. */
 void pw_lanes_look(struct pw_daemon *daemon);
+/* One read of every lane of every session. */
+void pw_lanes_read_all(struct pw_daemon *daemon);
 /* Somebody queues for room: every lane is hot, so that it asks for the doorbell at each DROP when it sleeps again. */
 void pw_lanes_hungry(struct pw_daemon *daemon);
 /* All hot lanes ask for a doorbell. False: records came meanwhile, do not sleep. */

@@ -36,6 +36,7 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__SegmentInfo info = PATHWAYS__WIRE__SEGMENT_INFO__INIT;
         bool executor = session->role == PW_ROLE_EXECUTOR;
+        struct pw_error err;
         int fd;
 
         if (!segment) {
@@ -44,6 +45,11 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         }
         if (!executor && segment->tenant != session->tenant && !session->operator_) {
                 pw_session_reply_error(session, request->id, PW_DENIED, "the segment is of another tenant");
+                return;
+        }
+        if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE &&
+            pw_store_reader_add(session->daemon->store, segment->number, session->number, &err) != PW_OK) {
+                pw_session_reply_error(session, request->id, PW_NO_MEMORY, err.text);
                 return;
         }
         fd = executor && segment->layout.kind == PW_SEGMENT_DEVICE && segment->device == session->device ? segment->fd : segment->ro_fd;
@@ -115,7 +121,7 @@ static void take_free(struct pw_dsession *session, const Pathways__Wire__Request
 
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_look(session->daemon); /* so that what is listed is true now */
+        pw_lanes_read_all(session->daemon); /* so that what is listed is true now */
         pw_daemon_reclaim(session->daemon, pw_now_us());
         if (!session->ended)
                 pw_list_request(session, request->id, request->list);

@@ -18,7 +18,7 @@ static enum pw_status find_segment(struct pw_session *session, struct pw_id id, 
                 return pw_error_set(ret_err, PW_NOT_FOUND, "%s: no such host in this cluster", text);
         if (id.epoch != session->epoch)
                 return pw_error_set(ret_err, PW_GONE, "%s: the pathwaysd that had it has ended", text);
-        enum pw_status status = pw_session_segment(session, pw_id_segment(id), &segment, ret_err);
+        enum pw_status status = pw_session_refer(session, pw_id_segment(id), &segment, ret_err);
         if (status != PW_OK)
                 return pw_error_prefix(ret_err, "%s", text), status;
         if (pw_id_slot(id) >= segment->slot_count)

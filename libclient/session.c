@@ -231,3 +231,20 @@ enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, s
         *ret_segment = segment;
         return PW_OK;
 }
+
+enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+                                struct pw_error *ret_err)
+{
+        if (number != session->futures->number)
+                return pw_session_segment(session, number, ret_segment, ret_err);
+        if (!atomic_load_explicit(&session->refers, memory_order_acquire)) {
+                struct pw_answer answer; /* what it brings is mapped already */
+                enum pw_status status = ask_segment(session, number, &answer, ret_err);
+                if (status != PW_OK)
+                        return status;
+                pw_answer_done(&answer);
+                atomic_store(&session->refers, true);
+        }
+        *ret_segment = session->futures;
+        return PW_OK;
+}

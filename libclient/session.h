@@ -24,6 +24,7 @@ struct pw_session {
         struct pw_map control_map, hint_map;
         _Atomic uint32_t refs;
         _Atomic bool closed;
+        _Atomic bool refers; /* the daemon knows that this session refers to futures by id */
 
         struct pw_segment_map segments;
         pthread_mutex_t lock; /* guards lanes, lanes_busy, and adding to segments */
@@ -66,6 +67,10 @@ static inline enum pw_status pw_session_check(const struct pw_session *session, 
 /* The segment, fetched from the daemon if it is not mapped yet. Errors: PW_NOT_FOUND, PW_DENIED, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
                                                 struct pw_error *ret_err);
+/* The same, to refer to objects there by id: the daemon reads the rings of those alone who asked for the segment, so this comes
+ * before the first REF. Errors: the same. */
+PW_MUST_CHECK enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+                                              struct pw_error *ret_err);
 /* One request and its reply: the daemon has then read every ring up to where it was before the call. */
 PW_MUST_CHECK enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err);
 /* Ask without waiting, behind a fence: what was published before, RUN records above all, comes before it. NULL: only the fence,

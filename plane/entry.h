@@ -12,7 +12,7 @@
  *   READY                LOST     daemon                                the only memory that held it is gone
  *   READY, ERROR, LOST   CLOSING  daemon                                the last reference was dropped
  *   CLOSING              as before daemon                               a REF of it was read meanwhile
- *   CLOSING              FREE     daemon                                every ring was read, nobody refers to it
+ *   CLOSING              FREE     daemon                                every ring was read that may hold a REF: there is none
  *
  * The fields besides the word are written by the producer before it swaps to READY and are a claim, not a fact: the daemon
  * checks lengths against what it granted, readers check offsets against the size of the segment.

@@ -35,6 +35,7 @@ enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct 
         else
                 pw_store_release(store, object, (struct pw_owner){ PW_OWNER_SESSION, session }, store->now_us);
         object->donated = flag(store, object, true);
+        pw_look_for(store, pw_segment_of(store, object->segment), object);
         return PW_OK;
 }
 

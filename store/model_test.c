@@ -69,6 +69,7 @@ static void open_by_id(struct world *world, struct client *client, bool between)
         object = &world->objects[number];
         if (!model_names_it(object) || object->final)
                 return;
+        assert_int_equal(pw_store_reader_add(world->store, object->segment, client->session, NULL), PW_OK); /* it asks for the segment */
         model_publish(client, number, true);
         word = pw_entry_load(object->entry);
         if (pw_word_state(word) == PW_ENTRY_CLOSING) {
@@ -183,7 +184,7 @@ static void turn(struct world *world)
 {
         bool closing;
 
-        model_look(world);
+        model_read_all(world);
         closing = pw_store_reclaim_begin(world->store);
         for (uint32_t i = 0; i < CLIENTS; i++)
                 if (world->clients[i].alive && model_dice(world, 2))

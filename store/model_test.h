@@ -112,8 +112,9 @@ void model_open_client(struct world *world, struct client *client);
 void model_free_client_memory(struct client *client);
 /* As the daemon would. */
 void model_do_actions(struct world *world);
-/* The daemon reads what the client published; resp. every ring. */
+/* The daemon reads what the client published; every ring; the rings that the store names. */
 void model_read_ring(struct world *world, struct client *client);
+void model_read_all(struct world *world);
 void model_look(struct world *world);
 /* A DROP or a REF into the client's ring. */
 void model_publish(struct client *client, uint32_t object, bool ref);

@@ -208,11 +208,22 @@ void model_read_ring(struct world *world, struct client *client)
         client->ring_count = 0;
 }
 
-void model_look(struct world *world)
+void model_read_all(struct world *world)
 {
         for (uint32_t i = 0; i < CLIENTS; i++)
                 if (world->clients[i].alive)
                         model_read_ring(world, &world->clients[i]);
+}
+
+void model_look(struct world *world)
+{
+        uint32_t count;
+        const uint32_t *sessions = pw_store_look(world->store, &count);
+
+        for (uint32_t i = 0; i < count; i++)
+                for (uint32_t c = 0; c < CLIENTS; c++)
+                        if (world->clients[c].alive && world->clients[c].session == sessions[i])
+                                model_read_ring(world, &world->clients[c]);
 }
 
 void model_publish(struct client *client, uint32_t object, bool ref)

@@ -58,6 +58,12 @@ void pw_ref_drop_first(struct pw_store *store, struct pw_object *object);
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object); /* it has no references */
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
+/* look.c */
+bool pw_look_reserve(struct pw_store *store); /* for one session more */
+void pw_look_for(struct pw_store *store, struct segment *segment, const struct pw_object *object); /* who may refer to it, next time */
+void pw_look_session_end(struct session *session);
+void pw_look_segment_end(struct segment *segment);
+
 /* future.c, watch.c */
 void pw_future_give_body(struct segment *segment, struct pw_object *object);
 uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object); /* that it has of the arena */

@@ -1,4 +1,4 @@
-/* Reclaim: what lost its last reference is swapped to CLOSING; after every ring was read once more it is freed, or was reopened. */
+/* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is freed, or was reopened. */
 #include "store/parts.h"
 
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
@@ -52,6 +52,7 @@ bool pw_store_reclaim_begin(struct pw_store *store)
                 if (!object->known || object->refs || object->closing)
                         continue; /* somebody took a reference; or it is listed twice */
                 close_one(store, pw_segment_of(store, object->segment), object);
+                pw_look_for(store, pw_segment_of(store, object->segment), object);
                 store->closing[store->closing_count++] = object;
         }
         store->dropped_count = 0;

@@ -91,6 +91,8 @@ struct segment {
         uint64_t entry_page_bytes; /* of the entry table, once in use: overhead */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
         struct idle_pages idle;
+        struct pw_table readers;   /* number -> session that may refer to objects in it by id */
+        uint64_t look_serial;      /* of the look that its readers are in */
 };
 
 struct session {
@@ -102,11 +104,16 @@ struct session {
         struct pw_range *rings;    /* places in its control memory, behind the lanes */
         struct pw_table rows;      /* lane and kind -> struct row */
         struct pw_list extents, refs;
+        struct pw_table reads;     /* number -> segment that it is a reader of */
+        uint64_t look_serial;      /* of the look that it is in */
         struct pw_object **watched;
         uint32_t watched_count, watched_capacity;
         uint64_t since_us;
         bool ended, broke;         /* broke: the protocol */
 };
+
+/* Sessions whose rings are to be read. */
+struct looks { uint32_t *sessions, count, capacity; };
 
 /* A request that waits: for memory in the queue, or for its pages. */
 struct request {
@@ -129,6 +136,8 @@ struct pw_store {
         struct pw_list spare_refs;
         struct pw_object **dropped, **closing; /* without references; of these, found so by begin */
         uint32_t dropped_count, dropped_capacity, closing_count, closing_capacity;
+        struct looks looks[2];     /* the next look's, by its serial; the last one's */
+        uint64_t look_serial;
         struct pw_object *last_claimed;
         int64_t free_bytes;        /* booked by nobody: counted down and up with each grant, never computed */
         uint64_t idle_bytes;       /* of all segments that may be punched */

@@ -10,6 +10,7 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         store->params = *params;
         store->free_bytes = (int64_t)(params->capacity_bytes - params->reserved_bytes);
         store->queue_next_us = UINT64_MAX;
+        store->look_serial = 1;
         pw_list_init(&store->queue);
         pw_list_init(&store->populating);
         pw_list_init(&store->leases);
@@ -29,6 +30,7 @@ static void free_rows(struct session *session)
 static void free_session(struct session *session)
 {
         free_rows(session);
+        pw_look_session_end(session);
         pw_range_free(session->rings);
         free(session->watched);
         free(session->client);
@@ -37,6 +39,7 @@ static void free_session(struct session *session)
 
 static void free_segment(struct segment *segment)
 {
+        pw_look_segment_end(segment);
         for (uint32_t i = 0; segment->chunks && i < segment->chunk_count; i++)
                 free(segment->chunks[i]);
         free(segment->chunks);
@@ -93,6 +96,8 @@ void pw_store_free(struct pw_store *store)
         free(store->actions.items);
         free(store->dropped);
         free(store->closing);
+        free(store->looks[0].sessions);
+        free(store->looks[1].sessions);
         free(store);
 }
 
@@ -192,7 +197,7 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
         }
         if (session && session->tenant && session->client && (session->rings || !params->control) &&
-            pw_table_put(&store->sessions, session->number, session))
+            pw_look_reserve(store) && pw_table_put(&store->sessions, session->number, session))
                 return PW_OK;
         if (session)
                 free_session(session);
@@ -239,6 +244,7 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         pw_list_each(&session->refs, ref, struct pw_ref, of_owner)
                 pw_ref_remove(store, ref);
         end_extents(store, session);
+        pw_look_session_end(session);
         for (; session->watched_count;)
                 pw_watch_end(store, session->watched[0], true);
         if (session->segment)

@@ -6,7 +6,7 @@
  * Invariants (pw_store_check() proves them):
  *   - an object's `refs` is the sum of its reference nodes (session, run, name, lease) plus its grantee's first reference;
  *   - for each memory: capacity = free + used + idle + letting go + quarantined + reserved + overhead, each from its records;
- *   - what is freed was CLOSING, and every ring of its tenant was read after it became so.
+ *   - what is freed was CLOSING, and every ring that may hold a reference to it was read after it became so.
  *
  * Own: the store owns its records; maps and payloads are the daemon's.   Threads: loop thread only.   Blocks: never.
  */
@@ -62,6 +62,9 @@ PW_MUST_CHECK enum pw_status pw_store_segment_add(struct pw_store *store, const 
                                                   struct pw_error *ret_err);
 void pw_store_segment_remove(struct pw_store *store, uint32_t segment); /* nobody holds an object in it */
 
+/* The session gets the segment's descriptor: from now on it may refer to objects there by id. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t segment, uint32_t session, struct pw_error *ret_err);
+
 /* Bytes of a CLIENT segment that may be allocated: entry pages in use and every page ever granted and not punched. */
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment);
 
@@ -111,10 +114,13 @@ PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t se
                                              struct pw_error *ret_err);
 bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object);
 
-/* Reclaim: swaps what lost its last reference to CLOSING. Then the daemon reads every ring once more up to the tails that it
- * sees *after* this call (pw_store_ref() reopens), then calls pw_store_reclaim_finish(), which frees what nobody reopened:
+/* Reclaim: swaps what lost its last reference to CLOSING. Then the daemon reads the rings of pw_store_look() up to the tails
+ * that it sees *after* this call (pw_store_ref() reopens), then calls pw_store_reclaim_finish(), which frees what nobody reopened:
  * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. True: there is something to finish. */
 bool pw_store_reclaim_begin(struct pw_store *store);
+/* Whose rings are to be read: sessions that may refer to what was closed, or donated, since the last look. The list is good until
+ * the next call. */
+const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
 void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
 
 /* --- futures ------------------------------------------------------------------------------------------------------------ */
