@@ -1,6 +1,6 @@
 noinst_LTLIBRARIES += base/libbase.la
 base_libbase_la_SOURCES = base/box.c base/box_reduce.c base/dims.c base/error.c base/handles.c base/id.c base/layout.c \
-	base/log.c base/memory.c base/nearest.c base/range.c base/option.c base/option_file.c base/option_help.c base/option_value.c \
+	base/log.c base/memory.c base/nearest.c base/range.c base/option.c base/option_change.c base/option_file.c base/option_help.c base/option_value.c \
 	base/size.c base/size_class.c base/sources.c base/status.c base/table.c
 base_libbase_la_LIBADD = $(INIH_LIBS)
 noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \

@@ -2,9 +2,11 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@ static const char *level_text(enum pw_log_level level)
         return "?";
 }
 
-/* Time, level and who; returns the length. */
+/* Time, level and who; returns the length. The time is for people alone: nothing is decided by a clock that can jump. */
 static size_t format_head(const struct pw_log *log, enum pw_log_level level, char line[LINE_BYTES])
 {
         struct timespec now;
@@ -29,10 +31,26 @@ static size_t format_head(const struct pw_log *log, enum pw_log_level level, cha
 
         clock_gettime(CLOCK_REALTIME, &now);
         gmtime_r(&now.tv_sec, &utc);
-        size_t used = strftime(line, LINE_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+        size_t used = log->journal ? (size_t)snprintf(line, LINE_BYTES, "<%d>", (int)level) : 0;
+        used += strftime(line + used, LINE_BYTES - used, "%Y-%m-%dT%H:%M:%S", &utc);
         used += (size_t)snprintf(line + used, LINE_BYTES - used, ".%06ldZ %s %.64s: ", now.tv_nsec / 1000, level_text(level),
                                  log->who);
         return used;
+}
+
+int pw_log_unblocked(int fd)
+{
+        char path[40];
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static ssize_t write_line(int fd, const char *line, size_t bytes)
+{
+        ssize_t sent = send(fd, line, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        return sent < 0 && errno == ENOTSOCK ? write(fd, line, bytes) : sent;
 }
 
 void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...)
@@ -58,8 +76,8 @@ void pw_log(const struct pw_log *log, enum pw_log_level level, const char *forma
                 if ((unsigned char)line[i] < ' ' || line[i] == 127)
                         line[i] = ' ';
         line[used++] = '\n';
-        /* Who reads the log may be gone or slow to the point of an error: the daemon goes on without the line. */
-        ssize_t written = write(log->fd, line, used);
-        (void)written;
+        /* Who reads the log may be gone, or stopped, its disk may be full: the daemon goes on without the line, and counts it. */
+        if (write_line(log->fd, line, used) != (ssize_t)used && log->lost)
+                atomic_fetch_add_explicit(log->lost, 1, memory_order_relaxed);
         errno = saved_errno;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -28,7 +29,7 @@ static void test_lines(void **state)
 
         (void)state;
         assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
-        struct pw_log log = { fds[1], PW_LOG_INFO, "pathwaysd" };
+        struct pw_log log = { .fd = fds[1], .level = PW_LOG_INFO, .who = "pathwaysd" };
 
         pw_log(&log, PW_LOG_INFO, "executor started device=%u pid=%d", 2u, 4711);
         read_line(fds[0], text, sizeof text);
@@ -52,10 +53,64 @@ static void test_lines(void **state)
         close(fds[1]);
 }
 
+/* journald takes the level from the beginning of the line. */
+static void test_journal(void **state)
+{
+        struct pw_log log = { .level = PW_LOG_DEBUG, .who = "pathwaysd", .journal = true };
+        char text[200];
+        int fds[2];
+
+        (void)state;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        log.fd = fds[1];
+        pw_log(&log, PW_LOG_WARNING, "careful");
+        read_line(fds[0], text, sizeof text);
+        assert_memory_equal(text, "<4>20", 5);
+        assert_string_equal(strchr(text, 'Z'), "Z warning pathwaysd: careful\n");
+        close(fds[0]);
+        close(fds[1]);
+}
+
+/* A full disk, and readers that are stopped or gone: the caller goes on, and what is lost is counted. */
+static void test_lost_lines(void **state)
+{
+        _Atomic uint64_t lost = 0;
+        struct pw_log log = { .level = PW_LOG_INFO, .who = "pathwaysd", .lost = &lost };
+        int full = open("/dev/full", O_WRONLY), fds[2];
+
+        (void)state;
+        log.fd = pw_log_unblocked(full);
+        assert_true(full >= 0 && log.fd >= 0);
+        pw_log(&log, PW_LOG_INFO, "no room");
+        assert_int_equal(lost, 1);
+        close(log.fd);
+        close(full);
+        assert_int_equal(pipe(fds), 0);
+        log.fd = pw_log_unblocked(fds[1]);
+        assert_true(log.fd >= 0);
+        for (int i = 0; i < 100000 && lost == 1; i++)
+                pw_log(&log, PW_LOG_INFO, "nobody reads line=%d", i);
+        assert_int_equal(lost, 2);
+        close(log.fd);
+        close(fds[0]);
+        close(fds[1]);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        log.fd = fds[1];
+        for (int i = 0; i < 100000 && lost == 2; i++)
+                pw_log(&log, PW_LOG_INFO, "nobody reads line=%d", i);
+        assert_int_equal(lost, 3);
+        close(fds[0]);
+        pw_log(&log, PW_LOG_INFO, "gone");
+        assert_int_equal(lost, 4);
+        close(fds[1]);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lines),
+                cmocka_unit_test(test_journal),
+                cmocka_unit_test(test_lost_lines),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

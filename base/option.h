@@ -55,6 +55,12 @@ PW_MUST_CHECK enum pw_status pw_options_read(const struct pw_options *options, v
 void pw_options_help(const struct pw_options *options, FILE *out);
 /* The options as mdoc(7) list items, for the manual pages. */
 void pw_options_mdoc(const struct pw_options *options, FILE *out);
+/* Do both have the same value? */
+bool pw_option_same(const struct pw_option *option, const void *settings, const void *others);
+/* Exchange the values of the two. */
+void pw_option_swap(const struct pw_option *option, void *settings, void *others);
+/* The value, as a file might have it: "64", "1.5 GiB", "a, b"; cut to fit; returns `text`. */
+char *pw_option_format(const struct pw_option *option, const void *settings, char *text, size_t text_bytes);
 /* Free what the texts and lists of `settings` own. */
 void pw_options_free(const struct pw_options *options, void *settings);
 /* The item of `names` nearest to `word` by edit distance, or NULL if none is near. */

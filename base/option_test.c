@@ -232,6 +232,35 @@ static void test_help_and_manual(void **state)
         assert_non_null(strstr(mdoc, "Host memory.\nIt is shared by all tenants.\nDefault: 1GiB\n"));
 }
 
+/* Every kind of option: what differs is seen, told and exchanged, and nothing else. */
+static void test_changes(void **state)
+{
+        static const char *const before[] = { "", "1 GiB", "10 s", "1", "0666", "no", "no", "/usr/lib/pathways/modules" };
+        static const char *const after[] = { "/run", "2 GiB", "20 s", "3", "0600", "yes", "yes", "/a, /b" };
+        char *argv[] = { (char *)"x", (char *)"--run-dir=/run", (char *)"--host-memory=2GiB", (char *)"--deadline=20s", (char *)"--islands=3",
+                         (char *)"--socket-mode=600", (char *)"-qh", (char *)"--modules=/a", (char *)"--modules=/b", NULL };
+        struct settings *settings = *state, others;
+        char text[80];
+        int operand;
+
+        assert_int_equal(pw_options_defaults(&options, &others, NULL), PW_OK);
+        for (uint32_t i = 0; i < options.count; i++)
+                assert_true(pw_option_same(&items[i], settings, &others));
+        assert_int_equal(pw_options_parse(&options, &others, 9, argv, &operand, NULL), PW_OK);
+        for (uint32_t i = 0; i < options.count; i++) {
+                assert_false(pw_option_same(&items[i], settings, &others));
+                assert_string_equal(pw_option_format(&items[i], settings, text, sizeof text), before[i]);
+                assert_string_equal(pw_option_format(&items[i], &others, text, sizeof text), after[i]);
+        }
+        for (uint32_t i = 0; i < options.count; i++) {
+                pw_option_swap(&items[i], settings, &others);
+                assert_string_equal(pw_option_format(&items[i], settings, text, sizeof text), after[i]);
+                assert_string_equal(pw_option_format(&items[i], &others, text, sizeof text), before[i]);
+        }
+        assert_string_equal(pw_option_format(&items[7], settings, text, 4), "/a,");
+        pw_options_free(&options, &others);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -241,6 +270,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_wrong_command_lines, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
                 cmocka_unit_test(test_nearest),
                 cmocka_unit_test(test_help_and_manual),
         };

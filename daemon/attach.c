@@ -106,6 +106,7 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         fds[2] = session->tenant->futures->ro_fd;
         fds[3] = session->tenant->hints_fd;
         session->role = PW_ROLE_CLIENT;
+        session->daemon->counters.sessions++;
         pw_lanes_begin(session);
         pw_session_reply(session, id, &reply, fds, pw_array_count(fds));
         return PW_OK;

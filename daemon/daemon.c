@@ -5,9 +5,12 @@
 #include "base/size.h"
 #include "daemon/child.h"
 #include "daemon/describe.h"
+#include "daemon/http.h"
 #include "daemon/limits.h"
 #include "daemon/meta/meta.h"
 #include "daemon/module.h"
+#include "daemon/notify.h"
+#include "daemon/reload.h"
 #include "daemon/room.h"
 #include "daemon/rundir.h"
 #include "daemon/segment.h"
@@ -45,6 +48,17 @@ static void on_signal(evutil_socket_t number, short what, void *context)
                 daemon->phase = PW_DRAINING;
         else
                 daemon->phase = PW_STOPPING;
+        pw_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->runs_in_flight);
+}
+
+static void on_hangup(evutil_socket_t number, short what, void *context)
+{
+        struct pw_daemon *daemon = context;
+
+        (void)number;
+        (void)what;
+        if (daemon->phase < PW_DRAINING)
+                pw_reload(daemon);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *context)
@@ -78,9 +92,12 @@ static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_e
         daemon->timer = daemon->base ? evtimer_new(daemon->base, on_timer, daemon) : NULL;
         daemon->signals[0] = daemon->base ? evsignal_new(daemon->base, SIGTERM, on_signal, daemon) : NULL;
         daemon->signals[1] = daemon->base ? evsignal_new(daemon->base, SIGINT, on_signal, daemon) : NULL;
-        if (!daemon->timer || !daemon->signals[0] || !daemon->signals[1] || event_add(daemon->signals[0], NULL) < 0 ||
-            event_add(daemon->signals[1], NULL) < 0)
+        daemon->signals[2] = daemon->base ? evsignal_new(daemon->base, SIGHUP, on_hangup, daemon) : NULL;
+        if (!daemon->timer)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the loop");
+        for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
+                if (!daemon->signals[i] || event_add(daemon->signals[i], NULL) < 0)
+                        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for signals");
         signal(SIGPIPE, SIG_IGN);
         raise_limits(daemon);
         return PW_OK;
@@ -141,25 +158,26 @@ static enum pw_status join_cluster(struct pw_daemon *daemon, struct pw_error *re
         return PW_OK;
 }
 
+/* Standard error, without blocking on it: its reader may be stopped. */
 static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        static const struct { const char *name; enum pw_log_level level; } levels[] = {
-                { "error", PW_LOG_ERROR }, { "warning", PW_LOG_WARNING }, { "info", PW_LOG_INFO }, { "debug", PW_LOG_DEBUG },
-        };
+        daemon->log = (struct pw_log){ .fd = pw_log_unblocked(STDERR_FILENO), .who = "pathwaysd", .journal = daemon->environment.journal,
+                                       .lost = &daemon->counters.lines_lost };
+        enum pw_status status = pw_settings_log_level(&daemon->settings, &daemon->log.level, ret_err);
 
-        for (uint32_t i = 0; i < pw_array_count(levels); i++) {
-                if (!strcmp(levels[i].name, daemon->settings.log_level)) {
-                        daemon->log = (struct pw_log){ STDERR_FILENO, levels[i].level, "pathwaysd" };
-                        return PW_OK;
-                }
-        }
-        return pw_error_set(ret_err, PW_INVALID, "--log-level %s: error, warning, info or debug", daemon->settings.log_level);
+        if (daemon->log.fd < 0)
+                daemon->log.fd = STDERR_FILENO;
+        for (uint32_t i = 0; i < pw_array_count(daemon->environment.odd) && daemon->environment.odd[i][0]; i++)
+                pw_log(&daemon->log, PW_LOG_WARNING, "variable of the environment makes no sense, it is not used name=%s", daemon->environment.odd[i]);
+        return status;
 }
 
 static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        enum pw_status status = set_log(daemon, ret_err);
+        enum pw_status status;
 
+        pw_environment_read(&daemon->environment);
+        status = set_log(daemon, ret_err);
         if (status == PW_OK)
                 status = pw_futex_check(ret_err);
         if (status == PW_OK)
@@ -182,10 +200,14 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
                 status = pw_children_start(daemon, ret_err);
         if (status == PW_OK)
                 status = pw_sessions_listen(daemon, ret_err);
+        if (status == PW_OK && daemon->settings.http)
+                status = pw_http_new(daemon, &daemon->http, ret_err);
+        if (status == PW_OK)
+                status = pw_notify_watchdog(daemon, ret_err);
         return status;
 }
 
-enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon **ret_daemon, struct pw_error *ret_err)
+enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = calloc(1, sizeof *daemon);
         enum pw_status status;
@@ -193,9 +215,11 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon
         if (!daemon)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         daemon->settings = *settings_take;
+        daemon->argc = argc;
+        daemon->argv = argv;
         daemon->started_us = pw_now_us();
         daemon->stop_at_us = UINT64_MAX;
-        daemon->listen_fd = daemon->lock_fd = daemon->bells_fd = -1;
+        daemon->listen_fd = daemon->reserve_fd = daemon->lock_fd = daemon->bells_fd = -1;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
         pw_list_init(&daemon->ended);
@@ -222,7 +246,9 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
         if (daemon->phase != PW_STARTING || !pw_children_ready(daemon))
                 return;
         daemon->phase = PW_SERVING;
-        pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu", (unsigned long long)(pw_now_us() - daemon->started_us));
+        pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu%s%s", (unsigned long long)(pw_now_us() - daemon->started_us),
+               daemon->http ? " http=" : "", pw_http_address(daemon->http));
+        pw_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count, daemon->settings.islands, daemon->socket_path);
         if (daemon->settings.ready_fd && write((int)daemon->settings.ready_fd, "\n", 1) == 1)
                 close((int)daemon->settings.ready_fd);
 }
@@ -267,7 +293,7 @@ static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_da
                         event_base_loop(daemon->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                 if (pw_turn(daemon)) {
                         yields = 0;
-                        pw_turn_slow(daemon, started_us);
+                        pw_turn_took(daemon, started_us);
                         continue;
                 }
                 turns = 0;
@@ -319,6 +345,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
                 pw_sessions_done(daemon);
                 pw_children_done(daemon);
         }
+        pw_http_free(daemon->http);
         pw_worker_free(daemon->worker);
         pw_describe_free(daemon->describe);
         pw_modules_free(daemon->modules);
@@ -335,11 +362,15 @@ void pw_daemon_free(struct pw_daemon *daemon)
         for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
                 if (daemon->signals[i])
                         event_free(daemon->signals[i]);
+        if (daemon->watchdog)
+                event_free(daemon->watchdog);
         if (daemon->timer)
                 event_free(daemon->timer);
         if (daemon->base)
                 event_base_free(daemon->base);
         pw_rundir_leave(daemon);
         pw_settings_done(&daemon->settings);
+        if (daemon->log.fd > STDERR_FILENO)
+                close(daemon->log.fd);
         free(daemon);
 }

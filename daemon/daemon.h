@@ -12,6 +12,8 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "daemon/counters.h"
+#include "daemon/environment.h"
 #include "daemon/settings.h"
 #include "plane/board.h"
 #include "scheduler/host.h"
@@ -25,11 +27,15 @@ struct pw_describe;
 struct pw_modules;
 struct pw_child;
 struct pw_meta;
+struct pw_http;
 
 enum pw_daemon_phase { PW_STARTING = 0, PW_SERVING, PW_DRAINING, PW_STOPPING };
 
 struct pw_daemon {
         struct pw_settings settings;
+        struct pw_environment environment;
+        int argc;               /* the command line, for when the config file is read again; borrowed */
+        char **argv;
         struct pw_log log;
         enum pw_daemon_phase phase;
         uint32_t host, epoch;
@@ -41,14 +47,18 @@ struct pw_daemon {
         struct event_base *base;
         struct event *timer;    /* the nearest deadline of all; armed only when there is one */
         struct event *signals[3];
+        struct event *watchdog; /* tells systemd that the loop turns; NULL: nobody asks */
         struct event *listener;
         int listen_fd, lock_fd;
+        int reserve_fd;         /* given up for a moment to refuse a client when no descriptor is left */
+        bool refusing;          /* the last connection was refused */
         char *run_dir, *state_dir, *socket_path;
 
         struct pw_store *store;
         struct pw_scheduler *scheduler;
         struct pw_host *boards;
         struct pw_meta *meta;
+        struct pw_http *http;   /* NULL: not asked for */
         struct pw_worker *worker;
         struct pw_modules *modules;
         struct pw_describe *describe;
@@ -75,19 +85,19 @@ struct pw_daemon {
         struct pw_bells *bells;
         struct { int fd, ro_fd; struct pw_island_board *board; } islands[PW_ISLANDS_MAX];
 
+        struct pw_counters counters;
         uint64_t runs_done, runs_in_flight;
         uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         bool hungry;                  /* somebody queues for room */
         bool more;                    /* something was left to do in this turn */
         uint64_t overhead_bytes;      /* told to the store so far */
-        uint64_t turn_started_us;
 };
 
 uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */
 
 /* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().
  * Errors: PW_EXISTS (a living daemon has the run dir), PW_UNSUPPORTED (kernel), PW_SYSTEM, PW_INVALID, PW_NO_SPACE. */
-PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, struct pw_daemon **ret_daemon, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon, struct pw_error *ret_err);
 /* Serve until SIGTERM or SIGINT, then drain and stop. */
 void pw_daemon_run(struct pw_daemon *daemon);
 void pw_daemon_free(struct pw_daemon *daemon);

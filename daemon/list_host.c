@@ -1,5 +1,6 @@
 /* Listings of the host: status, devices, islands. */
 #include "daemon/child.h"
+#include "daemon/http.h"
 #include "daemon/list.h"
 #include "daemon/meta/meta.h"
 #include "daemon/trace.h"
@@ -38,6 +39,8 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "traces", pw_traces_count(daemon));
         pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
+        if (daemon->http)
+                pw_rows_text(rows, "http", "%s", pw_http_address(daemon->http));
         pw_rows_number(rows, "prepare_messages", actions->prepares);
         pw_rows_number(rows, "order_messages", actions->order_batches);
         pw_rows_number(rows, "notice_messages", actions->notices);

@@ -6,6 +6,7 @@
 #include "daemon/list.h"
 #include "daemon/overhead.h"
 #include "daemon/segment.h"
+#include "daemon/term.h"
 #include "store/object.h"
 
 #include <inttypes.h>
@@ -95,55 +96,24 @@ enum pw_status pw_list_objects(struct pw_lister *lister)
         return PW_OK;
 }
 
-static void term(struct pw_lister *lister, const char *memory, const char *name, int64_t bytes, const char *about)
+static void term_row(void *context, const struct pw_term *term)
 {
-        struct pw_rows *rows = lister->rows;
+        struct pw_rows *rows = ((struct pw_lister *)context)->rows;
 
         if (!pw_rows_begin(rows))
                 return;
-        pw_rows_text(rows, "memory", "%s", memory);
-        pw_rows_text(rows, "term", "%s", name);
-        if (bytes < 0)
-                pw_rows_text(rows, "bytes", "%" PRId64, bytes);
+        pw_rows_text(rows, "memory", "%s", term->memory);
+        pw_rows_text(rows, "term", "%s", term->name);
+        if (term->bytes < 0)
+                pw_rows_text(rows, "bytes", "%" PRId64, term->bytes);
         else
-                pw_rows_number(rows, "bytes", (uint64_t)bytes);
-        pw_rows_text(rows, "about", "%s", about);
-}
-
-static void device_terms(void *context, const struct pw_device_row *row)
-{
-        struct pw_lister *lister = context;
-        uint64_t known = row->free + row->used_results + row->used_blocks + row->letting_go + row->overhead;
-        char memory[32];
-
-        snprintf(memory, sizeof memory, "h%u:%u", lister->daemon->host, row->device);
-        term(lister, memory, "capacity", (int64_t)row->capacity, "of the device");
-        term(lister, memory, "free", (int64_t)row->free, "booked by nobody");
-        term(lister, memory, "used", (int64_t)row->used_results, "results of runs that somebody holds");
-        term(lister, memory, "reserved", (int64_t)row->used_blocks, "blocks of runs that are admitted");
-        term(lister, memory, "letting go", (int64_t)row->letting_go, "of ended runs whose gangs are not all done");
-        term(lister, memory, "overhead", (int64_t)row->overhead, "rounding");
-        term(lister, memory, "unaccounted", (int64_t)row->capacity - (int64_t)known, "");
+                pw_rows_number(rows, "bytes", (uint64_t)term->bytes);
+        pw_rows_text(rows, "about", "%s", term->about);
 }
 
 enum pw_status pw_list_memory(struct pw_lister *lister)
 {
-        struct pw_memory_terms terms;
-        char memory[16];
-
-        pw_overhead_refresh(lister->daemon);
-        pw_store_terms(lister->daemon->store, &terms);
-        snprintf(memory, sizeof memory, "h%u", lister->daemon->host);
-        term(lister, memory, "capacity", (int64_t)terms.capacity, "of host memory");
-        term(lister, memory, "free", (int64_t)terms.free, "granted to nobody");
-        term(lister, memory, "used", (int64_t)terms.used, "rooms with values");
-        term(lister, memory, "idle", (int64_t)terms.idle, "granted rooms without values, and rounding");
-        term(lister, memory, "letting go", (int64_t)terms.letting_go, "decided, but somebody may still write into them");
-        term(lister, memory, "quarantined", (int64_t)terms.quarantined, "of sessions ended for misbehaviour whose process lives");
-        term(lister, memory, "reserved", (int64_t)terms.reserved, "memory of devices that lies in host memory");
-        term(lister, memory, "overhead", (int64_t)terms.overhead, "entries, rings, boards");
-        term(lister, memory, "unaccounted", terms.unaccounted, "");
-        pw_scheduler_each_device(lister->daemon->scheduler, device_terms, lister);
+        pw_terms_each(lister->daemon, term_row, lister);
         return PW_OK;
 }
 

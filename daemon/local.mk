@@ -1,11 +1,12 @@
 # daemon
 sbin_PROGRAMS += daemon/pathwaysd
-daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/daemon.c daemon/turn.c daemon/effect.c daemon/rundir.c \
+daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/environment.c daemon/reload.c daemon/notify.c daemon/daemon.c daemon/turn.c daemon/effect.c daemon/rundir.c \
 	daemon/limits.c daemon/install.c daemon/tenant.c daemon/segment.c daemon/session.c daemon/output.c daemon/process.c \
 	daemon/attach.c daemon/request.c daemon/lane.c daemon/submit.c daemon/room.c daemon/name.c daemon/worker.c \
 	daemon/module.c daemon/describe.c daemon/program.c daemon/graph_wire.c daemon/slice.c daemon/child.c \
 	daemon/child_board.c daemon/spawn.c daemon/overhead.c daemon/rows.c daemon/list.c daemon/list_host.c \
 	daemon/list_store.c daemon/list_work.c daemon/why.c daemon/find.c daemon/list_object.c daemon/waits.c daemon/trace.c daemon/meta/kinds.c daemon/meta/embedded.c
+daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
 daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
@@ -14,9 +15,13 @@ noinst_HEADERS += daemon/child_board.h daemon/child.h daemon/daemon.h daemon/des
 	daemon/name.h daemon/overhead.h daemon/program.h daemon/request.h daemon/room.h daemon/rows.h daemon/rundir.h \
 	daemon/segment.h daemon/session.h daemon/settings.h daemon/slice.h daemon/spawn.h daemon/submit.h daemon/tenant.h \
 	daemon/trace.h daemon/turn.h daemon/waits.h daemon/worker.h
+noinst_HEADERS += daemon/counters.h daemon/environment.h daemon/health.h daemon/http.h daemon/http_address.h daemon/metric.h \
+	daemon/notify.h daemon/reload.h daemon/term.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += tests/conformance/meta_test
-TESTS += tests/conformance/meta_test
+check_PROGRAMS += daemon/http_address_test tests/conformance/meta_test
+TESTS += daemon/http_address_test tests/conformance/meta_test
+daemon_http_address_test_SOURCES = daemon/http_address_test.c daemon/http_address.c
+daemon_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)

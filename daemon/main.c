@@ -1,6 +1,6 @@
 /* pathwaysd: options, then the daemon. */
 #include "daemon/daemon.h"
-
+#include "daemon/metric.h"
 
 #include <stdio.h>
 
@@ -18,17 +18,19 @@ int main(int argc, char **argv)
 
         if (pw_settings_load(&settings, argc, argv, &err) != PW_OK)
                 return fail(&err);
-        if (settings.help || settings.version || settings.help_mdoc) {
+        if (settings.help || settings.version || settings.help_mdoc || settings.metrics_mdoc) {
                 if (settings.version)
                         printf("pathwaysd %s\n", PACKAGE_VERSION);
                 else if (settings.help_mdoc)
                         pw_options_mdoc(&pw_settings_options, stdout);
+                else if (settings.metrics_mdoc)
+                        pw_metrics_mdoc(stdout);
                 else
                         pw_options_help(&pw_settings_options, stdout);
                 pw_settings_done(&settings);
                 return 0;
         }
-        if (pw_daemon_new(&settings, &daemon, &err) != PW_OK) {
+        if (pw_daemon_new(&settings, argc, argv, &daemon, &err) != PW_OK) {
                 pw_settings_done(&settings);
                 return fail(&err);
         }

@@ -50,6 +50,18 @@ enum pw_status pw_modules_new(struct pw_daemon *daemon, struct pw_modules **ret_
         return PW_OK;
 }
 
+enum pw_status pw_modules_refresh(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        struct pw_modules *fresh;
+        enum pw_status status = pw_modules_new(daemon, &fresh, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        pw_modules_free(daemon->modules);
+        daemon->modules = fresh;
+        return PW_OK;
+}
+
 void pw_modules_free(struct pw_modules *modules)
 {
         if (!modules)

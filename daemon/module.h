@@ -7,6 +7,8 @@
 
 /* Folders in order: those of the settings, then the installed one (or the one built beside this daemon). */
 PW_MUST_CHECK enum pw_status pw_modules_new(struct pw_daemon *daemon, struct pw_modules **ret_modules, struct pw_error *ret_err);
+/* Other folders, from now on: those that the settings have now. */
+PW_MUST_CHECK enum pw_status pw_modules_refresh(struct pw_daemon *daemon, struct pw_error *ret_err);
 void pw_modules_free(struct pw_modules *modules);
 /* Open NAME.so: a descriptor of the caller's and the XXH3 of its bytes. Errors: PW_INVALID (name), PW_NOT_FOUND (with the folders
  * that were looked in), PW_SYSTEM. */

@@ -14,17 +14,16 @@ static enum pw_status no_memory(struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the names of its folders");
 }
 
-/* The environment is read here and nowhere else. */
 static enum pw_status choose_run_dir(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        const char *runtime = getenv("XDG_RUNTIME_DIR");
+        const char *runtime = daemon->environment.runtime_dir;
 
         if (daemon->settings.run_dir)
                 daemon->run_dir = strdup(daemon->settings.run_dir);
         else if (geteuid() == 0)
                 daemon->run_dir = strdup("/run/pathways");
-        else if (!runtime || !*runtime)
-                return pw_error_set(ret_err, PW_INVALID, "pathwaysd: no XDG_RUNTIME_DIR; name a folder with --run-dir");
+        else if (!runtime)
+                return pw_error_set(ret_err, PW_INVALID, "pathwaysd: XDG_RUNTIME_DIR names no folder; name one with --run-dir");
         else if (asprintf(&daemon->run_dir, "%s/pathways", runtime) < 0)
                 daemon->run_dir = NULL;
         if (!daemon->run_dir || asprintf(&daemon->socket_path, "%s/pathwaysd.sock", daemon->run_dir) < 0)
@@ -34,19 +33,19 @@ static enum pw_status choose_run_dir(struct pw_daemon *daemon, struct pw_error *
 
 static enum pw_status choose_state_dir(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+        const char *state = daemon->environment.state_home, *home = daemon->environment.home;
         int printed = 0;
 
         if (daemon->settings.state_dir)
                 printed = asprintf(&daemon->state_dir, "%s", daemon->settings.state_dir);
         else if (geteuid() == 0)
                 printed = asprintf(&daemon->state_dir, "/var/lib/pathways");
-        else if (state && *state)
+        else if (state)
                 printed = asprintf(&daemon->state_dir, "%s/pathways", state);
-        else if (home && *home)
+        else if (home)
                 printed = asprintf(&daemon->state_dir, "%s/.local/state/pathways", home);
         else
-                return pw_error_set(ret_err, PW_INVALID, "pathwaysd: neither XDG_STATE_HOME nor HOME; name a folder with --state-dir");
+                return pw_error_set(ret_err, PW_INVALID, "pathwaysd: neither XDG_STATE_HOME nor HOME names a folder; name one with --state-dir");
         return printed < 0 ? no_memory(ret_err) : PW_OK;
 }
 

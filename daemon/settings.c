@@ -2,7 +2,9 @@
 #include "daemon/settings.h"
 
 #include "base/memory.h"
+#include "daemon/http_address.h"
 #include "plane/board.h"
+#include "scheduler/scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +24,23 @@ static const struct pw_option items[] = {
         { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", "Capacity of each device." },
         { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION", "Emulated devices: time that each function takes besides its own." },
         { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE", "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
-        { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR", "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins." },
+        { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR", "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins. SIGHUP applies a change." },
         { "executor", 0, PW_OPTION_TEXT, AT(executor), NULL, "FILE", "The executor's program. Default: the installed one, or the one built beside this daemon." },
         { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), "nobody", "USER", "Whom executors run as where the daemon is root." },
         { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "How islands choose the next gang." },
         { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
-        { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION", "How long a run may wait to be admitted." },
-        { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE", "Mode of the socket. A client's tenant is its user." },
-        { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION", "At SIGTERM, how long runs in flight may go on." },
-        { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL", "error, warning, info or debug." },
+        { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION", "How long a run may wait to be admitted. SIGHUP applies a change." },
+        { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE", "Mode of the socket. A client's tenant is its user. SIGHUP applies a change." },
+        { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
+          "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "
+          "Not given: nowhere." },
+        { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION", "At SIGTERM, how long runs in flight may go on. SIGHUP applies a change." },
+        { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL", "error, warning, info or debug. SIGHUP applies a change." },
         { "ready-fd", 0, PW_OPTION_COUNT, AT(ready_fd), "0", "FD", "Write a newline to this descriptor once all executors are ready. 0: none." },
         { "help", 'h', PW_OPTION_FLAG, AT(help), "no", NULL, "Print this and exit." },
         { "version", 'V', PW_OPTION_FLAG, AT(version), "no", NULL, "Print the version and exit." },
         { "help-mdoc", 0, PW_OPTION_FLAG, AT(help_mdoc), "no", NULL, "Print the options as the manual has them and exit." },
+        { "metrics-mdoc", 0, PW_OPTION_FLAG, AT(metrics_mdoc), "no", NULL, "Print the metrics as the manual has them and exit." },
 };
 
 const struct pw_options pw_settings_options = { items, pw_array_count(items), "pathwaysd" };
@@ -54,8 +60,24 @@ static enum pw_status read_config(struct pw_settings *settings, int argc, char *
         return status;
 }
 
+enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw_log_level *ret_level, struct pw_error *ret_err)
+{
+        static const struct { const char *name; enum pw_log_level level; } levels[] = {
+                { "error", PW_LOG_ERROR }, { "warning", PW_LOG_WARNING }, { "info", PW_LOG_INFO }, { "debug", PW_LOG_DEBUG },
+        };
+
+        for (uint32_t i = 0; i < pw_array_count(levels); i++) {
+                if (!strcmp(levels[i].name, settings->log_level)) {
+                        *ret_level = levels[i].level;
+                        return PW_OK;
+                }
+        }
+        return pw_error_set(ret_err, PW_INVALID, "--log-level %s: error, warning, info or debug", settings->log_level);
+}
+
 static enum pw_status check(const struct pw_settings *settings, struct pw_error *ret_err)
 {
+        enum pw_log_level level;
         char kind[32];
         uint32_t count;
         enum pw_status status = pw_settings_devices(settings, kind, &count, ret_err);
@@ -65,6 +87,17 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         if (settings->islands < 1 || settings->islands > PW_ISLANDS_MAX || settings->islands > count)
                 return pw_error_set(ret_err, PW_INVALID, "--islands %u: from 1 to %u, and at most one per device (%u)", settings->islands,
                                     PW_ISLANDS_MAX, count);
+        if (settings->http) {
+                struct pw_http_address address;
+
+                status = pw_http_address_parse(settings->http, &address, ret_err);
+        }
+        if (status == PW_OK)
+                status = pw_settings_log_level(settings, &level, ret_err);
+        if (status == PW_OK)
+                status = pw_policy_check(settings->policy, ret_err);
+        if (status != PW_OK)
+                return status;
         if (settings->device_memory < 4096)
                 return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
         if (settings->ahead < 2 || settings->ahead > PW_ORDER_LOG / 4)

@@ -86,10 +86,11 @@ uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
         return pw_min_u64(next_us, pw_children_next_us(daemon));
 }
 
-void pw_turn_slow(struct pw_daemon *daemon, uint64_t started_us)
+void pw_turn_took(struct pw_daemon *daemon, uint64_t started_us)
 {
         uint64_t took_us = pw_now_us() - started_us;
 
+        pw_count_turn(&daemon->counters, took_us);
         if (took_us > SLOW_TURN_US)
                 pw_log(&daemon->log, PW_LOG_DEBUG, "slow turn took_us=%llu sessions=%u runs_in_flight=%llu", (unsigned long long)took_us,
                        daemon->sessions.count, (unsigned long long)daemon->runs_in_flight);

@@ -11,7 +11,7 @@ bool pw_turn(struct pw_daemon *daemon);
 bool pw_turn_may_sleep(struct pw_daemon *daemon);
 /* The nearest deadline of all; UINT64_MAX: none. */
 uint64_t pw_turn_next_us(const struct pw_daemon *daemon);
-/* Log a turn that took over 10 ms. */
-void pw_turn_slow(struct pw_daemon *daemon, uint64_t started_us);
+/* Count a turn, and log one that took over 10 ms. */
+void pw_turn_took(struct pw_daemon *daemon, uint64_t started_us);
 
 #endif

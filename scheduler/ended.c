@@ -19,6 +19,26 @@ static enum pw_status outcome(const struct pw_run *run)
         return PW_OK;
 }
 
+static void count(struct pw_run_counts *counts, enum pw_status outcome)
+{
+        if (outcome == PW_OK)
+                counts->done++;
+        else if (outcome == PW_CANCELLED)
+                counts->cancelled++;
+        else
+                counts->failed++;
+}
+
+struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *scheduler)
+{
+        struct pw_run_counts counts = scheduler->counts;
+
+        for (const struct pw_list *node = scheduler->waiting.next; node != &scheduler->waiting; node = node->next)
+                counts.waiting_input++;
+        counts.waiting_room = scheduler->queue_count;
+        return counts;
+}
+
 enum pw_status pw_ended_note(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
@@ -28,6 +48,7 @@ enum pw_status pw_ended_note(struct pw_live *live)
         ended->submitted_us = live->run.submitted_us;
         ended->ended_us = scheduler->now_us;
         ended->outcome = outcome(&live->run);
+        count(&scheduler->counts, ended->outcome);
         ended->nodes = ended->nodes_ordered = 0;
         for (uint32_t c = 0; c < live->program->column_count; c++) {
                 ended->nodes += live->parts[c].plan->gang_count;

@@ -157,6 +157,9 @@ void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *con
 /* Besides those that are under way the last that ended, in the order of their numbers. */
 void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
 void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row), void *context);
+/* Since the start, by how they ended; and those that are not admitted: for an input, or for room. */
+struct pw_run_counts { uint64_t done, failed, cancelled, waiting_input, waiting_room; };
+struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *scheduler);
 struct pw_island_row { uint32_t island, devices; uint32_t queued, admitted; uint64_t ordered; const char *policy; };
 void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_island_row *row), void *context);
 /* Invariants: rooms of a memory do not overlap and add up; every order was appended once; each violation is one call. */

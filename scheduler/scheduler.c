@@ -5,13 +5,11 @@
 
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err)
 {
-        const struct pw_policy *policy = pw_policy_find(params->policy ? params->policy : "fifo");
+        const char *policy = params->policy ? params->policy : "fifo";
         struct pw_scheduler *scheduler;
 
-        if (!policy) {
-                pw_error_set(ret_err, PW_BAD_CONFIG, "no scheduling policy %s", params->policy);
+        if (pw_policy_check(policy, ret_err) != PW_OK)
                 return NULL;
-        }
         if (params->ahead > PW_AHEAD_MAX) {
                 pw_error_set(ret_err, PW_BAD_CONFIG, "%u gangs ahead: at most %u", params->ahead, PW_AHEAD_MAX);
                 return NULL;
@@ -22,9 +20,9 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
                 return NULL;
         }
         scheduler->ahead = params->ahead ? params->ahead : PW_AHEAD_DEFAULT;
-        scheduler->admit_us = params->admit_us ? params->admit_us : PW_ADMIT_US_DEFAULT;
+        pw_scheduler_admit_us(scheduler, params->admit_us);
         scheduler->host = params->host;
-        scheduler->policy = policy;
+        scheduler->policy = pw_policy_find(policy);
         scheduler->next_deadline = UINT64_MAX;
         pw_actions_init(&scheduler->actions);
         pw_list_init(&scheduler->waiting);
@@ -33,6 +31,11 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 pw_list_init(&scheduler->idle_results[i]);
         return scheduler;
+}
+
+void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us)
+{
+        scheduler->admit_us = admit_us ? admit_us : PW_ADMIT_US_DEFAULT;
 }
 
 static void free_results(struct pw_list *list)

@@ -27,6 +27,10 @@ struct pw_scheduler_params {
 };
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);
 void pw_scheduler_free(struct pw_scheduler *scheduler);
+/* Is there a policy of that name? Errors: PW_INVALID, which lists them. */
+PW_MUST_CHECK enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err);
+/* Another default deadline of admission, for runs submitted from now on. */
+void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us);
 struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler); /* run.h; the daemon empties it after each batch */
 
 /* --- devices ---------------------------------------------------------------------------------------------------------- */

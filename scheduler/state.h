@@ -47,6 +47,7 @@ struct pw_scheduler {
         struct pw_list idle_results[PW_RESULT_POOLS];
         struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
         uint64_t ended_count;
+        struct pw_run_counts counts;
 };
 
 static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *scheduler, uint32_t number)

@@ -174,6 +174,15 @@ struct pw_memory_terms {
 /* Counts each term from its own records (reads every granted entry: for listings). */
 void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms);
 
+struct pw_store_counts {
+        uint64_t pending, ready, failed; /* objects; failed: in error or lost */
+        uint64_t refs;                   /* to all of them */
+};
+/* Reads every granted entry, as pw_store_terms() does. */
+void pw_store_count(struct pw_store *store, struct pw_store_counts *ret_counts);
+uint64_t pw_store_names(const struct pw_store *store);
+uint64_t pw_store_puts_waiting(const struct pw_store *store); /* requests for room in the queue */
+
 /* Proves the invariants; each violation is one call. Returns how many. */
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context);
 /* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`. */

@@ -8,7 +8,7 @@
 sed -nE 's/^ +(-., )?--([a-z0-9-]+).*/\2/p' "$work/text" | sort >"$work/help"
 sed -nE 's/^\.It (Fl [^ ] , )?Fl (\\?-)([a-z0-9-]+).*/\3/p' man/pathwaysd.8 | sort >"$work/manual"
 sed -nE 's/^\.It (Cm|Ic|Va|Li) ([a-z0-9-]+).*/\2/p' man/pathways.conf.5 | sort >"$work/keys"
-grep -vxE 'config|help|help-mdoc|version' "$work/help" >"$work/settings"
+grep -vxE 'config|help|help-mdoc|metrics-mdoc|version' "$work/help" >"$work/settings"
 [ -s "$work/settings" ] || bad "no option found in the help"
 same "pathwaysd --help" "$work/help" pathwaysd.8 "$work/manual"
 same "pathwaysd --help" "$work/settings" pathways.conf.5 "$work/keys"
@@ -19,7 +19,7 @@ list() { sed -n '/^\.It /,/^\.El/p' "$1" | sed '/^\.El/,$d'; }
 # The list of options as that of keys: `.It Fl d , Fl \-devices Ar N` becomes `.It Cm devices No = Ar N`.
 "$PW_BUILD/daemon/pathwaysd" --help-mdoc >"$work/mdoc"
 awk '/^\.It / { sub(/^\.It (Fl . , )?Fl \\-/, ""); name = $1; sub(/^[^ ]+ ?/, "")
-               in_file = name !~ /^(config|help|help-mdoc|version)$/
+               in_file = name !~ /^(config|help|help-mdoc|metrics-mdoc|version)$/
                $0 = ".It Cm " name ($0 == "" ? "" : " No = " $0) }
      in_file' "$work/mdoc" >"$work/mdoc-keys"
 list man/pathwaysd.8 | diff "$work/mdoc" - || bad "pathwaysd(8) differs from pathwaysd --help-mdoc"

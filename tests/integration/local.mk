@@ -19,6 +19,11 @@ tests_integration_hold_test_SOURCES = tests/integration/hold_test.c $(integratio
 tests_integration_hold_test_LDADD = $(integration_libraries)
 tests_integration_kills_test_SOURCES = tests/integration/kills_test.c $(integration_sources)
 tests_integration_kills_test_LDADD = $(integration_libraries)
+check_PROGRAMS += tests/integration/http_test tests/integration/service_test
+TESTS += tests/integration/http_test tests/integration/service_test
+tests_integration_http_test_SOURCES = tests/integration/http_test.c tests/integration/exposition.c tests/integration/exposition.h \
+	$(integration_sources)
+tests_integration_http_test_LDADD = $(integration_libraries)
 tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
 tests_integration_messages_test_LDADD = $(integration_libraries)
 tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(integration_sources)
@@ -41,6 +46,8 @@ tests_integration_hands_test_LDADD = $(integration_libraries)
 tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
 	tests/integration/command.c tests/integration/command.h $(integration_sources)
 tests_integration_timeline_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
+tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_sources)
+tests_integration_service_test_LDADD = $(integration_libraries)
 tests_integration_training_test_SOURCES = tests/integration/training_test.c $(integration_sources)
 tests_integration_training_test_LDADD = $(integration_libraries)
 tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(integration_sources)

@@ -1,0 +1,363 @@
+/* /metrics and /health: what they say, and that nobody who asks can do harm. */
+#include "tests/integration/exposition.h"
+#include "tests/integration/harness.h"
+#include "tests/integration/trace.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWER_BYTES (256u << 10)
+#define SMALL "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB"
+
+static int setup_http(void **state) { return it_setup_with(state, IT_ARGS(SMALL, "--http", "127.0.0.1:0", "--shutdown", "20s")); }
+
+/* --- a client ----------------------------------------------------------------------------------------------------------- */
+
+static void address_of(struct it_host *host, char text[120])
+{
+        struct pw_listing *status = it_list(host->session, "status", NULL);
+
+        snprintf(text, 120, "%s", it_text(status, 0, "http"));
+        pw_listing_free(status);
+}
+
+/* Connected to "127.0.0.1:PORT" or "unix:PATH". */
+static int dial(const char *text)
+{
+        struct sockaddr_in in = { .sin_family = AF_INET };
+        struct sockaddr_un un = { .sun_family = AF_UNIX };
+        bool is_unix = !strncmp(text, "unix:", 5);
+        const char *colon = strrchr(text, ':');
+        int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_true(fd >= 0);
+        if (is_unix)
+                snprintf(un.sun_path, sizeof un.sun_path, "%s", text + 5);
+        in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        in.sin_port = htons((in_port_t)strtoul(colon + 1, NULL, 10));
+        if (connect(fd, is_unix ? (struct sockaddr *)&un : (struct sockaddr *)&in, is_unix ? sizeof un : sizeof in) < 0)
+                fail_msg("connect to %s: %s", text, strerror(errno));
+        return fd;
+}
+
+/* Until the end of the connection, however it ends; returns the bytes. */
+static size_t read_all(int fd, char *text)
+{
+        size_t used = 0;
+
+        for (;;) {
+                struct pollfd on = { .fd = fd, .events = POLLIN };
+                ssize_t got;
+
+                if (poll(&on, 1, IT_LONG / 1000) != 1)
+                        fail_msg("the connection does not end");
+                got = recv(fd, text + used, ANSWER_BYTES - 1 - used, 0);
+                if (got <= 0)
+                        break;
+                used += (size_t)got;
+        }
+        text[used] = 0;
+        close(fd);
+        return used;
+}
+
+static void send_text(int fd, const char *text)
+{
+        (void)!send(fd, text, strlen(text), MSG_NOSIGNAL); /* who is not wanted may be cut off before */
+}
+
+/* The status of the answer; its body in `body`. */
+static int ask(const char *address, const char *request, char *body)
+{
+        int fd = dial(address), code = 0;
+        char *head;
+
+        send_text(fd, request);
+        read_all(fd, body);
+        if (sscanf(body, "HTTP/1.%*d %d", &code) != 1)
+                fail_msg("no answer: \"%s\"", body);
+        head = strstr(body, "\r\n\r\n");
+        assert_non_null(head);
+        memmove(body, head + 4, strlen(head + 4) + 1);
+        return code;
+}
+
+#define GET(what) "GET " what " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+/* --- what is said ------------------------------------------------------------------------------------------------------- */
+
+static void check_memory(const char *metrics, const char *memory, const char *const *terms)
+{
+        double sum = 0, capacity;
+        char series[120];
+
+        snprintf(series, sizeof series, "pathways_memory_bytes{memory=\"%s\",term=\"capacity\"}", memory);
+        capacity = exposition_value(metrics, series);
+        for (; *terms; terms++) {
+                snprintf(series, sizeof series, "pathways_memory_bytes{memory=\"%s\",term=\"%s\"}", memory, *terms);
+                sum += exposition_value(metrics, series);
+        }
+        assert_true(capacity > 0 && capacity == sum);
+        snprintf(series, sizeof series, "pathways_memory_bytes{memory=\"%s\",term=\"unaccounted\"}", memory);
+        assert_true(exposition_value(metrics, series) == 0);
+}
+
+static void run_twice(struct it_host *host)
+{
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(2), NULL);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 5);
+
+        for (int i = 0; i < 2; i++) {
+                struct pw_future *result = it_run_1(program, input);
+
+                it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+                pw_unref(result);
+        }
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void metrics_tell_what_happened(void **state)
+{
+        struct it_host *host = *state;
+        char *text = malloc(ANSWER_BYTES), address[120];
+        struct pw_future *future;
+        const char *bad;
+
+        assert_non_null(text);
+        address_of(host, address);
+        it_ok(pw_put(host->session, "hello", 5, NULL, &future, IT_ERR));
+        it_ok(pw_name(future, "greeting", IT_ERR));
+        run_twice(host);
+        do { /* the answer may be a second old */
+                assert_int_equal(ask(address, GET("/metrics"), text), 200);
+                if ((bad = exposition_check(text)))
+                        fail_msg("%s", bad);
+        } while (exposition_value(text, "pathways_runs_ended_total{outcome=\"done\"}") != 2);
+        assert_true(exposition_value(text, "pathways_runs_submitted_total") == 2);
+        assert_true(exposition_value(text, "pathways_runs_ended_total{outcome=\"failed\"}") == 0);
+        assert_true(exposition_value(text, "pathways_names") == 1);
+        assert_true(exposition_value(text, "pathways_objects{state=\"ready\"}") >= 1);
+        assert_true(exposition_value(text, "pathways_references") >= 2);
+        assert_true(exposition_value(text, "pathways_sessions") == 1);
+        assert_true(exposition_value(text, "pathways_ready") == 1);
+        assert_true(exposition_value(text, "pathways_device_up{device=\"h0:1\",kind=\"emulated\"}") == 1);
+        assert_true(exposition_value(text, "pathways_gangs_done_total{device=\"h0:0\"}") >= 2);
+        assert_true(exposition_value(text, "pathways_turn_seconds_count") > 0);
+        check_memory(text, "h0", IT_ARGS("free", "used", "idle", "letting go", "quarantined", "reserved", "overhead"));
+        check_memory(text, "h0:0", IT_ARGS("free", "used", "reserved", "letting go", "overhead"));
+        it_ok(pw_unname(host->session, "greeting", IT_ERR));
+        pw_unref(future);
+        free(text);
+}
+
+static void requests_of_all_kinds(void **state)
+{
+        struct it_host *host = *state;
+        char *text = malloc(ANSWER_BYTES), address[120];
+
+        assert_non_null(text);
+        address_of(host, address);
+        assert_int_equal(ask(address, GET("/health"), text), 200);
+        assert_string_equal(text, "ok\n");
+        assert_int_equal(ask(address, "HEAD /metrics HTTP/1.0\r\n\r\n", text), 200);
+        assert_string_equal(text, "");
+        assert_int_equal(ask(address, GET("/metrics?name=x"), text), 200);
+        assert_int_equal(ask(address, GET("/"), text), 404);
+        assert_int_equal(ask(address, GET("/metrics/../health"), text), 404);
+        assert_int_not_equal(ask(address, "POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", text), 200);
+        assert_int_not_equal(ask(address, "DELETE /health HTTP/1.1\r\n\r\n", text), 200);
+        free(text);
+}
+
+static void health_ends_with_the_work(void **state)
+{
+        struct it_host *host = *state;
+        uint64_t us = 600 * 1000000;
+        char *text = malloc(ANSWER_BYTES), address[120], said[600];
+        int code;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_DIMS(2),
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 5), *result = it_run_1(program, input);
+
+        assert_non_null(text);
+        address_of(host, address);
+        while (it_look(host->session, "status", "runs_in_flight") != 1)
+                ;
+        assert_int_equal(kill(host->pid, SIGTERM), 0);
+        while (ask(address, GET("/health"), text) == 200)
+                ;
+        assert_non_null(strstr(text, "stopping"));
+        assert_int_equal(it_host_end(host, SIGTERM), 0); /* the second ends the wait */
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        pw_close(host->session);
+        host->session = NULL;
+        if (!it_host_start(host, IT_ARGS(SMALL), &code, said))
+                fail_msg("pathwaysd does not start again: %s", said);
+        free(text);
+}
+
+/* --- strangers ---------------------------------------------------------------------------------------------------------- */
+
+static void put_and_get(struct it_host *host, int times)
+{
+        for (int i = 0; i < times; i++) {
+                struct pw_future *future;
+                struct pw_view view;
+
+                it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));
+                it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+                pw_view_done(&view);
+                pw_unref(future);
+        }
+}
+
+/* More connections than are taken at a time say nothing, or a byte now and then. They hold up no client, are cut off, and who asks
+ * after them is served. */
+static void the_slow_are_cut_off(void **state)
+{
+        enum { SLOW = 40 };
+        struct it_host *host = *state;
+        char *text = malloc(ANSWER_BYTES), address[120], byte;
+        int fds[SLOW];
+        int64_t since_us;
+
+        assert_non_null(text);
+        address_of(host, address);
+        for (int i = 0; i < SLOW; i++)
+                send_text(fds[i] = dial(address), "GET /metrics HTT");
+        since_us = it_now_us();
+        put_and_get(host, 1000);
+        it_within("a thousand puts beside slow connections", since_us, IT_SECOND);
+        /* The first ones end by their deadline although bytes still come. */
+        for (struct pollfd on = { .fd = fds[0], .events = POLLIN }; poll(&on, 1, 200) == 0;)
+                send_text(fds[0], "x");
+        it_within("a slow connection is cut off", since_us, 6 * IT_SECOND);
+        while (recv(fds[0], &byte, 1, 0) > 0)
+                ;
+        assert_int_equal(ask(address, GET("/health"), text), 200);
+        for (int i = 0; i < SLOW; i++)
+                close(fds[i]);
+        for (int i = 0; i < 200; i++) /* connections that are done with make room at once */
+                assert_int_equal(ask(address, GET("/metrics"), text), 200);
+        free(text);
+}
+
+static void garbage_is_refused(void **state)
+{
+        struct it_host *host = *state;
+        char *text = malloc(ANSWER_BYTES), *huge = malloc(ANSWER_BYTES), address[120];
+        uint64_t seed = it_environment("PW_TEST_SEED", 7);
+
+        assert_non_null(text);
+        assert_non_null(huge);
+        address_of(host, address);
+        snprintf(huge, ANSWER_BYTES, "GET /metrics HTTP/1.1\r\nX: ");
+        memset(huge + strlen(huge), 'x', ANSWER_BYTES - 1 - strlen(huge));
+        huge[ANSWER_BYTES - 1] = 0;
+        int fd = dial(address);
+        send_text(fd, huge);
+        shutdown(fd, SHUT_WR);
+        read_all(fd, text);
+        assert_null(strstr(text, "200 OK"));
+        for (int i = 0; i < 50; i++) {
+                size_t length = 1 + it_random(&seed) % 300;
+
+                fd = dial(address);
+                for (size_t j = 0; j < length; j++)
+                        huge[j] = (char)it_random(&seed);
+                (void)!send(fd, huge, length, MSG_NOSIGNAL);
+                shutdown(fd, SHUT_WR);
+                read_all(fd, text);
+                if (strstr(text, "200 OK"))
+                        fail_msg("seed %llu: garbage was answered with %s", (unsigned long long)seed, text);
+        }
+        assert_int_equal(ask(address, GET("/health"), text), 200);
+        put_and_get(host, 10);
+        free(huge);
+        free(text);
+}
+
+/* --- where it listens --------------------------------------------------------------------------------------------------- */
+
+static void refuses(struct it_host *host, const char *address, const char *says)
+{
+        struct it_host other = *host;
+        char folder[100], said[600];
+        int code;
+
+        snprintf(folder, sizeof folder, "%s/other", host->folder);
+        if (it_host_start(&other, IT_ARGS(SMALL, "--run-dir", folder, "--http", address), &code, said))
+                fail_msg("pathwaysd has started with --http %s", address);
+        assert_true(code == 1 || code == 2);
+        if (!strstr(said, says) || !strstr(said, "--http"))
+                fail_msg("\"%s\" does not say \"%s\"", said, says);
+}
+
+static void only_this_host_is_served(void **state)
+{
+        struct it_host *host = *state;
+        char address[120];
+
+        address_of(host, address);
+        refuses(host, "0.0.0.0:0", "TLS");
+        refuses(host, "[::]:9464", "TLS");
+        refuses(host, "nonsense", "127.0.0.1:9464");
+        refuses(host, address, "in use");
+        refuses(host, "unix:/no/such/folder/http.sock", "/no/such/folder");
+}
+
+static void a_unix_socket(void **state)
+{
+        struct it_host *host = *state;
+        char *text = malloc(ANSWER_BYTES), address[120], now[120], said[600];
+        int code;
+
+        assert_non_null(text);
+        snprintf(address, sizeof address, "unix:%s/http.sock", host->folder);
+        for (int i = 0; i < 2; i++) { /* the second time what a killed daemon left is in the way */
+                pw_close(host->session);
+                host->session = NULL;
+                assert_int_equal(it_host_end(host, i ? SIGKILL : SIGTERM), i ? 128 + SIGKILL : 0);
+                if (!it_host_start(host, IT_ARGS(SMALL, "--http", address), &code, said))
+                        fail_msg("pathwaysd ended with %d: %s", code, said);
+                host->session = it_connect(host);
+                address_of(host, now);
+                assert_string_equal(now, address);
+                assert_int_equal(ask(address, GET("/health"), text), 200);
+                assert_string_equal(text, "ok\n");
+        }
+        refuses(host, address, "in use"); /* of a daemon that lives */
+        assert_int_equal(ask(address, GET("/metrics"), text), 200);
+        assert_null(exposition_check(text));
+        free(text);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(metrics_tell_what_happened, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(requests_of_all_kinds, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(health_ends_with_the_work, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(the_slow_are_cut_off, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(garbage_is_refused, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(only_this_host_is_served, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(a_unix_socket, setup_http, it_teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

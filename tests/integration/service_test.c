@@ -1,0 +1,320 @@
+/* pathwaysd as a service: what it tells systemd, and settings that change while it runs. */
+#include "tests/integration/harness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SMALL "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB"
+
+static int setup_folder(void **state)
+{
+        struct it_host *host = calloc(1, sizeof *host);
+
+        assert_non_null(host);
+        it_host_init(host);
+        *state = host;
+        return 0;
+}
+
+static int remove_folder(void **state)
+{
+        it_host_done(*state);
+        free(*state);
+        return 0;
+}
+
+static void start(struct it_host *host, const char *const *args)
+{
+        char said[600];
+        int code;
+
+        if (!it_host_start(host, args, &code, said))
+                fail_msg("pathwaysd ended with %d: %s", code, said);
+}
+
+/* --- what the log says -------------------------------------------------------------------------------------------------- */
+
+/* The whole log, to be freed. */
+static char *log_of(const struct it_host *host)
+{
+        FILE *log = fopen(host->log, "re");
+        char *text = calloc(1, 1 << 16);
+
+        assert_non_null(log);
+        assert_non_null(text);
+        text[fread(text, 1, (1 << 16) - 1, log)] = 0;
+        fclose(log);
+        return text;
+}
+
+static unsigned count_of(const char *text, const char *what)
+{
+        unsigned count = 0;
+
+        while ((text = strstr(text, what))) {
+                count++;
+                text += strlen(what);
+        }
+        return count;
+}
+
+/* Waits until `what` stands `count` times in the log. */
+static void until_said(const struct it_host *host, const char *what, unsigned count)
+{
+        for (int64_t end_us = it_now_us() + IT_LONG;;) {
+                char *text = log_of(host);
+                bool said = count_of(text, what) >= count;
+
+                if (!said && it_now_us() > end_us)
+                        fail_msg("\"%s\" is not in\n%s", what, text);
+                free(text);
+                if (said)
+                        return;
+                poll(NULL, 0, 1);
+        }
+}
+
+static bool has_said(const struct it_host *host, const char *what)
+{
+        char *text = log_of(host);
+        bool said = strstr(text, what);
+
+        free(text);
+        return said;
+}
+
+/* --- SIGHUP ------------------------------------------------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text)
+{
+        FILE *file = fopen(path, "we");
+
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+}
+
+/* Sends SIGHUP and waits until the `count`th reading has ended. */
+static void reload(const struct it_host *host, unsigned count)
+{
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "config read again", count);
+}
+
+static mode_t mode_of(const char *path)
+{
+        struct stat info;
+
+        assert_int_equal(stat(path, &info), 0);
+        return info.st_mode & 07777;
+}
+
+#define FIRST "devices = emulated:2\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\n"
+
+static void a_changed_file_is_applied(void **state)
+{
+        struct it_host *host = *state;
+        char path[128];
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        write_file(path, FIRST "socket-mode = 600\n");
+        start(host, IT_ARGS("--config", path, "--shutdown", "7s"));
+        host->session = it_connect(host);
+        reload(host, 1);
+        assert_true(has_said(host, "changed=0 need_restart=0"));
+        assert_false(has_said(host, "session ended"));
+
+        write_file(path, FIRST "socket-mode = 644\nadmit-deadline = 1min\nshutdown = 3s\nislands = 2\nlog-level = debug\nmodules = /no/such/folder\n");
+        reload(host, 2);
+        assert_int_equal(mode_of(host->socket), 0644);
+        assert_true(has_said(host, "setting applied key=socket-mode was=\"0600\" is=\"0644\""));
+        assert_true(has_said(host, "setting applied key=admit-deadline was=\"10 min\" is=\"1 min\""));
+        assert_true(has_said(host, "setting needs a restart key=islands is=\"1\" file=\"2\""));
+        assert_true(has_said(host, "setting applied key=log-level was=\"info\" is=\"debug\""));
+        assert_false(has_said(host, "key=shutdown")); /* the command line wins */
+        assert_false(has_said(host, "key=modules"));  /* likewise: the harness gives folders */
+        assert_true(has_said(host, "changed=4 need_restart=1"));
+        assert_int_equal(it_look(host->session, "status", "islands"), 1);
+        pw_close(it_connect(host));
+        until_said(host, "debug pathwaysd: session ended", 1);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
+static void a_bad_file_changes_nothing(void **state)
+{
+        struct it_host *host = *state;
+        char path[128];
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        write_file(path, FIRST "socket-mode = 600\n");
+        start(host, IT_ARGS("--config", path));
+        write_file(path, FIRST "socket-mode = 644\nlog-levle = debug\n");
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "config not read again", 1);
+        assert_true(has_said(host, "pathways.conf:5") && has_said(host, "log-levle"));
+        write_file(path, FIRST "socket-mode = 644\nlog-level = loud\n");
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "config not read again", 2);
+        assert_true(has_said(host, "loud: error, warning, info or debug"));
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "config not read again", 3);
+        assert_int_equal(mode_of(host->socket), 0600);
+        assert_false(has_said(host, "setting applied"));
+        host->session = it_connect(host);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
+static void without_a_file_nothing_is_read(void **state)
+{
+        struct it_host *host = *state;
+
+        start(host, IT_ARGS(SMALL));
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "config not read again reason=\"there is none", 1);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
+/* --- systemd ------------------------------------------------------------------------------------------------------------ */
+
+/* A socket as systemd's, at a path or in the abstract namespace. */
+static int listen_at(const char *name)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        assert_true(strlen(name) < sizeof address.sun_path);
+        memcpy(address.sun_path, name, strlen(name));
+        if (*name == '@')
+                address.sun_path[0] = 0;
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))), 0);
+        return fd;
+}
+
+/* The next message that is not about the watchdog. */
+static void hear(int fd, const char *begins, char text[600])
+{
+        struct pollfd on = { .fd = fd, .events = POLLIN };
+
+        do {
+                if (poll(&on, 1, IT_LONG / 1000) != 1)
+                        fail_msg("nothing is said of %s", begins);
+                ssize_t got = recv(fd, text, 599, 0);
+                assert_true(got > 0);
+                text[got] = 0;
+        } while (!strcmp(text, "WATCHDOG=1") && strcmp(begins, text) != 0);
+        if (strncmp(text, begins, strlen(begins)) != 0)
+                fail_msg("\"%s\" does not begin with %s", text, begins);
+}
+
+static void tells_systemd(struct it_host *host, const char *name)
+{
+        int fd = listen_at(name);
+        char path[128], text[600];
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        write_file(path, FIRST);
+        setenv("NOTIFY_SOCKET", name, 1);
+        setenv("WATCHDOG_USEC", "200000", 1);
+        start(host, IT_ARGS("--config", path));
+        unsetenv("NOTIFY_SOCKET");
+        unsetenv("WATCHDOG_USEC");
+        hear(fd, "READY=1\nSTATUS=2 devices in 1 islands", text);
+        hear(fd, "WATCHDOG=1", text);
+        hear(fd, "WATCHDOG=1", text);
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        hear(fd, "RELOADING=1\nMONOTONIC_USEC=", text);
+        assert_true(strtoull(strrchr(text, '=') + 1, NULL, 10) > 0);
+        hear(fd, "READY=1", text);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        hear(fd, "STOPPING=1", text);
+        close(fd);
+}
+
+static void systemd_is_told(void **state)
+{
+        struct it_host *host = *state;
+        char name[100];
+
+        snprintf(name, sizeof name, "%s/notify", host->folder);
+        tells_systemd(host, name);
+        snprintf(name, sizeof name, "@%s/notify", host->folder);
+        tells_systemd(host, name);
+}
+
+/* Lines begin with their level where standard error is the journal's stream, and only there. */
+static void the_journal_gets_levels(void **state)
+{
+        struct it_host *host = *state;
+        struct stat info;
+        char text[64];
+
+        write_file(host->log, "");
+        assert_int_equal(stat(host->log, &info), 0);
+        snprintf(text, sizeof text, "%lu:%lu", (unsigned long)info.st_dev, (unsigned long)info.st_ino);
+        setenv("JOURNAL_STREAM", text, 1);
+        start(host, IT_ARGS(SMALL));
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        char *log = log_of(host);
+        assert_true(!strncmp(log, "<6>2", 4) && strstr(log, "\n<6>2"));
+        free(log);
+        write_file(host->log, "");
+        setenv("JOURNAL_STREAM", "8:1", 1);
+        start(host, IT_ARGS(SMALL));
+        unsetenv("JOURNAL_STREAM");
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        assert_false(has_said(host, "<6>"));
+}
+
+/* Whatever the environment holds: what makes no sense is named, and the daemon works. */
+static void a_senseless_environment(void **state)
+{
+        static const char *const names[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM", "XDG_RUNTIME_DIR", "XDG_STATE_HOME" };
+        static const char *const values[] = { "relative/path", "-1", "\x01\xff", "", "%s%n%s", "99999999999999999999999999" };
+        struct it_host *host = *state;
+        char *before[5], huge[6000];
+
+        memset(huge, 'x', sizeof huge - 1);
+        huge[sizeof huge - 1] = 0;
+        for (int i = 0; i < 5; i++)
+                before[i] = getenv(names[i]) ? strdup(getenv(names[i])) : NULL;
+        for (int v = 0; v < 7; v++) {
+                for (int i = 0; i < 5; i++)
+                        setenv(names[i], v < 6 ? values[v] : huge, 1);
+                start(host, IT_ARGS(SMALL));
+                assert_int_equal(it_host_end(host, SIGTERM), 0);
+        }
+        for (int i = 0; i < 5; i++) {
+                char line[100];
+
+                snprintf(line, sizeof line, "it is not used name=%s", names[i]);
+                assert_true(has_said(host, line));
+                if (before[i])
+                        setenv(names[i], before[i], 1);
+                else
+                        unsetenv(names[i]);
+                free(before[i]);
+        }
+}
+
+#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, setup_folder, remove_folder)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                FOLDER_TEST(a_changed_file_is_applied), FOLDER_TEST(a_bad_file_changes_nothing), FOLDER_TEST(without_a_file_nothing_is_read),
+                FOLDER_TEST(systemd_is_told),           FOLDER_TEST(the_journal_gets_levels),    FOLDER_TEST(a_senseless_environment),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
