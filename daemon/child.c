@@ -33,6 +33,21 @@ static void name_child(const struct pw_child *child, char text[40])
 static void on_exited(evutil_socket_t fd, short what, void *context);
 static void on_delay(evutil_socket_t fd, short what, void *context);
 
+/* Kill it and wait for its end: nobody else would notice that. */
+static void reap(struct pw_child *child)
+{
+        siginfo_t info;
+
+        kill(child->pid, SIGKILL);
+        waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
+        if (child->exited)
+                event_free(child->exited);
+        child->exited = NULL;
+        pw_close_fd(&child->pidfd);
+        child->pidfd = -1;
+        child->state = PW_CHILD_DEAD;
+}
+
 static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = child->daemon;
@@ -49,11 +64,15 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
         child->done_at_start = child->board ? atomic_load(&child->board->done.count) : 0;
         child->kill_reason[0] = 0;
         child->exited = event_new(daemon->base, child->pidfd, EV_READ, on_exited, child);
-        status = pw_session_new(daemon, spawned.socket, spawned.pid, geteuid(), &session, ret_err);
-        if (status == PW_OK && (!child->exited || event_add(child->exited, NULL) < 0))
-                status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a child");
+        if (child->exited && event_add(child->exited, NULL) == 0) {
+                status = pw_session_new(daemon, spawned.socket, spawned.pid, geteuid(), &session, ret_err);
+        } else {
+                close(spawned.socket);
+                reap(child);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a child");
+        }
         if (status != PW_OK)
-                kill(child->pid, SIGKILL);
+                kill(child->pid, SIGKILL); /* what follows its exit comes by itself */
         return status;
 }
 
@@ -76,6 +95,8 @@ static void start_again(struct pw_child *child)
                 return;
         if (!wait_us) {
                 pw_log(&daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+                if (child->pidfd >= 0)
+                        return; /* it is on its way out, and comes here again */
                 wait_us = BACKOFF_MAX_US;
         }
         delay = (struct timeval){ (time_t)(wait_us / 1000000), (suseconds_t)(wait_us % 1000000) };
@@ -92,6 +113,8 @@ static void on_delay(evutil_socket_t fd, short what, void *context)
         if (child->daemon->phase >= PW_STOPPING || start(child, &err) == PW_OK)
                 return;
         pw_log(&child->daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+        if (child->pidfd >= 0)
+                return;
         child->crashes++;
         start_again(child);
 }

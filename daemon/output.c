@@ -111,6 +111,22 @@ void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_st
         pw_session_reply(session, id, &reply, NULL, 0);
 }
 
+void pw_session_refuse(int fd, enum pw_status status, const char *text)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        uint8_t frame[PW_FRAME_HEADER + sizeof ((struct pw_error *)0)->text + 64];
+        size_t bytes;
+
+        reply.status = status;
+        reply.text = (char *)(uintptr_t)text;
+        bytes = pathways__wire__reply__get_packed_size(&reply);
+        if (PW_FRAME_HEADER + bytes > sizeof frame)
+                return;
+        pw_frame_header(frame, PW_FRAME_REPLY, (uint32_t)bytes, 0);
+        pathways__wire__reply__pack(&reply, frame + PW_FRAME_HEADER);
+        (void)!send(fd, frame, PW_FRAME_HEADER + bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id)
 {
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;

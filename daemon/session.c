@@ -13,7 +13,9 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -40,6 +42,35 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
         return PW_OK;
 }
 
+/* One line of the log for all that are refused in a row. */
+static void refuse(struct pw_daemon *daemon, int fd, const struct pw_error *err)
+{
+        if (fd >= 0)
+                pw_session_refuse(fd, err->status, err->text);
+        if (!daemon->refusing)
+                pw_log(&daemon->log, PW_LOG_WARNING, "connection refused reason=\"%s\"", err->text);
+        daemon->refusing = true;
+        daemon->counters.refused++;
+}
+
+/* No descriptor is left. A client that stayed in the queue would wake the loop for ever: the reserve lets it in, to be told. */
+static bool refuse_next(struct pw_daemon *daemon, int number)
+{
+        struct pw_error err;
+        struct rlimit limit = { 0 };
+        int fd;
+
+        pw_close_fd(&daemon->reserve_fd);
+        fd = accept4(daemon->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        getrlimit(RLIMIT_NOFILE, &limit);
+        pw_error_set(&err, PW_LIMIT, "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the limit",
+                     strerrorname_np(number), (unsigned long long)limit.rlim_cur);
+        refuse(daemon, fd, &err);
+        pw_close_fd(&fd);
+        daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return fd >= 0;
+}
+
 static void accept_one(struct pw_daemon *daemon, int fd)
 {
         struct ucred peer;
@@ -48,23 +79,29 @@ static void accept_one(struct pw_daemon *daemon, int fd)
         struct pw_error err;
 
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 || peer.pid == 0) {
-                pw_log(&daemon->log, PW_LOG_WARNING, "connection refused reason=\"its process cannot be seen from here\"");
+                pw_error_set(&err, PW_DENIED, "pathwaysd cannot see this process from where it runs");
+                refuse(daemon, fd, &err);
                 close(fd);
                 return;
         }
-        if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) != PW_OK)
-                pw_log(&daemon->log, PW_LOG_WARNING, "connection refused pid=%d reason=\"%s\"", (int)peer.pid, err.text);
+        if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK)
+                daemon->refusing = false;
+        else
+                refuse(daemon, -1, &err);
 }
 
 static void on_accept(evutil_socket_t listen_fd, short what, void *context)
 {
+        struct pw_daemon *daemon = context;
+
         (void)what;
         for (int i = 0; i < ACCEPT_BUDGET; i++) {
                 int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-                if (fd < 0)
+                if (fd >= 0)
+                        accept_one(daemon, fd);
+                else if (errno == EAGAIN || (errno != ECONNABORTED && errno != EINTR && !refuse_next(daemon, errno)))
                         return;
-                accept_one(context, fd);
         }
 }
 
@@ -74,6 +111,7 @@ enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret
 
         if (status != PW_OK)
                 return status;
+        daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
         daemon->listener = event_new(daemon->base, daemon->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
         if (!daemon->listener || event_add(daemon->listener, NULL) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the listener");
@@ -197,6 +235,8 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         describe_client(session);
         status = join(session, uid, ret_err);
         if (status != PW_OK) {
+                if (ret_err)
+                        pw_session_refuse(fd_take, status, ret_err->text);
                 pw_table_remove(&daemon->sessions, session->number);
                 free_session(session);
                 return status;
@@ -286,6 +326,7 @@ void pw_sessions_done(struct pw_daemon *daemon)
         pw_table_done(&daemon->sessions);
         if (daemon->listener)
                 event_free(daemon->listener);
+        pw_close_fd(&daemon->reserve_fd);
         if (daemon->listen_fd >= 0) {
                 close(daemon->listen_fd);
                 unlink(daemon->socket_path);

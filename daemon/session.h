@@ -77,6 +77,8 @@ PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint
 /* Send; what the socket does not take is queued up to a limit, beyond it the session ends. `fds` are borrowed. output.c */
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count);
 void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text);
+/* Tell a connection that gets no session why: its handshake takes the first reply, whatever its id.   Blocks: never. */
+void pw_session_refuse(int fd, enum pw_status status, const char *text);
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
 void pw_session_flush(struct pw_dsession *session);

@@ -59,13 +59,14 @@ static enum pw_status check_welcome(const struct pw_answer *answer, struct pw_er
 
 enum pw_status pw_connection_shake_hands(struct pw_connection *connection, struct pw_answer *ret_welcome, struct pw_error *ret_err)
 {
-        enum pw_status status = say_hello(connection, ret_err);
-        if (status != PW_OK)
-                return status;
+        enum pw_status said = say_hello(connection, ret_err), status;
         struct pw_frame frame;
-        status = read_first(connection, &frame, ret_err);
+        if (said != PW_OK && said != PW_DAEMON_GONE)
+                return said;
+        /* A daemon that refuses may have closed before the Hello: its reason is there to be read all the same. */
+        status = read_first(connection, &frame, said == PW_OK ? ret_err : NULL);
         if (status != PW_OK)
-                return status;
+                return said == PW_OK ? status : said;
         struct pw_answer answer = { 0 };
         Pathways__Wire__Reply *reply = NULL;
         if (frame.kind == PW_FRAME_REPLY)
