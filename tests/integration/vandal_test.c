@@ -1,0 +1,254 @@
+/* A client that writes over all that it may write: its segment, rings and slots, its tenant's hint page. And one that says garbage.
+ *
+ * It may lose its session or crash itself; the daemon lives, others of the same tenant go on and find their values, and once it is
+ * dead `check` finds nothing and every byte is accounted for. PW_VANDALS is how many, from PW_SEED.
+ */
+#include "tests/integration/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MAPS_MAX 64
+#define BLOWS 3000 /* words written over; each may populate a page */
+#define WORKERS 2
+#define NEAR (UINT64_C(1) << 18) /* where rings, entries and counters begin */
+
+struct map { char *base; uint64_t bytes; };
+
+struct scene {
+        struct it_host *host;
+        uint64_t seed;
+        struct board { _Atomic bool stop; _Atomic uint64_t steps[WORKERS]; } *board;
+        int worker;
+};
+
+/* --- the vandal ----------------------------------------------------------------------------------------------------------- */
+
+/* The writable shared memory that this process has of pathwaysd. */
+static uint32_t find_maps(struct map *maps)
+{
+        FILE *file = fopen("/proc/self/maps", "re");
+        uint32_t count = 0;
+        char line[400];
+
+        while (file && count < MAPS_MAX && fgets(line, sizeof line, file)) {
+                uint64_t from, to;
+                char access[8];
+
+                if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &from, &to, access) == 3 && !strcmp(access, "rw-s") &&
+                    strstr(line, "memfd:pathways"))
+                        maps[count++] = (struct map){ (char *)(uintptr_t)from, to - from };
+        }
+        if (file)
+                fclose(file);
+        return count;
+}
+
+static void strike(const struct map *map, uint64_t *seed)
+{
+        static const uint64_t words[] = { 0, 1, UINT64_MAX, UINT64_C(0x8000000000000000), UINT64_C(0x0101010101010101) };
+        uint64_t reach = it_random(seed) % 4 && map->bytes > NEAR ? NEAR : map->bytes, value = it_random(seed);
+        uint64_t at = it_random(seed) % (reach / 8) * 8;
+
+        if (it_random(seed) % 2)
+                value = words[value % (sizeof words / sizeof *words)];
+        if (it_random(seed) % 2)
+                *(volatile uint64_t *)(map->base + at) = value;
+        else
+                *(volatile uint8_t *)(map->base + at + value % 8) = (uint8_t)(value >> 8);
+}
+
+/* Ordinary work between the blows: whatever it ends in. */
+static void work(struct pw_session *session, struct pw_program *program, uint64_t *seed)
+{
+        double numbers[32] = { 1 };
+        struct pw_put_params params = { .dtype = PW_F64, .dims = PW_DIMS(32), .timeout_us = IT_SECOND / 20 };
+        struct pw_future *future, *result = NULL;
+        struct pw_view view;
+
+        if (pw_put(session, numbers, sizeof numbers, &params, &future, NULL) != PW_OK)
+                return;
+        if (it_random(seed) % 2 && pw_run(program, PW_FUTURES(future), &result, NULL) == PW_OK &&
+            pw_get(result, IT_SECOND / 20, &view, NULL) == PW_OK)
+                pw_view_done(&view);
+        if (result)
+                pw_unref(result);
+        if (pw_get(future, 0, &view, NULL) == PW_OK)
+                pw_view_done(&view);
+        if (it_random(seed) % 4)
+                pw_unref(future);
+}
+
+static int be_a_vandal(void *context, int pipe)
+{
+        struct scene *scene = context;
+        struct pw_session *session = it_connect(scene->host);
+        struct pw_program *program = it_one_node(session, it_slice(session, 2, 1), "pw/nop", PW_DIMS(32), NULL);
+        struct rlimit no_core = { 0, 0 };
+        struct map maps[MAPS_MAX];
+        uint32_t count;
+
+        signal(SIGABRT, SIG_DFL);
+        setrlimit(RLIMIT_CORE, &no_core);
+        for (int i = 0; i < 20; i++)
+                work(session, program, &scene->seed);
+        count = find_maps(maps);
+        if (write(pipe, &count, sizeof count) != sizeof count)
+                return 2;
+        for (int i = 0; count && i < BLOWS; i++) {
+                strike(&maps[it_random(&scene->seed) % count], &scene->seed);
+                if (i % 16 == 0)
+                        work(session, program, &scene->seed);
+        }
+        return 0;
+}
+
+/* --- the others ------------------------------------------------------------------------------------------------------------ */
+
+static int be_a_worker(void *context, int pipe)
+{
+        struct scene *scene = context;
+        struct pw_session *session = it_connect(scene->host);
+        struct pw_slice *slice = it_slice(session, 4, 2);
+        struct pw_program *program = pw_program_new(session, "test/worker");
+        struct pw_value *input = pw_input(program, slice, PW_F64, PW_DIMS(64), PW_SPLIT(0), 0);
+
+        pw_result(program, it_grow(program, slice, input, PW_SPLIT(0), 1));
+        it_ok(pw_compile(program, IT_ERR));
+        if (write(pipe, "w", 1) != 1)
+                return 2;
+        for (uint64_t i = 0; !atomic_load(&scene->board->stop); i++) {
+                struct pw_future *future = it_put_f64(session, PW_DIMS(64), (double)i), *result = it_run_1(program, future);
+                struct pw_view view;
+
+                it_ok(pw_get(result, 2 * IT_LONG, &view, IT_ERR));
+                for (int k = 0; k < 64; k++)
+                        assert_true(((const double *)view.data)[k] == (double)i + k + 1);
+                pw_view_done(&view);
+                pw_unref(future);
+                pw_unref(result);
+                atomic_fetch_add(&scene->board->steps[scene->worker], 1);
+        }
+        pw_close(session);
+        return 0;
+}
+
+static void others_go_on(const struct scene *scene, int vandal)
+{
+        int64_t since_us = it_now_us();
+        uint64_t before[WORKERS];
+
+        for (int i = 0; i < WORKERS; i++)
+                before[i] = atomic_load(&scene->board->steps[i]);
+        for (int i = 0; i < WORKERS; i++)
+                while (atomic_load(&scene->board->steps[i]) < before[i] + 2) {
+                        if (it_now_us() - since_us > it_slack() * IT_SECOND)
+                                fail_msg("vandal %d: worker %d hangs", vandal, i);
+                        sched_yield();
+                }
+}
+
+static void nothing_wrong(const struct scene *scene, int vandal)
+{
+        struct pw_listing *check = it_list(scene->host->session, "check", NULL);
+
+        if (it_rows(check)) {
+                it_print(check);
+                fail_msg("vandal %d: check finds %d problems", vandal, (int)it_rows(check));
+        }
+        pw_listing_free(check);
+}
+
+static void vandals(void **state)
+{
+        struct it_host *host = *state;
+        struct scene scene = { .host = host, .seed = it_environment("PW_SEED", 1) };
+        int count = (int)it_environment("PW_VANDALS", 6);
+        struct it_child workers[WORKERS];
+        uint32_t maps;
+        char byte;
+
+        print_message("PW_SEED=%" PRIu64 " PW_VANDALS=%d\n", scene.seed, count);
+        scene.board = mmap(NULL, sizeof *scene.board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_true(scene.board != MAP_FAILED);
+        for (scene.worker = 0; scene.worker < WORKERS; scene.worker++) {
+                workers[scene.worker] = it_fork(be_a_worker, &scene);
+                it_read(&workers[scene.worker], &byte, 1);
+        }
+        for (int i = 0; i < count; i++, scene.seed++) {
+                struct it_child vandal = it_fork(be_a_vandal, &scene);
+
+                it_read(&vandal, &maps, sizeof maps);
+                assert_true(maps >= 2); /* segment and session at least, or it strikes nothing */
+                it_reap_within(&vandal, IT_LONG);
+                others_go_on(&scene, i);
+                nothing_wrong(&scene, i);
+        }
+        atomic_store(&scene.board->stop, true);
+        for (int i = 0; i < WORKERS; i++)
+                assert_int_equal(it_reap(&workers[i], 0), 0);
+        munmap(scene.board, sizeof *scene.board);
+}
+
+/* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
+
+static int connect_raw(const struct it_host *host)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        snprintf(address.sun_path, sizeof address.sun_path, "%s", host->socket);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+        return fd;
+}
+
+/* The daemon closes it, whatever is said; what it still sends is read. */
+static void is_hung_up(int fd)
+{
+        struct timeval most = { IT_LONG / IT_SECOND, 0 };
+        char bytes[256];
+        ssize_t got;
+
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most), 0);
+        while ((got = recv(fd, bytes, sizeof bytes, 0)) > 0)
+                ;
+        assert_true(got == 0 || errno == ECONNRESET || errno == EPIPE);
+        close(fd);
+}
+
+static void garbage(void **state)
+{
+        struct it_host *host = *state;
+        uint64_t seed = it_environment("PW_SEED", 1);
+
+        for (int i = 0; i < 50; i++) {
+                uint8_t bytes[512];
+                int fd = connect_raw(host);
+
+                for (size_t k = 0; k < sizeof bytes; k++)
+                        bytes[k] = (uint8_t)it_random(&seed);
+                bytes[0] |= 1; /* zero bytes are doorbells */
+                send(fd, bytes, 1 + it_random(&seed) % sizeof bytes, MSG_NOSIGNAL);
+                shutdown(fd, SHUT_WR);
+                is_hung_up(fd);
+        }
+        assert_true(it_look(host->session, "status", "host") >= 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { IT_TEST(vandals), IT_TEST(garbage) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
