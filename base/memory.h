@@ -44,5 +44,8 @@ static inline uint64_t pw_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b
 /* Zeroed array of `count` items that grows in `*items`; false when out of memory, *items then unchanged. New items are
  * zeroed. *capacity is in items. */
 bool pw_grow(void **items, uint32_t *capacity, uint32_t need, size_t item_bytes);
+/* Place for one item behind `count`, for queues that must not fail: grows while half is still free, so that a refused
+ * allocation does no harm and is tried again at the next item. False: full, and out of memory. */
+bool pw_grow_ahead(void **items, uint32_t *capacity, uint32_t count, size_t item_bytes);
 
 #endif

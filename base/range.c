@@ -89,6 +89,13 @@ static struct node *new_node(struct pw_range *range)
         return node;
 }
 
+/* One is kept ahead: a split does not fail for one refused allocation. */
+static void stock(struct pw_range *range)
+{
+        if (!range->spares)
+                range->spares = calloc(1, sizeof *range->spares);
+}
+
 static void spare_node(struct pw_range *range, struct node *node)
 {
         node->next = range->spares;
@@ -100,10 +107,12 @@ struct pw_range *pw_range_new(uint64_t size, uint64_t align)
         struct pw_range *range = calloc(1, sizeof *range);
         struct node *node = range ? new_node(range) : NULL;
 
-        if (!node) {
+        if (!node || !pw_table_prepare(&range->taken)) {
+                free(node);
                 free(range);
                 return NULL;
         }
+        stock(range);
         range->shift = (uint32_t)__builtin_ctzll(align);
         range->units = size >> range->shift;
         node->size = range->units;
@@ -312,6 +321,7 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
                 put_in_bin(range, node);
                 return false;
         }
+        stock(range);
         range->used += units;
         *ret_offset = node->offset << range->shift;
         return true;

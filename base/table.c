@@ -61,6 +61,11 @@ void *pw_table_get(const struct pw_table *table, uint64_t key)
         return table->count ? find(table, key)->value : NULL;
 }
 
+bool pw_table_prepare(struct pw_table *table)
+{
+        return table->capacity || double_capacity(table);
+}
+
 bool pw_table_put(struct pw_table *table, uint64_t key, void *value)
 {
         struct pw_table_cell *cell = table->capacity ? find(table, key) : NULL;
@@ -70,7 +75,8 @@ bool pw_table_put(struct pw_table *table, uint64_t key, void *value)
                 return true;
         }
         if (table->count + 1 > table->capacity / 4 * 3) {
-                if (!double_capacity(table))
+                /* Slower, but right, while one cell stays empty. */
+                if (!double_capacity(table) && table->count + 2 > table->capacity)
                         return false;
                 cell = find(table, key);
         }

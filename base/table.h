@@ -21,6 +21,8 @@ void pw_table_done(struct pw_table *table); /* frees the cells, not the values *
 void *pw_table_get(const struct pw_table *table, uint64_t key); /* NULL: not there */
 /* Add or replace; `value` is not NULL. False when out of memory, the table is then unchanged. */
 bool pw_table_put(struct pw_table *table, uint64_t key, void *value);
+/* Cells for a few values, ahead of the first one. False: out of memory. */
+bool pw_table_prepare(struct pw_table *table);
 void *pw_table_remove(struct pw_table *table, uint64_t key); /* what was there, or NULL */
 /* for (uint32_t i = 0; (v = pw_table_next(t, &i));) : no change of the table meanwhile. */
 void *pw_table_next(const struct pw_table *table, uint32_t *cursor);

@@ -218,7 +218,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         daemon->argc = argc;
         daemon->argv = argv;
         daemon->started_us = pw_now_us();
-        daemon->stop_at_us = UINT64_MAX;
+        daemon->stop_at_us = daemon->stuck_until_us = UINT64_MAX;
         daemon->listen_fd = daemon->reserve_fd = daemon->lock_fd = daemon->bells_fd = -1;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
@@ -249,8 +249,11 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
         pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu%s%s", (unsigned long long)(pw_now_us() - daemon->started_us),
                daemon->http ? " http=" : "", pw_http_address(daemon->http));
         pw_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count, daemon->settings.islands, daemon->socket_path);
-        if (daemon->settings.ready_fd && write((int)daemon->settings.ready_fd, "\n", 1) == 1)
-                close((int)daemon->settings.ready_fd);
+        if (!daemon->settings.ready_fd)
+                return;
+        if (TEMP_FAILURE_RETRY(write((int)daemon->settings.ready_fd, "\n", 1)) != 1)
+                pw_log(&daemon->log, PW_LOG_WARNING, "nobody was told by --ready-fd reason=\"%s\"", strerror(errno));
+        close((int)daemon->settings.ready_fd);
 }
 
 /* --- the loop --------------------------------------------------------------------------------------------------------- */

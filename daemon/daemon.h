@@ -40,6 +40,7 @@ struct pw_daemon {
         enum pw_daemon_phase phase;
         uint32_t host, epoch;
         uint64_t started_us;
+        uint64_t stuck_until_us; /* actions that found no memory are tried again; UINT64_MAX: there are none */
         uint64_t stop_at_us;    /* while draining: when runs in flight are cut off; else UINT64_MAX */
         char kind[32];          /* of the devices */
         uint32_t device_count;

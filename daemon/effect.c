@@ -11,6 +11,8 @@
 #include "daemon/trace.h"
 #include "daemon/worker.h"
 
+#define STUCK_US 10000u /* until an action without memory is tried again */
+
 /* The shard list of a result, from where its rooms are. `space` has room for it. */
 static void list_shards(const struct pw_result *result, struct pw_shard_list *list)
 {
@@ -55,7 +57,8 @@ static void decide(struct pw_daemon *daemon, const struct pw_action *action, uin
         pw_store_decide(daemon->store, action->result->object, &decision, now_us);
 }
 
-static void do_scheduled(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+/* False: there is no memory for it now. It and what is behind it are done later, in their order. */
+static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
 {
         struct pw_error err;
 
@@ -63,17 +66,17 @@ static void do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
         case PW_ACT_NOTICE:
         case PW_ACT_SUBMIT:
                 pw_scheduler_deliver(daemon->scheduler, action, now_us);
-                return;
+                return true;
         case PW_ACT_RESULT:
                 decide(daemon, action, now_us);
-                return;
+                return true;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)
                         pw_store_lose(daemon->store, action->result->object, action->text, now_us);
-                return;
+                return true;
         case PW_ACT_RELEASE:
                 pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);
-                return;
+                return true;
         case PW_ACT_RUN_ENDED:
                 pw_submit_forget(daemon, action->run);
                 if (!pw_list_empty(&daemon->traces))
@@ -84,8 +87,10 @@ static void do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
         default:
                 break;
         }
-        if (pw_host_apply(daemon->boards, action, &err) != PW_OK)
-                pw_log(&daemon->log, PW_LOG_ERROR, "board action failed kind=%d reason=\"%s\"", (int)action->kind, err.text);
+        if (pw_host_apply(daemon->boards, action, &err) == PW_OK)
+                return true;
+        pw_log(&daemon->log, PW_LOG_ERROR, "board action failed kind=%d reason=\"%s\"", (int)action->kind, err.text);
+        return err.status != PW_NO_MEMORY;
 }
 
 static void segment_idle(struct pw_daemon *daemon, uint32_t number)
@@ -156,13 +161,15 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct pw_actions *scheduled = pw_scheduler_actions(daemon->scheduler);
         struct pw_store_actions *stored = pw_store_actions(daemon->store);
-        uint32_t i = 0, j = 0;
+        uint32_t before = scheduled->done, j = 0;
+        bool stuck = false, any;
 
-        while (i < scheduled->count || j < stored->count) {
-                for (; i < scheduled->count; i++) {
-                        struct pw_action action = scheduled->items[i];
+        while ((!stuck && scheduled->done < scheduled->count) || j < stored->count) {
+                while (!stuck && scheduled->done < scheduled->count) {
+                        struct pw_action action = scheduled->items[scheduled->done];
 
-                        do_scheduled(daemon, &action, now_us);
+                        stuck = !do_scheduled(daemon, &action, now_us);
+                        scheduled->done += !stuck;
                 }
                 for (; j < stored->count; j++) {
                         struct pw_store_action action = stored->items[j];
@@ -170,7 +177,10 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                         do_stored(daemon, &action, now_us);
                 }
         }
-        pw_actions_clear(scheduled);
+        any = scheduled->done > before || j;
+        if (!stuck)
+                pw_actions_clear(scheduled);
+        daemon->stuck_until_us = stuck ? now_us + STUCK_US : UINT64_MAX;
         pw_store_actions_clear(stored);
-        return i || j;
+        return any;
 }

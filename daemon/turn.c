@@ -80,6 +80,7 @@ uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
 {
         uint64_t next_us = pw_min_u64(pw_store_next_us(daemon->store), pw_scheduler_next_us(daemon->scheduler));
 
+        next_us = pw_min_u64(next_us, daemon->stuck_until_us);
         next_us = pw_min_u64(next_us, pw_names_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_traces_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));

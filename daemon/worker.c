@@ -63,7 +63,7 @@ static void *work_loop(void *context)
                         item->status = do_steps(&item->work);
                 pthread_mutex_lock(&worker->lock);
                 pw_list_append(&worker->done, &item->link);
-                if (write(worker->pipe_fds[1], "", 1) < 0 && errno != EAGAIN)
+                if (TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
                         worker->stop = true; /* the pipe is gone: so is the loop */
         }
         pthread_mutex_unlock(&worker->lock);

@@ -119,6 +119,7 @@ struct pw_action {
 struct pw_actions {
         struct pw_action *items;
         uint32_t count, capacity;
+        uint32_t done; /* of them are worked off: the daemon's */
         struct pw_action spare; /* takes what does not fit into memory */
         struct pw_order_item *orders;
         uint32_t orders_count, orders_capacity;

@@ -15,8 +15,11 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
                 return NULL;
         }
         scheduler = calloc(1, sizeof *scheduler);
-        if (!scheduler) {
+        if (!scheduler || !pw_actions_init(&scheduler->actions)) {
                 pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a scheduler");
+                if (scheduler)
+                        pw_actions_done(&scheduler->actions);
+                free(scheduler);
                 return NULL;
         }
         scheduler->ahead = params->ahead ? params->ahead : PW_AHEAD_DEFAULT;
@@ -24,7 +27,6 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         scheduler->host = params->host;
         scheduler->policy = pw_policy_find(policy);
         scheduler->next_deadline = UINT64_MAX;
-        pw_actions_init(&scheduler->actions);
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->queue);
         pw_list_init(&scheduler->results);

@@ -60,7 +60,7 @@ void pw_scheduler_dirty(struct pw_scheduler *scheduler, const struct pw_island *
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
 struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler);
-void pw_actions_init(struct pw_actions *actions);
+bool pw_actions_init(struct pw_actions *actions); /* false: out of memory */
 void pw_actions_done(struct pw_actions *actions);
 
 /* ended.c */

@@ -3,8 +3,7 @@
 
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
 {
-        if (store->dropped_count == store->dropped_capacity &&
-            !pw_grow((void **)&store->dropped, &store->dropped_capacity, store->dropped_count + 1, sizeof *store->dropped))
+        if (!pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, store->dropped_count, sizeof *store->dropped))
                 return; /* it stays until its session ends; the audit names it */
         store->dropped[store->dropped_count++] = object;
 }

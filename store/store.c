@@ -7,6 +7,14 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
 
         if (!store)
                 return NULL;
+        if (!pw_grow_ahead((void **)&store->actions.items, &store->actions.capacity, 0, sizeof *store->actions.items) ||
+            !pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, 0, sizeof *store->dropped) ||
+            !pw_grow_ahead((void **)&store->closing, &store->closing_capacity, 0, sizeof *store->closing)) {
+                free(store->actions.items);
+                free(store->dropped);
+                free(store);
+                return NULL;
+        }
         store->params = *params;
         store->free_bytes = (int64_t)(params->capacity_bytes - params->reserved_bytes);
         store->queue_next_us = UINT64_MAX;
@@ -113,7 +121,7 @@ struct pw_store_action *pw_store_act(struct pw_store *store, enum pw_store_actio
         struct pw_store_actions *actions = &store->actions;
         struct pw_store_action *action;
 
-        if (!pw_grow((void **)&actions->items, &actions->capacity, actions->count + 1, sizeof *actions->items))
+        if (!pw_grow_ahead((void **)&actions->items, &actions->capacity, actions->count, sizeof *actions->items))
                 return NULL;
         action = &actions->items[actions->count++];
         memset(action, 0, sizeof *action);

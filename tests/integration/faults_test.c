@@ -3,6 +3,7 @@
  */
 #include "tests/integration/trace.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -149,7 +150,7 @@ static void a_killed_executor_loses_its_memory(void **state)
         it_expect_f64(split[1], plus_1, 8);
         it_ok(pw_get_shard(split[1], 0, 0, &view, IT_ERR));
         int64_t start_us = it_now_us();
-        assert_true(it_kill_executor(scene.host, "h0:1"));
+        assert_true(it_signal_executor(scene.host, "h0:1", SIGKILL));
         back_within_a_second(scene.session, 1, start_us);
         fails_with(split[1], PW_DEVICE_LOST, "h0:1|SIGKILL");
         assert_int_equal(pw_poll(split[1]), PW_DEVICE_LOST);
@@ -197,7 +198,7 @@ static void an_executor_killed_in_a_gang(void **state)
                 char name[16];
 
                 snprintf(name, sizeof name, "h0:%d", device);
-                assert_true(it_kill_executor(host, name));
+                assert_true(it_signal_executor(host, name, SIGKILL));
         }
         fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
         fails_with(after, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
@@ -228,7 +229,7 @@ static void one_of_a_gang_is_killed(void **state)
         it_ok(pw_compile(program, IT_ERR));
         result = it_run_1(program, scalar);
         it_until(host->session, "gangs", are_running, &(int){ 4 });
-        assert_true(it_kill_executor(host, "h0:2"));
+        assert_true(it_signal_executor(host, "h0:2", SIGKILL));
         int64_t start_us = it_now_us();
         fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:2");
         it_within("the peers go on", start_us, IT_SECOND + 300000);

@@ -41,8 +41,8 @@ bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit,
 int it_host_end(struct it_host *host, int signal);
 /* The last line of the daemon's log. */
 void it_said_last(const struct it_host *host, char said[600]);
-/* SIGKILL to the executor of `device` ("h0:2"), if it lives. True: it was sent. */
-bool it_kill_executor(const struct it_host *host, const char *device);
+/* `signal` to the executor of `device` ("h0:2"), if it lives. True: it was sent. */
+bool it_signal_executor(const struct it_host *host, const char *device, int signal);
 /* Kill what lives and remove the folder. */
 void it_host_done(struct it_host *host);
 /* Ends the session; waits until nothing is in flight or left; nothing may be wrong then. */

@@ -1,7 +1,8 @@
-/* Random kills of clients and executors under load, from a seed: nothing hangs longer than a second, nothing is left behind.
+/* Random kills and stops of clients and executors under load, from a seed: nothing hangs longer than a second, nothing is left.
  *
- * Clients put, get, share and run all the time, at random, and check every value. The test kills one of them or one executor, then
- * every client that lives must come forward within a second, the devices be ready, `check` find nothing and `memory` add up.
+ * Clients put, get, share and run all the time, at random, and check every value. The test kills one of them or one executor, or
+ * stops it for a while, then every client that lives must come forward within a second, the devices be ready, `check` find nothing
+ * and `memory` add up. While a client is stopped the others go on; what an executor has to do waits while that is stopped.
  * PW_KILLS is how many, PW_SEED the seed of another round.
  */
 #include "tests/integration/trace.h"
@@ -231,12 +232,12 @@ static bool all_ready(const struct pw_listing *devices, void *context)
         return true;
 }
 
-static void kill_an_executor(struct killer *killer)
+static void signal_executor(struct killer *killer, uint64_t device, int signal)
 {
-        char device[16];
+        char name[16];
 
-        snprintf(device, sizeof device, "h0:%d", (int)(it_random(&killer->seed) % DEVICES));
-        it_kill_executor(killer->host, device);
+        snprintf(name, sizeof name, "h0:%d", (int)device);
+        it_signal_executor(killer->host, name, signal);
 }
 
 static void show(struct killer *killer, const char *what)
@@ -256,15 +257,15 @@ static void hangs(struct killer *killer, int client)
         fail_msg("kill %d: client %d hangs", killer->kill, client);
 }
 
-/* Every client comes forward by two steps at least: the second one began after the kill. */
-static void all_come_forward(struct killer *killer, int64_t since_us)
+/* Every client but `except` comes forward by two steps at least: the second one began after what was done to the other. */
+static void all_come_forward(struct killer *killer, int except, int64_t since_us)
 {
         uint64_t before[CLIENTS];
 
         for (int i = 0; i < CLIENTS; i++)
                 before[i] = atomic_load(&killer->board->clients[i].steps);
         for (int i = 0; i < CLIENTS; i++) {
-                while (atomic_load(&killer->board->clients[i].steps) < before[i] + 2) {
+                while (i != except && atomic_load(&killer->board->clients[i].steps) < before[i] + 2) {
                         if (it_now_us() - since_us > it_slack() * IT_SECOND)
                                 hangs(killer, i);
                         sched_yield();
@@ -288,20 +289,52 @@ static void nothing_wrong(struct killer *killer)
         pw_listing_free(memory);
 }
 
-static void kill_one(struct killer *killer)
+/* A random while. */
+static void pass_time(struct killer *killer)
 {
-        int delay = (int)(it_random(&killer->seed) % 50), victim = (int)(it_random(&killer->seed) % CLIENTS);
+        int looks = (int)(it_random(&killer->seed) % 50);
 
-        while (delay--) /* a random moment */
+        while (looks--)
                 it_look(killer->host->session, "status", "host");
-        if (it_random(&killer->seed) % 2)
-                kill_an_executor(killer);
-        else
-                assert_int_equal(it_reap(&killer->children[victim], SIGKILL), 128 + SIGKILL);
+}
+
+static void kill_client(struct killer *killer, int victim)
+{
+        assert_int_equal(it_reap(&killer->children[victim], SIGKILL), 128 + SIGKILL);
+}
+
+static void stop_client(struct killer *killer, int victim)
+{
+        assert_int_equal(kill(killer->children[victim].pid, SIGSTOP), 0);
+        all_come_forward(killer, victim, it_now_us());
+        assert_int_equal(kill(killer->children[victim].pid, SIGCONT), 0);
+}
+
+static void stop_executor(struct killer *killer)
+{
+        uint64_t device = it_random(&killer->seed) % DEVICES;
+
+        signal_executor(killer, device, SIGSTOP);
+        pass_time(killer);
+        signal_executor(killer, device, SIGCONT);
+}
+
+static void strike_one(struct killer *killer)
+{
+        int victim = (int)(it_random(&killer->seed) % CLIENTS);
+
+        pass_time(killer);
+        switch (it_random(&killer->seed) % 6) {
+        case 0: stop_client(killer, victim); break;
+        case 1: stop_executor(killer); break;
+        case 2:
+        case 3: signal_executor(killer, it_random(&killer->seed) % DEVICES, SIGKILL); break;
+        default: kill_client(killer, victim);
+        }
         int64_t start_us = it_now_us();
         if (killer->children[victim].pid == 0)
                 start_client(killer, victim);
-        all_come_forward(killer, start_us);
+        all_come_forward(killer, -1, start_us);
         it_until(killer->host->session, "devices", all_ready, NULL);
         it_within("an executor is back", start_us, IT_SECOND);
         if (it_now_us() - start_us > killer->longest_us)
@@ -322,7 +355,7 @@ static void random_kills(void **state)
         for (int i = 0; i < CLIENTS; i++)
                 start_client(&killer, i);
         for (killer.kill = 0; killer.kill < kills; killer.kill++)
-                kill_one(&killer);
+                strike_one(&killer);
         atomic_store(&killer.board->stop, true);
         for (int i = 0; i < CLIENTS; i++)
                 assert_int_equal(it_reap(&killer.children[i], 0), 0);

@@ -1,62 +1,105 @@
 # Tests with real processes; each starts its own daemon from this build tree.
-integration_tests = tests/integration/objects_test tests/integration/runs_test tests/integration/transfers_test \
-	tests/integration/messages_test tests/integration/order_test tests/integration/training_test \
-	tests/integration/kills_test tests/integration/hold_test tests/integration/refusals_test \
-	tests/integration/faults_test tests/integration/admission_test tests/integration/daemon_test tests/integration/waits_test \
-	tests/integration/pipeline_test
-check_PROGRAMS += $(integration_tests)
-TESTS += $(integration_tests)
+integration_tests =
 integration_sources = tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
 	tests/integration/trace.h
 integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
+
+integration_tests += tests/integration/admission_test
 tests_integration_admission_test_SOURCES = tests/integration/admission_test.c $(integration_sources)
 tests_integration_admission_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/daemon_test
 tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_sources)
 tests_integration_daemon_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/faults_test
 tests_integration_faults_test_SOURCES = tests/integration/faults_test.c $(integration_sources)
 tests_integration_faults_test_LDADD = $(integration_libraries)
-tests_integration_hold_test_SOURCES = tests/integration/hold_test.c $(integration_sources)
-tests_integration_hold_test_LDADD = $(integration_libraries)
-tests_integration_kills_test_SOURCES = tests/integration/kills_test.c $(integration_sources)
-tests_integration_kills_test_LDADD = $(integration_libraries)
-check_PROGRAMS += tests/integration/http_test tests/integration/service_test
-TESTS += tests/integration/http_test tests/integration/service_test
-tests_integration_http_test_SOURCES = tests/integration/http_test.c tests/integration/exposition.c tests/integration/exposition.h \
-	$(integration_sources)
-tests_integration_http_test_LDADD = $(integration_libraries)
-tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
-tests_integration_messages_test_LDADD = $(integration_libraries)
-tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(integration_sources)
-tests_integration_objects_test_LDADD = $(integration_libraries)
-tests_integration_order_test_SOURCES = tests/integration/order_test.c $(integration_sources)
-tests_integration_order_test_LDADD = $(integration_libraries)
-tests_integration_pipeline_test_SOURCES = tests/integration/pipeline_test.c $(integration_sources)
-tests_integration_pipeline_test_LDADD = $(integration_libraries)
-tests_integration_refusals_test_SOURCES = tests/integration/refusals_test.c $(integration_sources)
-tests_integration_refusals_test_LDADD = $(integration_libraries)
-tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integration_sources)
-tests_integration_runs_test_LDADD = $(integration_libraries)
-check_PROGRAMS += tests/integration/timeline_test
-TESTS += tests/integration/timeline_test
-check_PROGRAMS += tests/integration/hands_test
-TESTS += tests/integration/hands_test
+
+integration_tests += tests/integration/hands_test
 tests_integration_hands_test_SOURCES = tests/integration/hands_test.c tests/integration/command.c tests/integration/command.h \
 	$(integration_sources)
 tests_integration_hands_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/hold_test
+tests_integration_hold_test_SOURCES = tests/integration/hold_test.c $(integration_sources)
+tests_integration_hold_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/http_test
+tests_integration_http_test_SOURCES = tests/integration/http_test.c tests/integration/exposition.c tests/integration/exposition.h \
+	$(integration_sources)
+tests_integration_http_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/kills_test
+tests_integration_kills_test_SOURCES = tests/integration/kills_test.c $(integration_sources)
+tests_integration_kills_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/messages_test
+tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
+tests_integration_messages_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/objects_test
+tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(integration_sources)
+tests_integration_objects_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/order_test
+tests_integration_order_test_SOURCES = tests/integration/order_test.c $(integration_sources)
+tests_integration_order_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/pipeline_test
+tests_integration_pipeline_test_SOURCES = tests/integration/pipeline_test.c $(integration_sources)
+tests_integration_pipeline_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/refusals_test
+tests_integration_refusals_test_SOURCES = tests/integration/refusals_test.c $(integration_sources)
+tests_integration_refusals_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/runs_test
+tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integration_sources)
+tests_integration_runs_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/service_test
+tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_sources)
+tests_integration_service_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/steps_test
+tests_integration_steps_test_SOURCES = tests/integration/steps_test.c $(integration_sources)
+tests_integration_steps_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/timeline_test
 tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
 	tests/integration/command.c tests/integration/command.h $(integration_sources)
 tests_integration_timeline_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
-tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_sources)
-tests_integration_service_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/torture_test
+tests_integration_torture_test_SOURCES = tests/integration/torture_test.c $(integration_sources)
+tests_integration_torture_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/training_test
 tests_integration_training_test_SOURCES = tests/integration/training_test.c $(integration_sources)
 tests_integration_training_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/transfers_test
 tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(integration_sources)
 tests_integration_transfers_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/vandal_test
+tests_integration_vandal_test_SOURCES = tests/integration/vandal_test.c $(integration_sources)
+tests_integration_vandal_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/waits_test
 tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_sources)
 tests_integration_waits_test_LDADD = $(integration_libraries)
+
+check_PROGRAMS += $(integration_tests)
+TESTS += $(integration_tests)
 
 # A module whose values tell which device made them.
 check_LTLIBRARIES += tests/integration/modules/parts.la
 tests_integration_modules_parts_la_SOURCES = tests/integration/modules/parts.c
 tests_integration_modules_parts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
+# Preloaded into the daemon or a client: calls that fail on demand.
+check_LTLIBRARIES += tests/integration/inject.la
+tests_integration_inject_la_SOURCES = tests/integration/inject.c
+tests_integration_inject_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 EXTRA_DIST += tests/integration/README.md

@@ -119,12 +119,12 @@ static pid_t parent_of(pid_t pid)
 }
 
 /* It may be dead, and its number another process': who is killed is who the descriptor names, once seen to be the daemon's child. */
-bool it_kill_executor(const struct it_host *host, const char *device)
+bool it_signal_executor(const struct it_host *host, const char *device, int signal)
 {
         struct pw_listing *devices = it_list(host->session, "devices", NULL);
         pid_t pid = (pid_t)it_number(devices, it_find(devices, "device", device), "pid");
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-        bool sent = pidfd >= 0 && parent_of(pid) == host->pid && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
+        bool sent = pidfd >= 0 && parent_of(pid) == host->pid && syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0;
 
         pw_listing_free(devices);
         if (pidfd >= 0)
