@@ -165,7 +165,9 @@ const struct pw_command pw_commands[] = {
           FORM_NOTE(run_columns, run_note), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
           pw_command_list, OPTIONS("gangs", list_options), FORM(gang_columns), FORM(gang_columns) },
-        { "why", "ID|NAME|run N", 1, 2, "Why an object or a run is not ready. What it waits for, down to the cause, and what helps.",
+        { "why", "WHAT", 1, 3,
+          "Why something is not ready, or still there. WHAT is ID, NAME, run N, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
+          "down to the cause, and what helps.",
           pw_command_why, OPTIONS("why", common_options), FORM(why_columns), { 0 } },
         { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,
           OPTIONS("run", run_options), FORM(trial_columns), { 0 } },

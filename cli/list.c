@@ -107,21 +107,27 @@ static void print_cause(const Pathways__Wire__Row *row, FILE *out)
                 fprintf(out, "%*s  remedy: %s\n", indent, "", remedy);
 }
 
-/* The daemon reads all three: an id, a name of the tenant, "run N". */
+/* The daemon reads them all; words belong to the operands that follow them. */
 static enum pw_status why_filter(const struct pw_invocation *invocation, char *filter, size_t bytes, struct pw_error *ret_err)
 {
-        bool run = !strcmp(invocation->operands[0], "run");
+        static const struct { const char *word; uint32_t operands; } words[] = { { "run", 2 }, { "pid", 2 }, { "gang", 3 } };
+        uint32_t wanted = 1;
+        size_t used = 0;
 
-        if (invocation->operand_count != 1 + (uint32_t)run)
-                return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name or `run N`");
-        snprintf(filter, bytes, "%s%s%s", invocation->operands[0], run ? " " : "", run ? invocation->operands[1] : "");
+        for (size_t i = 0; i < pw_array_count(words); i++)
+                if (!strcmp(invocation->operands[0], words[i].word))
+                        wanted = words[i].operands;
+        if (invocation->operand_count != wanted)
+                return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name, NAME[PID], `run N`, `gang DEVICE SEQ` or `pid N`");
+        for (uint32_t i = 0; i < wanted && used < bytes; i++)
+                used += (size_t)snprintf(filter + used, bytes - used, "%s%s", i ? " " : "", invocation->operands[i]);
         return PW_OK;
 }
 
 enum pw_status pw_command_why(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
         struct pw_listing *listing = NULL;
-        char filter[128];
+        char filter[300];
         enum pw_status status = why_filter(invocation, filter, sizeof filter, ret_err);
 
         if (status == PW_OK)

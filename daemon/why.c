@@ -1,10 +1,9 @@
-/* `pathways why`: walks the chain of causes from an object or a run down to something a person can act on. */
+/* `pathways why`: what is asked about, and the chain from an object. */
+#include "daemon/why.h"
+
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/child.h"
-#include "daemon/list.h"
-#include "daemon/segment.h"
-#include "store/object.h"
+#include "daemon/find.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,185 +11,161 @@
 
 #define DEPTH_MAX 64
 
-struct chain { struct pw_lister *lister; uint32_t depth; };
-
-static void link_(struct chain *chain, const char *what, const char *waits_for, uint64_t since_us, const char *remedy)
+void pw_chain_link(struct pw_chain *chain, const struct pw_cause_link *link)
 {
         struct pw_rows *rows = chain->lister->rows;
 
         if (!pw_rows_begin(rows))
                 return;
         pw_rows_number(rows, "depth", chain->depth++);
-        pw_rows_text(rows, "what", "%s", what);
-        pw_rows_text(rows, "waits_for", "%s", waits_for);
-        if (since_us)
-                pw_rows_number(rows, "since_us", chain->lister->now_us - since_us);
-        pw_rows_text(rows, "remedy", "%s", remedy);
+        pw_rows_text(rows, "what", "%s", link->what);
+        pw_rows_text(rows, "waits_for", "%s", link->waits_for);
+        if (link->since_us)
+                pw_rows_number(rows, "since_us", chain->lister->now_us - pw_min_u64(link->since_us, chain->lister->now_us));
+        pw_rows_text(rows, "remedy", "%s", link->remedy);
 }
 
-struct wanted { uint64_t run; struct pw_run_row row; bool found; };
+bool pw_chain_full(const struct pw_chain *chain) { return chain->depth >= DEPTH_MAX; }
 
-static void match_run(void *context, const struct pw_run_row *row)
+/* --- an object that is decided: who keeps it -------------------------------------------------------------------------------- */
+
+struct holders { struct pw_chain *chain; const char *what; uint32_t count; };
+
+static void holder(void *context, const struct pw_ref_row *ref)
 {
-        struct wanted *wanted = context;
+        struct holders *holders = context;
+        struct pw_chain *chain = holders->chain;
+        struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
+        uint64_t now_us = chain->lister->now_us;
+        uint32_t depth = chain->depth;
+        char waits[200], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
 
-        if (row->number == wanted->run) {
-                wanted->row = *row;
-                wanted->found = true;
-        }
+        if (ref->owner_kind == PW_OWNER_NAME)
+                snprintf(waits, sizeof waits, "nothing: it is held by name %.100s", ref->name ? ref->name : "?");
+        else if (ref->owner_kind == PW_OWNER_LEASE)
+                snprintf(waits, sizeof waits, "nothing: it is held by a lease, %s more",
+                         pw_duration_format(ref->until_us > now_us ? ref->until_us - now_us : 0, left));
+        else if (session)
+                snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client, pw_process_stopped(session->pid) ? ", which is stopped" : "");
+        else
+                snprintf(waits, sizeof waits, "nothing: it is held by run %" PRIu64, ref->owner_number);
+        if (ref->owner_kind == PW_OWNER_NAME || ref->owner_kind == PW_OWNER_LEASE)
+                snprintf(remedy, sizeof remedy, "`pathways free` drops names and leases");
+        if (ref->owner_kind == PW_OWNER_RUN)
+                snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "`", ref->owner_number);
+        pw_chain_link(chain, &(struct pw_cause_link){ holders->what, waits, ref->since_us, remedy });
+        chain->depth = depth;
+        holders->count++;
 }
 
-/* A device that has not done what was ordered: which gang it is in, or that nobody drives it. */
-struct slowest { struct pw_daemon *daemon; uint64_t run; uint32_t device; uint64_t seq, start_ns; uint32_t node; bool found, running; };
-
-static void match_gang(void *context, const struct pw_gang_row *row)
+static void why_alive(struct pw_chain *chain, struct pw_object *object, const char *what)
 {
-        struct slowest *slowest = context;
-
-        if (row->run != slowest->run || row->done || (slowest->found && (slowest->running || !row->running)))
-                return;
-        *slowest = (struct slowest){ slowest->daemon, row->run, row->device, row->seq, row->start_ns, row->node, true, row->running };
-}
-
-static void why_device(struct chain *chain, uint64_t run)
-{
-        struct pw_daemon *daemon = chain->lister->daemon;
-        struct slowest slowest = { .daemon = daemon, .run = run };
-        const struct pw_child *child;
-        const struct pw_image_node *node;
-        const char *name = "a gang";
-        char what[160], remedy[200], wait[16];
-        uint64_t of_run;
-
-        for (uint32_t device = 0; device < daemon->device_count; device++)
-                pw_host_each_gang(daemon->boards, device, match_gang, &slowest);
-        if (!slowest.found)
-                return;
-        child = &daemon->children[slowest.device];
-        pw_child_gang(daemon, slowest.device, slowest.seq, &node, &name, &of_run);
-        snprintf(what, sizeof what, "device h%u:%u", daemon->host, slowest.device);
-        if (child->state != PW_CHILD_READY) {
-                uint64_t now_us = chain->lister->now_us;
-
-                pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait);
-                snprintf(remedy, sizeof remedy, "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
-                         wait);
-                link_(chain, what, "its executor to be started again", 0, remedy);
-        } else if (slowest.running) {
-                char doing[200];
-
-                snprintf(doing, sizeof doing, "%s of run %" PRIu64 " to return", name, run);
-                link_(chain, what, doing, slowest.start_ns / 1000, "wait, or give the function a time limit; `pathways gangs` shows its peers");
-        } else {
-                link_(chain, what, "gangs ordered before", 0, "`pathways gangs` shows what it runs now");
-        }
-}
-
-static void why_object(struct chain *chain, struct pw_object *object);
-
-static void why_run(struct chain *chain, uint64_t number)
-{
-        static const char *const remedies[] = {
-                [PW_RUN_WAITING] = "seal or abort the input that is not ready",
-                [PW_RUN_QUEUED] = "`pathways free` what holds the memory, end its holder, or raise --device-memory",
-                [PW_RUN_ADMITTED] = "",
-                [PW_RUN_ENDED] = "nothing: it is over",
-        };
-        struct wanted wanted = { .run = number };
-        char what[160];
-
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_run, &wanted, chain->lister->now_us);
-        snprintf(what, sizeof what, "run %" PRIu64, number);
-        if (!wanted.found || !pw_list_visible(chain->lister, wanted.row.tenant)) {
-                link_(chain, what, "nothing: it has ended", 0, "nothing");
-                return;
-        }
-        snprintf(what, sizeof what, "run %" PRIu64 " (%s)", number, wanted.row.program);
-        link_(chain, what, wanted.row.waiting_for[0] ? wanted.row.waiting_for : "its gangs to be done", wanted.row.submitted_us,
-              remedies[wanted.row.state]);
-        if (chain->depth >= DEPTH_MAX)
-                return;
-        if (wanted.row.blocking_input && wanted.row.blocking_input->object)
-                why_object(chain, wanted.row.blocking_input->object);
-        else if (wanted.row.blocking_run && wanted.row.blocking_run != number)
-                why_run(chain, wanted.row.blocking_run);
-        else if (wanted.row.state == PW_RUN_ADMITTED)
-                why_device(chain, number);
-}
-
-static void first_holder(void *context, const struct pw_ref_row *row)
-{
-        struct pw_ref_row *found = context;
-
-        if (!found->owner_kind)
-                *found = *row;
-}
-
-static void why_alive(struct chain *chain, struct pw_object *object, const char *what)
-{
-        static const char *const kinds[] = { "nobody but its producer", "session", "run", "name", "lease" };
-        struct pw_daemon *daemon = chain->lister->daemon;
-        struct pw_ref_row holder = { 0 };
-        struct pw_dsession *grantee = pw_session_get(daemon, object->grantee);
+        struct pw_dsession *grantee = pw_session_get(chain->lister->daemon, object->grantee);
+        struct holders holders = { chain, what, 0 };
         char waits[200];
 
-        pw_object_each_ref(object, first_holder, &holder);
-        if (holder.owner_kind == PW_OWNER_NAME)
-                snprintf(waits, sizeof waits, "nothing: it is ready, held by name %s", holder.name ? holder.name : "?");
-        else if (holder.owner_kind)
-                snprintf(waits, sizeof waits, "nothing: it is ready, held by %s %" PRIu64, kinds[holder.owner_kind], holder.owner_number);
-        else
-                snprintf(waits, sizeof waits, "nothing: it is ready, held by %s", grantee ? grantee->client : "nobody");
-        link_(chain, what, waits, 0, "`pathways free` drops names and leases");
+        if (grantee && (object->first_ref || !object->known)) {
+                snprintf(waits, sizeof waits, "nothing: it is held by %s, which made it", grantee->client);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "pw_unref() there, or end it" });
+                chain->depth--;
+                holders.count++;
+        }
+        pw_object_each_ref(object, holder, &holders);
+        if (!holders.count)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: nobody holds it, it goes now", 0, "nothing" });
 }
 
-static void why_object(struct chain *chain, struct pw_object *object)
+/* --- an object that is not ---------------------------------------------------------------------------------------------------- */
+
+static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const char *what)
+{
+        struct pw_dsession *producer = pw_session_get(chain->lister->daemon, object->grantee);
+        bool stopped = producer && pw_process_stopped(producer->pid);
+        char waits[160], remedy[160];
+
+        snprintf(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer", stopped ? ", which is stopped" : "");
+        snprintf(remedy, sizeof remedy, stopped ? "`kill -CONT %d`, or end it" : "pw_seal() or pw_abort() in process %d, or end it",
+                 producer ? (int)producer->pid : 0);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+        if (producer && !stopped && !pw_chain_full(chain))
+                pw_why_session(chain, producer);
+}
+
+void pw_why_object(struct pw_chain *chain, struct pw_object *object)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
-        uint64_t word = pw_entry_load(pw_object_entry(daemon->store, object));
-        struct pw_dsession *producer = pw_session_get(daemon, object->grantee);
-        char id[PW_ID_TEXT_BYTES], what[100], waits[160];
+        struct pw_object_row row;
+        char id[PW_ID_TEXT_BYTES], what[100], waits[400];
 
-        pw_id_format(pw_object_id(daemon->store, object), id);
-        snprintf(what, sizeof what, "object %s", id);
-        if (pw_word_state(word) == PW_ENTRY_READY) {
+        pw_object_row(daemon->store, object, &row);
+        snprintf(what, sizeof what, "object %s", pw_id_format(pw_object_id(daemon->store, object), id));
+        if (pw_word_state(row.word) == PW_ENTRY_READY) {
                 why_alive(chain, object, what);
-        } else if (pw_word_decided(word)) {
-                snprintf(waits, sizeof waits, "nothing: it is in error, %s", pw_status_text(pw_word_status(word)));
-                link_(chain, what, waits, 0, "read its text with `pathways get`");
+        } else if (pw_word_decided(row.word)) {
+                char text[300];
+
+                snprintf(waits, sizeof waits, "nothing: it is in error, %s", pw_find_error_text(daemon, &row, text, sizeof text));
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "mend that; then run or put it again" });
         } else if (object->run) {
                 snprintf(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
-                link_(chain, what, waits, 0, "");
-                why_run(chain, object->run);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
+                pw_why_run(chain, object->run);
         } else {
-                snprintf(waits, sizeof waits, "%s to seal it", producer ? producer->client : "its producer");
-                link_(chain, what, waits, 0, "pw_seal() or pw_abort() in that process, or end it");
+                why_unsealed(chain, object, what);
         }
 }
 
-/* "run 41", "41", an id, or a name. */
+/* --- what is asked ------------------------------------------------------------------------------------------------------------- */
+
+static bool number_after(const char *text, const char *word, unsigned long long *ret_number)
+{
+        size_t length = strlen(word);
+        char *end;
+
+        if (strncmp(text, word, length) != 0 || text[length] < '0' || text[length] > '9')
+                return false;
+        *ret_number = strtoull(text + length, &end, 10);
+        return !*end;
+}
+
+/* "gang h0:2 17" or "gang 2 17" */
+static bool gang_of(const char *text, uint32_t *ret_device, uint64_t *ret_seq)
+{
+        unsigned host, device;
+        unsigned long long seq;
+        char rest;
+
+        if (sscanf(text, "gang h%u:%u %llu%c", &host, &device, &seq, &rest) != 3 && sscanf(text, "gang %u %llu%c", &device, &seq, &rest) != 2)
+                return false;
+        *ret_device = device;
+        *ret_seq = seq;
+        return true;
+}
+
+/* "run 41", "41", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
 enum pw_status pw_list_why(struct pw_lister *lister)
 {
-        struct chain chain = { lister, 0 };
+        struct pw_chain chain = { .lister = lister };
         const char *text = lister->filter;
         struct pw_object *object;
-        struct pw_id id;
-        char *end;
-        unsigned long long run = strtoull(strncmp(text, "run ", 4) ? text : text + 4, &end, 10);
+        unsigned long long number;
+        uint32_t device;
+        uint64_t seq;
+        enum pw_status status;
 
-        if (*text && !*end) {
-                why_run(&chain, run);
+        if (number_after(text, "run ", &number) || number_after(text, "", &number)) {
+                pw_why_run(&chain, number);
                 return PW_OK;
         }
-        object = pw_store_name_find(lister->daemon->store, lister->session->tenant->name, text);
-        if (!object && pw_id_parse(text, &id, lister->err) != PW_OK)
-                return pw_error_set(lister->err, PW_NOT_FOUND, "%s: neither an id, nor a name of tenant %s, nor \"run N\"", text,
-                                    lister->session->tenant->name);
-        if (!object)
-                object = pw_store_find(lister->daemon->store, lister->session->operator_ ? 0 : lister->session->number, pw_id_segment(id),
-                                       pw_id_slot(id), id.generation);
-        if (!object)
-                return pw_error_set(lister->err, PW_GONE, "%s: there is no such object (any more)", text);
-        why_object(&chain, object);
-        return PW_OK;
+        if (gang_of(text, &device, &seq))
+                return pw_why_gang(&chain, device, seq);
+        if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
+                return pw_why_process(&chain, text);
+        status = pw_find_object(lister->session, text, &object, lister->err);
+        if (status == PW_NOT_FOUND)
+                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, gang DEVICE SEQ, pid N",
+                                    text, lister->session->tenant->name);
+        if (status == PW_OK)
+                pw_why_object(&chain, object);
+        return status;
 }

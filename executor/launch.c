@@ -103,6 +103,7 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
         enum pw_status status;
         struct pw_error err;
 
+        atomic_store_explicit(&launch->own->started_ns, start_ns, memory_order_relaxed);
         atomic_store_explicit(&launch->own->running, seq, memory_order_release);
         if (pw_runs_get(&launch->runs, order->run, &gang.view, &err) != PW_OK)
                 pw_launch_die(launch, &err);

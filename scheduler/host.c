@@ -259,7 +259,9 @@ static void each_ordered(struct pw_host *host, uint32_t device, void (*row)(void
                 const struct pw_order *order = &orders->log[seq % PW_ORDER_LOG];
                 const struct pw_run_record *record = pw_host_at(host, island, order->run);
                 struct pw_gang_row gang = { .seq = seq, .run = record->run, .device = device, .node = order->node,
-                                            .running = seq == running };
+                                            .running = seq == running, .members = order->members };
+                if (gang.running)
+                        gang.start_ns = atomic_load(&board->started_ns);
                 if (order->members >> device & 1)
                         row(context, &gang);
         }
@@ -282,4 +284,23 @@ void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *
                 row(context, &gang);
         }
         each_ordered(host, device, row, context);
+}
+
+static void keep_first(void *context, const struct pw_gang_row *row)
+{
+        struct pw_gang_row *first = context;
+
+        if (!first->seq)
+                *first = *row;
+}
+
+bool pw_host_next_gang(struct pw_host *host, uint32_t device, struct pw_gang_row *ret_row)
+{
+        struct pw_gang_row first = { 0 };
+
+        if (device < PW_DEVICES_MAX && host->devices[device].board)
+                each_ordered(host, device, keep_first, &first);
+        if (first.seq)
+                *ret_row = first;
+        return first.seq;
 }

@@ -29,7 +29,15 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
 void pw_host_awake(struct pw_host *host);
 
 /* The gangs that a device ran or will run, oldest first, from its history and the log: for listings. */
-struct pw_gang_row { uint64_t seq, run, start_ns, end_ns; uint32_t device, node, status; bool done, running; uint64_t peak_bytes; };
+struct pw_gang_row {
+        uint64_t seq, run, start_ns, end_ns;
+        uint64_t members; /* of one that is not done */
+        uint32_t device, node, status;
+        bool done, running;
+        uint64_t peak_bytes;
+};
+/* The first that it has not done, if it is ordered. */
+bool pw_host_next_gang(struct pw_host *host, uint32_t device, struct pw_gang_row *ret_row);
 void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row), void *context);
 
 #endif

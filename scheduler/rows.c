@@ -61,6 +61,7 @@ static void waits_for_input(const struct pw_live *live, uint32_t index, struct p
                          (unsigned long)row->blocking_run);
         } else {
                 snprintf(row->waiting_for, WAITING_BYTES, "input %u, which is not ready", index);
+                row->blocking_object = place->object;
         }
         if (place->source == PW_INPUT_RESULT)
                 row->blocking_input = place->result;
@@ -115,8 +116,8 @@ static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *
                 return;
         switch (part->wait) {
         case PW_WAIT_INPUT: waits_for_input(live, part->wait_for, row); break;
-        case PW_WAIT_NOTICE:
-                snprintf(row->waiting_for, WAITING_BYTES, "island %u to order what %s in island %u needs",
+        case PW_WAIT_NOTICE: /* the cause is in the other island */
+                snprintf(row->notice, sizeof row->notice, "island %u to order what %s in island %u needs",
                          live->program->plans[part->wait_for].island, gang_name(live, part->plan->gangs[part->next].node),
                          part->plan->island);
                 break;
@@ -135,6 +136,9 @@ static void describe(struct pw_scheduler *scheduler, struct pw_live *live, struc
                         }
         } else if (live->run.state == PW_RUN_QUEUED) {
                 char lack[240];
+                row->lack_device = live->short_device;
+                row->lack_bytes = live->short_bytes;
+                row->aside = live->aside;
                 pw_admission_lack(live, lack, sizeof lack);
                 snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
         } else {
@@ -149,7 +153,7 @@ static void live_row(struct pw_scheduler *scheduler, struct pw_live *live, struc
 {
         *ret_row = (struct pw_run_row){ .number = live->run.number, .submitted_us = live->run.submitted_us,
                                         .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
-                                        .state = live->run.state };
+                                        .state = live->run.state, .devices = live->program->device_mask };
         for (uint32_t c = 0; c < live->program->column_count; c++) {
                 ret_row->nodes += live->parts[c].plan->gang_count;
                 ret_row->nodes_ordered += live->parts[c].next;

@@ -149,8 +149,14 @@ struct pw_run_row {
         uint64_t ended_us;
         uint32_t nodes, nodes_ordered;
         char waiting_for[256]; /* one sentence, or empty */
+        char notice[160];        /* an island waits for another one of the run: that too; waiting_for is then of the other */
         uint64_t blocking_run;   /* the run it waits for; 0: none */
         struct pw_result *blocking_input; /* or the input */
+        void *blocking_object;   /* or the store's object, an input that is not ready */
+        uint64_t devices;        /* of its slices, a bit each */
+        uint64_t lack_bytes;     /* queued: by which `lack_device` has too little room; 0: earlier runs hold it back */
+        uint32_t lack_device;
+        bool aside;              /* admitted runs will not give it back: sessions, names or leases hold it */
 };
 struct pw_scheduler;
 void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row), void *context);

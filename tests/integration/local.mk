@@ -91,6 +91,10 @@ integration_tests += tests/integration/waits_test
 tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_sources)
 tests_integration_waits_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/why_test
+tests_integration_why_test_SOURCES = tests/integration/why_test.c $(integration_sources)
+tests_integration_why_test_LDADD = $(integration_libraries)
+
 check_PROGRAMS += $(integration_tests)
 TESTS += $(integration_tests)
 

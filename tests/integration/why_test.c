@@ -1,0 +1,355 @@
+/* `pathways why`: each kind of wait is walked down to a cause that a person can act on.
+ */
+#include "tests/integration/trace.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+/* --- chains -------------------------------------------------------------------------------------------------------------- */
+
+/* The rows as one text, a line each. */
+static char *chain_of(struct it_host *host, const char *what)
+{
+        struct pw_listing *listing = NULL;
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+        struct pw_error err = { 0 };
+
+        if (pw_list(host->session, "why", what, 0, &listing, &err) != PW_OK)
+                fprintf(out, "%s", err.text);
+        for (size_t i = 0; listing && i < it_rows(listing); i++)
+                fprintf(out, "%lld %s: waits for %s; remedy: %s\n", (long long)it_number(listing, i, "depth"), it_text(listing, i, "what"),
+                        it_text(listing, i, "waits_for"), it_text(listing, i, "remedy"));
+        fclose(out);
+        pw_listing_free(listing);
+        return text;
+}
+
+/* The texts, separated by '|', in their order. */
+static bool has(const char *chain, const char *texts)
+{
+        char *list = strdup(texts), *rest = list, *text;
+
+        while (chain && (text = strsep(&rest, "|"))) {
+                chain = strstr(chain, text);
+                chain = chain ? chain + strlen(text) : NULL;
+        }
+        free(list);
+        return chain;
+}
+
+/* Asked again until it is so: what waits comes to its wait a little later. */
+static void expect(struct it_host *host, const char *what, const char *texts)
+{
+        int64_t end_us = it_now_us() + IT_LONG;
+        char *chain = chain_of(host, what);
+
+        while (!has(chain, texts) && it_now_us() < end_us) {
+                free(chain);
+                chain = chain_of(host, what);
+        }
+        if (!has(chain, texts))
+                fail_msg("why %s: no \"%s\" in\n%s", what, texts, chain);
+        free(chain);
+}
+
+static char *id_of(struct pw_future *future, char text[PW_ID_TEXT_BYTES]) { return pw_id_format(pw_future_id(future), text); }
+
+/* Its names and leases. */
+static void drop(struct it_host *host, const char *name)
+{
+        struct pw_future *future;
+
+        it_ok(pw_lookup(host->session, name, 0, &future, IT_ERR));
+        it_ok(pw_free_object(host->session, pw_future_id(future), false, IT_ERR));
+        pw_unref(future);
+}
+
+static uint64_t newest_run(struct it_host *host)
+{
+        struct pw_listing *runs = it_list(host->session, "runs", NULL);
+        uint64_t run = it_rows(runs) ? (uint64_t)it_number(runs, it_rows(runs) - 1, "run") : 0;
+
+        pw_listing_free(runs);
+        return run;
+}
+
+/* --- children ------------------------------------------------------------------------------------------------------------ */
+
+/* A process that creates an object under a name, says so, and leaves it unsealed. */
+static int leave_unsealed(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+        void *data;
+
+        it_ok(pw_create(session, 8, &(struct pw_put_params){ .dtype = PW_F64 }, &future, &data, IT_ERR));
+        it_ok(pw_name(future, "unsealed", IT_ERR));
+        assert_int_equal(write(pipe, "c", 1), 1);
+        pause();
+        return 0;
+}
+
+static int look_up(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+
+        assert_int_equal(write(pipe, "c", 1), 1);
+        it_ok(pw_lookup(session, "late", IT_LONG, &future, IT_ERR));
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}
+
+static int put_too_much(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+        void *data;
+
+        assert_int_equal(write(pipe, "c", 1), 1);
+        it_ok(pw_create(session, 60 * MIB, NULL, &future, &data, IT_ERR));
+        it_ok(pw_abort(future, IT_ERR));
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}
+
+static struct it_child start(struct it_host *host, int (*work)(void *, int))
+{
+        struct it_child child = it_fork(work, host);
+        char byte;
+
+        it_read(&child, &byte, 1);
+        return child;
+}
+
+/* --- tests --------------------------------------------------------------------------------------------------------------- */
+
+static void a_function_that_runs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 400000;
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_scalar(host->session, 1), *first = it_run_1(program, input), *second = it_run_1(program, input);
+        char id[PW_ID_TEXT_BYTES], gang[40];
+
+        expect(host, id_of(second, id),
+               "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|kill ");
+        snprintf(gang, sizeof gang, "gang h0:0 2");
+        expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
+        it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR));
+        expect(host, gang, "nothing: it took ");
+        expect(host, id, "nothing: it is held by why_test");
+        expect(host, "gang 0 900000", "not ordered, or forgotten");
+        pw_unref(first);
+        pw_unref(second);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void an_input_that_nobody_seals(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = start(host, leave_unsealed);
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_future *input, *result, *next;
+        char id[PW_ID_TEXT_BYTES], stopped[200], pid[32];
+
+        it_ok(pw_lookup(host->session, "unsealed", 0, &input, IT_ERR));
+        result = it_run_1(program, input);
+        next = it_run_1(program, result);
+        id_of(next, id);
+        expect(host, id, "object |run |input 0, result 0 of run |object |run |input 0, which is not ready|object |to seal it|pw_seal() or pw_abort()");
+        assert_int_equal(kill(child.pid, SIGSTOP), 0);
+        snprintf(stopped, sizeof stopped, "to seal it, which is stopped|kill -CONT %d", (int)child.pid);
+        expect(host, id, stopped);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        expect(host, pid, "to be continued: it is stopped|kill -CONT");
+        it_reap(&child, SIGKILL);
+        it_ok(pw_wait(&next, 1, 1, IT_LONG, NULL, IT_ERR));
+        expect(host, id, "nothing: it is in error|mend that");
+        drop(host, "unsealed");
+        pw_unref(next);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void a_name_that_nobody_binds(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = start(host, look_up);
+        struct pw_future *late = it_put_scalar(host->session, 1);
+        char pid[32];
+
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        expect(host, pid, "name late to be bound|put --name late");
+        it_ok(pw_name(late, "late", IT_ERR));
+        assert_int_equal(it_reap(&child, 0), 0);
+        expect(host, pid, "no such process");
+        it_ok(pw_unname(host->session, "late", IT_ERR));
+        pw_unref(late);
+}
+
+static void host_memory_that_is_full(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *held;
+        struct it_child child;
+        char pid[32], id[PW_ID_TEXT_BYTES], expected[200];
+        void *data;
+
+        it_ok(pw_create(host->session, 40 * MIB, NULL, &held, &data, IT_ERR));
+        child = start(host, put_too_much);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        snprintf(expected, sizeof expected, "room of |in host memory|host memory h0|object %s, 40 MiB|why_test|free --force %s", id_of(held, id), id);
+        expect(host, pid, expected);
+        it_ok(pw_abort(held, IT_ERR));
+        pw_unref(held);
+        assert_int_equal(it_reap(&child, 0), 0);
+}
+
+static struct pw_program *large(struct it_host *host, struct pw_slice *slice, uint64_t sleep_us)
+{
+        return it_one_node(host->session, slice, "pw/sleep_us", PW_DIMS(5 * MIB / 8),
+                           &(struct pw_call_params){ .params = &sleep_us, .params_bytes = sizeof sleep_us });
+}
+
+/* A run takes 10 MiB of 16, of which its result keeps 5: one waits for another that is admitted, and where two results are held, for
+ * their holders. */
+static void device_memory_that_is_full(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = large(host, slice, 0), *slow = large(host, slice, 1000000);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(5 * MIB / 8), 0), *results[3];
+        char id[PW_ID_TEXT_BYTES], expected[300];
+
+        results[0] = it_run_1(slow, input);
+        results[1] = it_run_1(program, input);
+        expect(host, id_of(results[1], id), "room: device h0:0 lacks |memory of device h0:0|to give back its room|run |device h0:0|pw/sleep_us");
+        it_ok(pw_wait(results, 2, 2, IT_LONG, NULL, IT_ERR));
+        results[2] = it_run_1(program, input);
+        snprintf(expected, sizeof expected, "room: device h0:0 lacks |memory of device h0:0, 4 MiB short|object |5 MiB, of tenant |, made by test/one|"
+                                            "object |free --force ");
+        expect(host, id_of(results[2], id), expected);
+        pw_unref(results[0]);
+        it_ok(pw_wait(&results[2], 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(results[1]);
+        pw_unref(results[2]);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_program_free(slow);
+        pw_slice_close(slice);
+}
+
+static pid_t executor_of(struct it_host *host, const char *device)
+{
+        struct pw_listing *devices = it_list(host->session, "devices", NULL);
+        pid_t pid = (pid_t)it_number(devices, it_find(devices, "device", device), "pid");
+
+        pw_listing_free(devices);
+        return pid;
+}
+
+/* All-reduces over 8 devices in 2 islands; the executor of one is stopped: the others name it, from either island. */
+static void a_member_that_does_not_come(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 8, 2);
+        struct pw_program *program = pw_program_new(host->session, "test/together");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(64), PW_SPLIT(0), 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0), *result;
+        pid_t pid = executor_of(host, "h0:6");
+        char what[64], expected[120];
+
+        pw_result(program, it_grow(program, slice, PW_AS(value, PW_BROADCAST), PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        result = it_run_1(program, input);
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
+        snprintf(expected, sizeof expected, "(test/together|device h0:6|process %d, which is stopped|kill -CONT %d", (int)pid, (int)pid);
+        expect(host, what, expected);
+        assert_int_equal(kill(pid, SIGCONT), 0);
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        expect(host, what, "nothing: it ended ");
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* The other way round: asked of a device that came, the chain leads to the one that did not. */
+static void a_gang_leads_to_its_slowest_member(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/together");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(64), PW_SPLIT(0), 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0), *result;
+        pid_t pid = executor_of(host, "h0:2");
+
+        pw_result(program, PW_AS(it_sleep(program, slice, value, PW_SPLIT(0), 1), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        result = it_run_1(program, input);
+        expect(host, "gang h0:0 3", "gang 3 of run |its part on device h0:0|device h0:0: waits for device h0:2 to come to |device h0:2|which is stopped");
+        assert_int_equal(kill(pid, SIGCONT), 0);
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void what_keeps_an_object(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *value = it_put_scalar(host->session, 1);
+        char id[PW_ID_TEXT_BYTES], own[64];
+
+        it_ok(pw_name(value, "kept", IT_ERR));
+        it_ok(pw_lease(value, 3600 * IT_SECOND, IT_ERR));
+        pw_unref(value);
+        expect(host, "kept", "held by a lease, |free` drops");
+        expect(host, "kept", "held by name kept");
+        it_ok(pw_lookup(host->session, "kept", 0, &value, IT_ERR));
+        expect(host, id_of(value, id), "held by why_test");
+        drop(host, "kept");
+        pw_unref(value);
+        snprintf(own, sizeof own, "pid %d", (int)getpid());
+        expect(host, own, "nothing: no thread of it waits");
+        expect(host, "nothing", "neither an id, nor a name");
+        expect(host, "why_test[0]", "no such process");
+}
+
+/* 80 MiB beside the memory of the device. */
+static int setup_small(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--host-memory", "96MiB", "--device-memory", "16MiB"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(a_function_that_runs),       IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
+                IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
+                IT_TEST(what_keeps_an_object),
+                cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
