@@ -2,6 +2,13 @@
 include tests/bench/local.mk
 include tests/integration/local.mk
 
+# Everything that counts or is random, in full numbers.
+EXTRA_DIST += tests/soak.sh
+soak: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS=
+	PW_SRC='$(abs_top_srcdir)' PW_BUILD='$(abs_top_builddir)' $(srcdir)/tests/soak.sh $(SOAK)
+.PHONY: soak
+
 # A host in one process under virtual time, from a seed.
 world_sources = tests/world/daemon.c tests/world/executor.c tests/world/program.c tests/world/world.c scheduler/graph_make.c
 noinst_HEADERS += tests/world/world.h

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What `make check` tries in small numbers, tried in full ones: hours. `make soak` builds everything and runs it in the build tree.
+#   tests/soak.sh [NAME...]   only these lines of the table below
+# SCALE=10 divides the counts by ten. Each line is a program, the variable that says how often, and the full count; what a program
+# prints last is shown, a failure shows all of it. PW_SEED replays a seed. Times are strict: PW_SLACK is 1 unless it is set.
+set -uo pipefail
+build=${PW_BUILD:?run it by \`make soak\`}
+scale=${SCALE:-1}
+export PW_SLACK=${PW_SLACK:-1}
+failed=0
+
+table='
+kills       tests/integration/kills_test       PW_KILLS           1000
+steps       tests/integration/steps_test       PW_STEPS           0
+torture     tests/integration/torture_test     PW_FAULTS          0
+vandals     tests/integration/vandal_test      PW_VANDALS         1000
+world       tests/world/world_test             PW_WORLD_SEEDS     10000
+rooms       scheduler/rooms_test               PW_ROOMS_PROGRAMS  10000
+'
+
+wanted() {
+        local name
+        [ $# -gt 1 ] || return 0
+        for name in "${@:2}"; do [ "$name" = "$1" ] && return 0; done
+        return 1
+}
+
+while read -r name program variable count; do
+        [ -n "$name" ] && wanted "$name" "$@" || continue
+        log=$build/tests/soak-$name.log
+        [ "$count" = 0 ] || count=$(((count + scale - 1) / scale)) # 0: all there are
+        SECONDS=0
+        if env "$variable=$count" "$build/$program" >"$log" 2>&1; then
+                printf '%-10s good after %5d s  %s\n' "$name" "$SECONDS" "$(grep -v '^\[' "$log" | tail -n 1)"
+        else
+                failed=1
+                grep -v "^seed " "$log" | tail -n 60
+                printf '%-10s FAILED after %5d s  %s=%s %s\n' "$name" "$SECONDS" "$variable" "$count" "$log"
+        fi
+done <<<"$table"
+exit "$failed"
