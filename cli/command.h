@@ -59,6 +59,7 @@ enum pw_status pw_command_object(struct pw_invocation *invocation, struct pw_err
 enum pw_status pw_command_wait(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_cancel(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_free(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_trace(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_run(struct pw_invocation *invocation, struct pw_error *ret_err);

@@ -120,6 +120,7 @@ static const struct pw_column why_columns[] = {
 };
 static const struct pw_column check_columns[] = { { .key = "problem" }, { .key = "where" } };
 static const struct pw_column id_columns[] = { { .key = "id" } };
+static const struct pw_column cancel_columns[] = { { .key = "cancelled" } };
 static const struct pw_column value_columns[] = { { .key = "id" }, { .key = "bytes" }, { .key = "dtype" }, { .key = "dims" } };
 static const struct pw_column trial_columns[] = {
         { .key = "function" }, { .key = "devices" }, { .key = "runs" }, { .key = "chained" },
@@ -165,6 +166,8 @@ const struct pw_command pw_commands[] = {
           FORM_NOTE(run_columns, run_note), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
           pw_command_list, OPTIONS("gangs", list_options), FORM(gang_columns), FORM(gang_columns) },
+        { "cancel", "ID|NAME|run N", 1, 2, "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
+          pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },
         { "why", "WHAT", 1, 3,
           "Why something is not ready, or still there. WHAT is ID, NAME, run N, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
           "down to the cause, and what helps.",

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += cli/libcli.la
 cli_libcli_la_SOURCES = cli/commands.c cli/form.c cli/grid.c cli/inspect.c cli/json.c cli/list.c cli/object.c cli/output.c cli/run.c \
 	cli/chrome.c cli/trace.c cli/usage.c cli/value.c cli/wait.c
+cli_libcli_la_SOURCES += cli/cancel.c
 cli_libcli_la_LIBADD = libclient/libclient.la $(JANSSON_LIBS)
 noinst_HEADERS += cli/chrome.h cli/command.h cli/form.h cli/grid.h cli/output.h cli/usage.h
 

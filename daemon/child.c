@@ -286,15 +286,23 @@ void pw_child_detached(struct pw_dsession *session)
                 kill(child->pid, SIGKILL);
 }
 
-void pw_child_kill(struct pw_daemon *daemon, uint32_t number, const char *why)
+void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why)
 {
         struct pw_child *child = &daemon->children[number];
 
         if (child->pidfd < 0 || child->kill_reason[0])
                 return;
         snprintf(child->kill_reason, sizeof child->kill_reason, "%s", why);
-        child->kill_status = PW_TIME_LIMIT;
+        child->kill_status = status;
         kill(child->pid, SIGKILL);
+}
+
+void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
+{
+        const struct pw_child *child = &daemon->children[device];
+
+        if (child->state == PW_CHILD_READY && atomic_load(&child->board->running) == seq && atomic_load(&child->board->done.seq) < seq)
+                pw_child_kill(daemon, device, status, why);
 }
 
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device)
@@ -336,6 +344,6 @@ void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
                 if (limit_us(daemon, &daemon->children[i]) > now_us)
                         continue;
                 snprintf(why, sizeof why, "ran over its time limit");
-                pw_child_kill(daemon, i, why);
+                pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
         }
 }

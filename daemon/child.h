@@ -37,7 +37,10 @@ bool pw_children_ready(const struct pw_daemon *daemon);
 /* A session says that it is the child's. Errors: PW_DENIED (another process), PW_INVALID (no such device, already attached). */
 PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device, struct pw_error *ret_err);
 void pw_child_detached(struct pw_dsession *session);
-void pw_child_kill(struct pw_daemon *daemon, uint32_t number, const char *why);
+/* What its device is in fails with `status` and the text `why`. */
+void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
+/* The same if it is still in gang `seq`. */
+void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why);
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device);
 /* What an executor's Welcome hands over, in the order that pathways.proto names. Returns how many; they stay the daemon's. */
 uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds);

@@ -262,5 +262,5 @@ uint64_t pw_describe_next_us(const struct pw_daemon *daemon)
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         if (pw_describe_next_us(daemon) <= now_us)
-                pw_child_kill(daemon, daemon->device_count, "ran over the limit of 2 s for a shape function");
+                pw_child_kill(daemon, daemon->device_count, PW_TIME_LIMIT, "ran over the limit of 2 s for a shape function");
 }

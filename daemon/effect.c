@@ -4,6 +4,7 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/child.h"
 #include "daemon/lane.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
@@ -77,6 +78,9 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
         case PW_ACT_RELEASE:
                 pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);
                 return true;
+        case PW_ACT_END_MEMBER:
+                pw_child_end_gang(daemon, action->device, action->seq, action->status, action->text);
+                return true;
         case PW_ACT_RUN_ENDED:
                 pw_submit_forget(daemon, action->run);
                 if (!pw_list_empty(&daemon->traces))
@@ -136,7 +140,7 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
                 pw_scheduler_result_free(daemon->scheduler, action->payload, now_us);
                 break;
         case PW_STORE_CANCEL_RUN:
-                pw_scheduler_cancel(daemon->scheduler, action->number, now_us);
+                pw_scheduler_cancel(daemon->scheduler, action->number, NULL, now_us);
                 break;
         case PW_STORE_READY:
                 pw_submit_object_ready(daemon, action->object, now_us);

@@ -115,6 +115,8 @@ static void run_row(void *context, const struct pw_run_row *row)
         else
                 pw_rows_text(rows, "state", "%s", row->state < pw_array_count(states) ? states[row->state] : "?");
         pw_rows_number(rows, "age_us", lister->now_us - row->submitted_us);
+        if (row->deadline_us)
+                pw_rows_number(rows, "deadline_us", row->deadline_us > lister->now_us ? row->deadline_us - lister->now_us : 0);
         pw_rows_number(rows, "nodes", row->nodes);
         pw_rows_number(rows, "nodes_ordered", row->nodes_ordered);
         if (ended)

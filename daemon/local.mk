@@ -2,12 +2,13 @@
 sbin_PROGRAMS += daemon/pathwaysd
 daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/environment.c daemon/reload.c daemon/notify.c daemon/daemon.c daemon/turn.c daemon/effect.c daemon/rundir.c \
 	daemon/limits.c daemon/install.c daemon/tenant.c daemon/segment.c daemon/session.c daemon/output.c daemon/process.c \
-	daemon/attach.c daemon/request.c daemon/lane.c daemon/submit.c daemon/room.c daemon/name.c daemon/worker.c \
+	daemon/attach.c daemon/request.c daemon/lane.c daemon/submit.c daemon/room.c daemon/name.c daemon/cancel.c daemon/worker.c \
 	daemon/module.c daemon/describe.c daemon/program.c daemon/graph_wire.c daemon/slice.c daemon/child.c \
 	daemon/child_board.c daemon/spawn.c daemon/overhead.c daemon/rows.c daemon/list.c daemon/list_host.c \
 	daemon/list_store.c daemon/list_work.c daemon/why.c daemon/find.c daemon/list_object.c daemon/waits.c daemon/trace.c daemon/meta/kinds.c daemon/meta/embedded.c
 daemon_pathwaysd_SOURCES += daemon/why_device.c daemon/why_memory.c daemon/why_process.c daemon/why_run.c
 daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
+noinst_HEADERS += daemon/cancel.h
 daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread

@@ -2,6 +2,7 @@
 #include "daemon/request.h"
 
 #include "base/memory.h"
+#include "daemon/cancel.h"
 #include "daemon/describe.h"
 #include "daemon/lane.h"
 #include "daemon/list.h"
@@ -119,6 +120,12 @@ static void take_free(struct pw_dsession *session, const Pathways__Wire__Request
         pw_name_free(session, request->id, request->free);
 }
 
+static void take_cancel(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_lanes_drain(session);
+        pw_cancel_request(session, request->id, request->cancel);
+}
+
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_lanes_read_all(session->daemon); /* so that what is listed is true now */
@@ -157,6 +164,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP, CLIENT, take_name_lookup },
         { PATHWAYS__WIRE__REQUEST__BODY_LEASE, CLIENT, take_lease },
         { PATHWAYS__WIRE__REQUEST__BODY_FREE, CLIENT, take_free },
+        { PATHWAYS__WIRE__REQUEST__BODY_CANCEL, CLIENT, take_cancel },
         { PATHWAYS__WIRE__REQUEST__BODY_LIST, CLIENT, take_list },
         { PATHWAYS__WIRE__REQUEST__BODY_TRACE, CLIENT, take_trace },
         { PATHWAYS__WIRE__REQUEST__BODY_MODULE, CHILD, take_module },

@@ -295,6 +295,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
         hang_up(session);
+        pw_scheduler_session_end(daemon->scheduler, session->number, pw_now_us());
         leave_store(session);
         if (session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER)
                 pw_child_detached(session);

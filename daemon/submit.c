@@ -176,7 +176,7 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
                                 run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
                 pw_scheduler_submit(daemon->scheduler, run, now_us);
                 if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
-                        pw_scheduler_cancel(daemon->scheduler, run->number, now_us);
+                        pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
         }
 }
 

@@ -30,7 +30,7 @@ static void device_terms(void *context, const struct pw_device_row *row)
                 { memory, "free", (int64_t)row->free, "booked by nobody" },
                 { memory, "used", (int64_t)row->used_results, "results of runs that somebody holds" },
                 { memory, "reserved", (int64_t)row->used_blocks, "blocks of runs that are admitted" },
-                { memory, "letting go", (int64_t)row->letting_go, "of ended runs whose gangs are not all done" },
+                { memory, "letting go", (int64_t)row->letting_go, "of runs that failed, whose gangs are not all done" },
                 { memory, "overhead", (int64_t)row->overhead, "rounding" },
                 { memory, "unaccounted", (int64_t)row->capacity - (int64_t)known, "" },
         };

@@ -124,10 +124,22 @@ static void why_found(struct pw_chain *chain, const struct pw_run_row *row)
                 why_admitted(chain, row);
 }
 
+/* "run 41 (digits/step of digits[4411]), to end within 3s" */
+static void describe_run(const struct pw_run_row *row, uint64_t now_us, char *text, size_t text_bytes)
+{
+        size_t used = (size_t)snprintf(text, text_bytes, "run %" PRIu64 " (%.100s%s%s)", row->number, row->program, row->client ? " of " : "",
+                                       row->client ? row->client : "");
+        char left[16];
+
+        if (row->deadline_us && used < text_bytes)
+                snprintf(text + used, text_bytes - used, ", to %s within %s", row->deadline_kept ? "end" : "be admitted",
+                         pw_duration_format(row->deadline_us > now_us ? row->deadline_us - now_us : 0, left));
+}
+
 void pw_why_run(struct pw_chain *chain, uint64_t number)
 {
         struct wanted wanted = { .number = number };
-        char what[200];
+        char what[240];
 
         if (pw_chain_full(chain) || chain->runs++ >= RUNS_MAX)
                 return;
@@ -142,8 +154,7 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
                                                               "ask an operator: `pathways why` shows them all" });
                 return;
         }
-        snprintf(what, sizeof what, "run %" PRIu64 " (%.100s%s%s)", number, wanted.row.program, wanted.row.client ? " of " : "",
-                 wanted.row.client ? wanted.row.client : "");
+        describe_run(&wanted.row, chain->lister->now_us, what, sizeof what);
         pw_chain_link(chain, &(struct pw_cause_link){ what, wanted.row.waiting_for[0] ? wanted.row.waiting_for : "its gangs to be done",
                                                       wanted.row.submitted_us, "" });
         why_found(chain, &wanted.row);

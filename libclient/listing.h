@@ -14,6 +14,9 @@ PW_MUST_CHECK enum pw_status pw_list(struct pw_session *session, const char *wha
                                      struct pw_listing **ret_listing, struct pw_error *ret_err);
 void pw_listing_free(struct pw_listing *listing);
 const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing);
+/* Cancel the run that makes an object, or the run of a number. Errors: PW_NOT_FOUND, PW_GONE, PW_INVALID. cancel.c */
+PW_MUST_CHECK enum pw_status pw_cancel_object(struct pw_session *session, struct pw_id id, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_cancel_run(struct pw_session *session, uint64_t run, struct pw_error *ret_err);
 /* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
 PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err);
 

@@ -1,7 +1,7 @@
 # libclient: libclient.la is everything, for executor, cli and tests; libpathways.la exports what the public headers declare.
 # libclient_core.la has the objects of this folder alone: libtool would put those of nested archives into a shared library twice.
 noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
-libclient_libclient_core_la_SOURCES = libclient/compile.c libclient/connection.c libclient/future.c libclient/get.c \
+libclient_libclient_core_la_SOURCES = libclient/cancel.c libclient/compile.c libclient/connection.c libclient/future.c libclient/get.c \
 	libclient/handshake.c libclient/lane.c libclient/listing.c libclient/name.c libclient/open.c libclient/program.c libclient/put.c libclient/room.c \
 	libclient/run.c libclient/segment_map.c libclient/session.c libclient/slice.c libclient/socket.c libclient/take.c \
 	libclient/unref.c libclient/value.c libclient/wait.c libclient/watcher.c

@@ -199,7 +199,8 @@ uint32_t pw_program_result_count(const struct pw_program *program);
 PW_MUST_CHECK enum pw_status pw_program_peak(struct pw_program *program, uint64_t *ret_bytes, struct pw_error *ret_err);
 
 struct pw_run_params {
-        int64_t deadline_us; /* until admitted; 0 means the default, 10 min */
+        int64_t deadline_us; /* from submission to its last gang; then it ends, and its members that are still in it. 0: 10 min
+                              * until it is admitted, from then on none */
         uint32_t priority;   /* reserved: 0 */
         bool sequential;     /* dispatch node after node instead of in parallel: to compare with */
 };
@@ -212,6 +213,10 @@ struct pw_run_params {
 PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
                                          const struct pw_run_params *params, struct pw_future **ret_results,
                                          struct pw_error *ret_err);
+/* Cancel the run that makes `future`: all of its results that are not ready become so with PW_CANCELLED, and the text says who
+ * cancelled it. What has begun goes on to its end, unseen. A run that is done stays as it is. The caller keeps its references.
+ * Errors: PW_INVALID (no run makes it), PW_GONE, PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_cancel(struct pw_future *future, struct pw_error *ret_err);
 /* Mark the reference in *future as given away to the pw_run() that this call is an argument of; returns *future. */
 struct pw_future *pw_donate(struct pw_future **future);
 

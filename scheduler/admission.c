@@ -41,6 +41,7 @@ static void admit(struct pw_live *live)
         pw_list_remove(&live->link);
         scheduler->queue_count--;
         live->run.state = PW_RUN_ADMITTED;
+        pw_deadline_admitted(live);
         if (live->run.sequential)
                 start_steps(live);
         for (uint32_t c = 0; c < columns; c++) {
@@ -93,7 +94,7 @@ void pw_admission_look(struct pw_scheduler *scheduler)
         }
 }
 
-/* --- deadlines ------------------------------------------------------------------------------------------------------------- */
+/* --- what is missing -------------------------------------------------------------------------------------------------------- */
 
 struct holder { uint32_t program; uint64_t bytes; uint32_t count; };
 
@@ -104,7 +105,7 @@ static uint32_t find_holders(struct pw_scheduler *scheduler, uint32_t device, st
         uint32_t count = 0;
 
         pw_list_each(&scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && i < result->room_count; i++) {
+                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++) {
                         uint32_t h = 0;
                         if (result->rooms[i].device != device)
                                 continue;
@@ -152,45 +153,4 @@ void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)
                                        row && row->client ? row->client : "a process that ended", holders[i].count,
                                        holders[i].count == 1 ? "result" : "results", row ? row->name : "a program that is gone");
         }
-}
-
-static void expire(struct pw_live *live)
-{
-        char lack[300], text[480];
-        uint32_t input = 0;
-
-        if (live->run.state == PW_RUN_QUEUED) {
-                pw_admission_lack(live, lack, sizeof lack);
-                snprintf(text, sizeof text, "run %lu of %s was not admitted before its deadline: %s", (unsigned long)live->run.number,
-                         live->run.row->name, lack);
-                pw_live_fail(live, PW_NO_SPACE, text);
-                return;
-        }
-        while (input + 1 < live->run.input_count && !live->inputs[input].missing)
-                input++;
-        snprintf(text, sizeof text, "run %lu of %s: input %u was not ready before the deadline", (unsigned long)live->run.number,
-                 live->run.row->name, input);
-        pw_live_fail(live, PW_DEADLINE, text);
-}
-
-void pw_admission_expire(struct pw_scheduler *scheduler, uint64_t now_us)
-{
-        struct pw_list *lists[] = { &scheduler->waiting, &scheduler->queue };
-        struct pw_live *live;
-
-        if (now_us < scheduler->next_deadline)
-                return;
-        for (uint32_t i = 0; i < pw_array_count(lists); i++)
-                for (struct pw_list *node = lists[i]->next; node != lists[i];) {
-                        live = pw_list_item(node, struct pw_live, link);
-                        node = node->next;
-                        if (live->run.deadline_us > now_us)
-                                continue;
-                        expire(live);
-                        node = lists[i]->next; /* others may have moved */
-                }
-        scheduler->next_deadline = UINT64_MAX;
-        for (uint32_t i = 0; i < pw_array_count(lists); i++)
-                pw_list_each(lists[i], live, struct pw_live, link)
-                        scheduler->next_deadline = pw_min_u64(scheduler->next_deadline, live->run.deadline_us);
 }

@@ -21,6 +21,28 @@ bool pw_chain_init(struct pw_program *program)
         return program->chains;
 }
 
+static void change_use(const struct pw_live *live, uint32_t index, enum pw_room_use from, enum pw_room_use to)
+{
+        const struct pw_program *program = live->program;
+
+        for (uint32_t b = 0; b < program->block_count; b++) {
+                const struct pw_program_block *block = &program->blocks[b];
+                const struct pw_slice_map *map = &program->row.slices[block->slice];
+                for (uint32_t place = 0; block->chain == index && place < map->device_count; place++)
+                        pw_room_change(program->scheduler->devices[map->devices[place]], block->bytes, from, to);
+        }
+}
+
+void pw_chain_let_go(struct pw_live *live)
+{
+        if (live->letting_go || !live->placed)
+                return;
+        live->letting_go = true;
+        for (uint32_t c = 0; c < live->program->chain_count; c++)
+                if (live->program->chains[c].used && !live->holds[c].behind)
+                        change_use(live, c, PW_USE_BLOCK, PW_USE_LETTING_GO);
+}
+
 void pw_chain_join(struct pw_live *live, uint32_t index, struct pw_live *ahead)
 {
         struct pw_chain *chain = &live->program->chains[index];
@@ -36,6 +58,8 @@ void pw_chain_join(struct pw_live *live, uint32_t index, struct pw_live *ahead)
         ahead->holds[index].behind = live;
         live->ahead_count++;
         ahead->behind_count++;
+        if (ahead->letting_go)
+                change_use(live, index, PW_USE_LETTING_GO, PW_USE_BLOCK);
 }
 
 /* Who is behind now has the block, and may end. False: nobody, and the block is to be given back. */
@@ -65,7 +89,7 @@ static void give_block(struct pw_live *live, const struct pw_program_block *bloc
                 struct pw_program_device *device = pw_program_device(program, map->devices[place]);
                 struct pw_room room = { map->devices[place], device->rooms->segment, live->block_offsets[block->first_place + place],
                                         block->bytes };
-                pw_room_give(device->device, &room, PW_USE_BLOCK);
+                pw_room_give(device->device, &room, live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
 }
 

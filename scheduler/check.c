@@ -43,7 +43,7 @@ static void add_block(struct check *check, const struct pw_live *live, uint32_t 
                 uint32_t number = program->row.slices[block->slice].devices[place];
                 add_room(check, (struct pw_room){ number, pw_program_device(program, number)->rooms->segment,
                                                   pw_live_block(live, index, place), block->bytes });
-                ret_used[PW_USE_BLOCK] += number == check->device->number ? block->bytes : 0;
+                ret_used[live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK] += number == check->device->number ? block->bytes : 0;
         }
 }
 
@@ -56,7 +56,7 @@ static void add_rooms(struct check *check, uint64_t ret_used[3])
         ret_used[0] = ret_used[1] = ret_used[2] = 0;
         check->room_count = 0;
         pw_list_each(&check->scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && i < result->room_count; i++) {
+                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++) {
                         add_room(check, result->rooms[i]);
                         if (result->rooms[i].device == check->device->number)
                                 ret_used[pw_result_live(result)->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT] += result->rooms[i].bytes;

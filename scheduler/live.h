@@ -47,14 +47,18 @@ struct pw_cause { struct pw_cause *next; uint32_t node, device; enum pw_status s
 struct pw_live {
         struct pw_run run;
         struct pw_program *program;
-        struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
+        struct pw_list link;     /* among the waiting, the queued, the timed, the ended or the idle */
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
         struct pw_hold *holds;   /* per chain */
         uint32_t ahead_count, behind_count; /* holds that have one */
         struct pw_list freed_link; /* among those that may end, as the run ahead has */
+        bool submitted;          /* else it was read, and its batch is still to come */
         bool placed;             /* its blocks are there */
         bool stopped;            /* cancelled: nothing more of it is ordered */
+        bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
+        bool orphan;             /* the session that submitted it has ended */
+        char cancelled_by[64];   /* a client; empty: nobody holds its results */
         bool aside;              /* needs room that admitted runs will not give back */
         uint32_t short_device;   /* where room was missing when it was looked at last */
         uint64_t short_bytes;
@@ -74,7 +78,8 @@ struct pw_result_live {
         uint64_t slice_serial;
         uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
         uint32_t left;           /* members of the writer that are not done */
-        bool letting_go, gone;
+        bool letting_go;         /* its object is gone or it is an error: its rooms go as soon as nobody may touch them */
+        bool given, gone;        /* given: they went */
         uint32_t pool;           /* 2^pool rooms */
         uint32_t sentence;       /* length of the error's own sentence, without the way it came here */
         struct pw_failure failed; /* reported; decided when the writer is done */
@@ -103,6 +108,8 @@ void pw_part_leave(struct pw_part *part, uint64_t mask);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
 void pw_live_maybe_end(struct pw_live *live);
+/* Some way into describing `live` to people: what it waits for now (rows.c). */
+void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
 
@@ -112,8 +119,10 @@ void pw_result_recycle(struct pw_result_live *result);
 void pw_result_decide(struct pw_result_live *result, enum pw_status status, const char *text);
 /* One member of its writer is done. */
 void pw_result_member_done(struct pw_result_live *result);
-/* Give its rooms back and drop it if nobody needs it any more. */
+/* Give its rooms back if nobody may touch them any more, and drop it if nobody needs it. */
 void pw_result_maybe_drop(struct pw_result_live *result);
+/* Its rooms are of use to nobody, and stay only for those who may still write or read them. */
+void pw_result_let_go(struct pw_result_live *result);
 
 /* report.c */
 /* The first failure that is known counts; the loss of a device only as long as nothing else is known, so that what depends on a
@@ -129,14 +138,29 @@ void pw_admission_arrive(struct pw_live *live);
 void pw_admission_look(struct pw_scheduler *scheduler);
 /* Which memory lacks how much, and who holds it. */
 void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);
-void pw_admission_expire(struct pw_scheduler *scheduler, uint64_t now_us);
 /* chain.c */
 /* The run has blocks of this chain: its own (`ahead` NULL), or it took over those of `ahead`. */
 void pw_chain_join(struct pw_live *live, uint32_t chain, struct pw_live *ahead);
+/* It has failed as a whole: the blocks that nobody took over are letting go. */
+void pw_chain_let_go(struct pw_live *live);
 /* It ends: who took over has the blocks, the others are given back. Appends to `freed` (by freed_link) who may end now as well. */
 void pw_chain_leave(struct pw_live *live, struct pw_list *freed);
 /* Are the runs ahead ordered as far as this gang comes behind them? If not, part->wait_for names the chain. */
 bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
+
+/* cancel.c */
+void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);
+/* Order nothing more of it, where that is possible, and skip what is ordered and has not begun. Its results are decided. */
+void pw_live_stop(struct pw_live *live);
+
+/* deadline.c */
+/* The deadline of a run that was submitted, or has changed, is to be kept. */
+void pw_deadline_note(struct pw_live *live);
+/* It was admitted: from here on only a deadline that was asked for counts. */
+void pw_deadline_admitted(struct pw_live *live);
+/* Nobody wants the run any more, and its members are in it still: `orphan_us` from now they are ended. */
+void pw_deadline_orphan(struct pw_live *live);
+void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us);
 /* place.c */
 enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
 /* Settle which inputs are in place; then take all rooms, or none. */

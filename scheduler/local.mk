@@ -31,6 +31,7 @@ scheduler_libscheduler_la_SOURCES += scheduler/action.c scheduler/admission.c sc
 noinst_HEADERS += scheduler/device.h scheduler/host.h scheduler/island.h scheduler/live.h scheduler/prepare.h \
 	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h
 EXTRA_DIST += scheduler/README.md
+scheduler_libscheduler_la_SOURCES += scheduler/cancel.c scheduler/deadline.c
 scheduler_resource_tests = scheduler/resource_test
 check_PROGRAMS += $(scheduler_resource_tests)
 TESTS += $(scheduler_resource_tests)

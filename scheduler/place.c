@@ -33,7 +33,8 @@ static void place_input(struct pw_live *live, uint32_t index)
         const struct pw_image *image = live->program->row.image;
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         bool in_block = pw_image_value(image, input->value)->place == PW_PLACE_BLOCK;
-        bool alone = place->donated && place->alone && place->source == PW_INPUT_RESULT && place->result->users == 1;
+        bool alone = place->donated && place->alone && place->source == PW_INPUT_RESULT && place->result->users == 1 &&
+                     !pw_result_live(place->result)->letting_go;
 
         live->inputs[index].in_place = live->inputs[index].takes = false;
         if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || place->result->donated ||

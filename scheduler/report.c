@@ -69,6 +69,7 @@ static const char *verb(enum pw_status status)
         case PW_CRASHED: return "crashed";
         case PW_TIME_LIMIT: return "ran over its time limit";
         case PW_CANCELLED: return "was cancelled";
+        case PW_DEADLINE: return "was ended";
         default: return "failed";
         }
 }
@@ -76,7 +77,8 @@ static const char *verb(enum pw_status status)
 /* "digits/gradient failed on device h0:2, run 41: row 7 has no label"; "... crashed (SIGSEGV) on device h0:2, run 41". */
 static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause *cause, struct pw_error *ret_error)
 {
-        bool ended = cause->status == PW_CRASHED || cause->status == PW_TIME_LIMIT; /* its executor; the text is how */
+        /* Its executor ended; the text is how. */
+        bool ended = cause->status == PW_CRASHED || cause->status == PW_TIME_LIMIT || cause->status == PW_DEADLINE;
 
         pw_error_set(ret_error, cause->status, "%s %s%s%s%s on device h%u:%u, run %lu%s%s", node_name(live, cause->node),
                      verb(cause->status), ended ? " (" : "", ended ? cause->text : "", ended ? ")" : "",

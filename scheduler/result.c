@@ -54,7 +54,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         result->islands = program->results[index].islands;
         result->ordered = 0;
         result->left = program->results[index].writer_members;
-        result->letting_go = result->gone = false;
+        result->letting_go = result->given = result->gone = false;
         result->sentence = 0;
         result->failed.status = PW_OK;
         pw_list_append(&program->scheduler->results, &open->link);
@@ -95,6 +95,7 @@ void pw_result_decide(struct pw_result_live *result, enum pw_status status, cons
                         result->sentence = (uint32_t)strlen(result->result.error->text);
         }
         wake_waiters(result);
+        pw_result_let_go(result);
 }
 
 void pw_result_member_done(struct pw_result_live *result)
@@ -111,40 +112,54 @@ void pw_result_member_done(struct pw_result_live *result)
         pw_result_decide(result, error.status, error.text);
 }
 
-static enum pw_room_use use_of(const struct pw_result_live *result)
+static bool owns_rooms(const struct pw_result_live *result)
 {
-        return result->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT;
+        return result->result.room_count && !result->result.donated && !result->given;
 }
 
-static bool owns_rooms(const struct pw_result *result) { return result->room_count && !result->donated; }
+void pw_result_let_go(struct pw_result_live *result)
+{
+        const struct pw_result *open = &result->result;
+
+        if (!result->letting_go && owns_rooms(result)) {
+                for (uint32_t i = 0; i < open->room_count; i++)
+                        pw_room_change(result->scheduler->devices[open->rooms[i].device], open->rooms[i].bytes, PW_USE_RESULT,
+                                       PW_USE_LETTING_GO);
+                result->scheduler->look = true;
+        }
+        result->letting_go = true;
+        pw_result_maybe_drop(result);
+}
+
+static void give_rooms(struct pw_result_live *result)
+{
+        const struct pw_result *open = &result->result;
+
+        if (!owns_rooms(result))
+                return;
+        for (uint32_t i = 0; i < open->room_count; i++)
+                pw_room_give(result->scheduler->devices[open->rooms[i].device], &open->rooms[i], PW_USE_LETTING_GO);
+        result->given = result->scheduler->look = true;
+}
 
 void pw_result_maybe_drop(struct pw_result_live *result)
 {
-        struct pw_scheduler *scheduler = result->scheduler;
         struct pw_result *open = &result->result;
 
-        if (open->object || open->run || open->users || result->gone)
+        if (open->run || open->users || result->gone)
                 return;
-        for (uint32_t i = 0; owns_rooms(open) && i < open->room_count; i++)
-                pw_room_give(scheduler->devices[open->rooms[i].device], &open->rooms[i], use_of(result));
-        scheduler->look |= owns_rooms(open);
+        if (result->letting_go)
+                give_rooms(result);
+        if (open->object)
+                return;
         result->gone = true;
         pw_list_remove(&open->link);
-        pw_list_append(&scheduler->actions.gone_results, &open->link);
+        pw_list_append(&result->scheduler->actions.gone_results, &open->link);
 }
 
 void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *open, uint64_t now_us)
 {
-        struct pw_result_live *result = pw_result_live(open);
-
         scheduler->now_us = now_us;
         open->object = NULL;
-        if (!result->letting_go && owns_rooms(open)) {
-                for (uint32_t i = 0; i < open->room_count; i++)
-                        pw_room_change(scheduler->devices[open->rooms[i].device], open->rooms[i].bytes, PW_USE_RESULT,
-                                       PW_USE_LETTING_GO);
-                scheduler->look = true;
-        }
-        result->letting_go = true;
-        pw_result_maybe_drop(result);
+        pw_result_let_go(pw_result_live(open));
 }

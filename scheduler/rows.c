@@ -72,23 +72,49 @@ static const char *gang_name(const struct pw_live *live, uint32_t node)
         return pw_image_text(live->program->row.image, pw_program_node(live->program, node)->name);
 }
 
-/* The gang that a device is at: ordered, not done. */
+/* The gang that a device is at, ordered and not done; NULL: it has done all. */
+static const struct pw_ordered *gang_at(const struct pw_scheduler *scheduler, const struct pw_device *device)
+{
+        uint64_t seq = pw_device_oldest(device);
+
+        return seq == UINT64_MAX ? NULL : &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
+}
+
+static bool is_call(const struct pw_ordered *at)
+{
+        return pw_program_node(at->part->live->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
+}
+
+/* Of the run's devices that have something to do, one that is in a function: members in transfers wait for such a one. */
+static const struct pw_device *slowest_device(const struct pw_scheduler *scheduler, const struct pw_live *live)
+{
+        const struct pw_device *found = NULL;
+        bool is_found_call = false;
+
+        for (uint64_t rest = live->program->device_mask; rest && !is_found_call; rest &= rest - 1) {
+                const struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
+                const struct pw_ordered *at = gang_at(scheduler, device);
+                if (!at || (found && !is_call(at)))
+                        continue;
+                found = device;
+                is_found_call = is_call(at);
+        }
+        return found;
+}
+
 static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_live *live, struct pw_run_row *row)
 {
-        for (uint64_t rest = live->program->device_mask; rest; rest &= rest - 1) {
-                const struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
-                uint64_t seq = pw_device_oldest(device);
-                const struct pw_ordered *at;
-                if (seq == UINT64_MAX)
-                        continue;
-                at = &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
-                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host,
-                         device->number, device->up ? "" : " (down)", (unsigned long)seq,
-                         gang_name(at->part->live, at->part->plan->gangs[at->gang].node), (unsigned long)at->part->live->run.number);
-                if (at->part->live != live)
-                        row->blocking_run = at->part->live->run.number;
+        const struct pw_device *device = slowest_device(scheduler, live);
+        const struct pw_ordered *at;
+
+        if (!device)
                 return;
-        }
+        at = gang_at(scheduler, device);
+        snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host, device->number,
+                 device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
+                 gang_name(at->part->live, at->part->plan->gangs[at->gang].node), (unsigned long)at->part->live->run.number);
+        if (at->part->live != live)
+                row->blocking_run = at->part->live->run.number;
 }
 
 /* Its next gang writes a room that the run ahead still uses. */
@@ -126,8 +152,10 @@ static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *
         }
 }
 
-static void describe(struct pw_scheduler *scheduler, struct pw_live *live, struct pw_run_row *row)
+void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
 {
+        struct pw_scheduler *scheduler = live->program->scheduler;
+
         if (live->run.state == PW_RUN_WAITING) {
                 for (uint32_t i = 0; i < live->run.input_count; i++)
                         if (live->inputs[i].missing) {
@@ -149,7 +177,7 @@ static void describe(struct pw_scheduler *scheduler, struct pw_live *live, struc
         }
 }
 
-static void live_row(struct pw_scheduler *scheduler, struct pw_live *live, struct pw_run_row *ret_row)
+static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
 {
         *ret_row = (struct pw_run_row){ .number = live->run.number, .submitted_us = live->run.submitted_us,
                                         .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
@@ -158,7 +186,10 @@ static void live_row(struct pw_scheduler *scheduler, struct pw_live *live, struc
                 ret_row->nodes += live->parts[c].plan->gang_count;
                 ret_row->nodes_ordered += live->parts[c].next;
         }
-        describe(scheduler, live, ret_row);
+        if (live->run.state != PW_RUN_ADMITTED || live->run.deadline_kept)
+                ret_row->deadline_us = live->run.deadline_us;
+        ret_row->deadline_kept = live->run.deadline_kept;
+        pw_live_waiting_for(live, ret_row);
 }
 
 void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context,
@@ -170,7 +201,7 @@ void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, c
 
         (void)now_us;
         while ((live = pw_table_next(&scheduler->runs, &cursor))) {
-                live_row(scheduler, live, &out);
+                live_row(live, &out);
                 row(context, &out);
         }
 }
@@ -199,7 +230,7 @@ void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *, 
                 qsort(entries, count, sizeof *entries, by_number);
         for (uint32_t i = 0; i < count; i++) {
                 if (entries[i].live)
-                        live_row(scheduler, entries[i].live, &out);
+                        live_row(entries[i].live, &out);
                 else
                         pw_ended_row(entries[i].ended, &out);
                 row(context, &out);

@@ -66,10 +66,11 @@ static void reset(struct pw_live *live)
         memset(run->inputs, 0, run->input_count * sizeof *run->inputs);
         run->session = 0;
         run->client = NULL;
-        run->sequential = run->cancelled = false;
+        run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->placed = live->stopped = live->aside = false;
+        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->orphan = false;
+        live->cancelled_by[0] = 0;
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;
         pw_list_init(&live->freed_link);
@@ -268,12 +269,15 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
         uint64_t need = 0, excess;
 
         scheduler->now_us = run->submitted_us = now_us;
+        live->submitted = true;
+        run->deadline_kept = run->deadline_us != 0;
         if (!run->deadline_us)
                 run->deadline_us = now_us + scheduler->admit_us;
         for (uint32_t i = 0; i < run->input_count; i++)
                 look_at_input(live, i);
         if (run->cancelled) {
-                pw_live_fail(live, PW_CANCELLED, "cancelled before it was submitted: nobody holds its results");
+                pw_cancelled_sentence(live, text, sizeof text);
+                pw_live_fail(live, PW_CANCELLED, text);
                 return;
         }
         excess = pw_place_excess(live, &device, &need);
@@ -284,8 +288,7 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
                 pw_live_fail(live, PW_TOO_LARGE, text);
                 return;
         }
-        if (run->deadline_us < scheduler->next_deadline)
-                scheduler->next_deadline = run->deadline_us;
+        pw_deadline_note(live);
         if (live->missing) {
                 pw_list_append(&scheduler->waiting, &live->link);
                 return;
@@ -354,8 +357,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         struct pw_action *action;
         enum pw_status status;
 
-        if (run->state != PW_RUN_ADMITTED)
-                pw_list_remove(&live->link);
+        pw_list_remove(&live->link);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         run->state = PW_RUN_ENDED;
         status = pw_ended_note(live);
@@ -399,40 +401,9 @@ void pw_live_maybe_end(struct pw_live *live)
         }
 }
 
-/* What is ordered is skipped where it can be. Where other runs read a result, all of it is still ordered, so that they find an
- * error in its rooms; else nothing more is. */
-static void stop(struct pw_live *live)
-{
-        pw_action_add(live->program->scheduler, PW_ACT_CANCEL)->run = &live->run;
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                if (live->run.results[i]->users)
-                        return;
-        live->stopped = true;
-        for (uint32_t c = 0; c < live->program->column_count; c++) {
-                struct pw_part *part = &live->parts[c];
-                uint64_t open = part->open;
-                pw_list_remove(&part->link);
-                part->open = 0;
-                pw_part_leave(part, open);
-        }
-}
-
-void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, uint64_t now_us)
+struct pw_run *pw_scheduler_run(struct pw_scheduler *scheduler, uint64_t number)
 {
         struct pw_live *live = pw_live_find(scheduler, number);
-        char text[400];
-        bool admitted;
 
-        scheduler->now_us = now_us;
-        if (!live || live->run.cancelled)
-                return;
-        live->run.cancelled = true;
-        if (!live->run.submitted_us) /* it was read and is still to be submitted: that ends it */
-                return;
-        snprintf(text, sizeof text, "run %lu of %s was cancelled", (unsigned long)number, live->run.row->name);
-        admitted = live->run.state == PW_RUN_ADMITTED;
-        pw_live_fail(live, PW_CANCELLED, text);
-        if (admitted)
-                stop(live);
-        pw_admission_look(scheduler);
+        return live ? &live->run : NULL;
 }

@@ -61,7 +61,8 @@ struct pw_run {
         struct pw_program_row *row;
         enum pw_run_state state;
         bool sequential, cancelled;
-        uint64_t submitted_us, deadline_us; /* absolute, until admitted; 0: the scheduler's default */
+        bool deadline_kept;     /* deadline_us was asked for: it counts to the last gang, else to admission */
+        uint64_t submitted_us, deadline_us; /* absolute; 0: the scheduler's default */
         uint32_t input_count, result_count;
         struct pw_input_place *inputs;
         struct pw_result **results; /* made by pw_scheduler_run_new(); the daemon puts their `object` in */
@@ -97,6 +98,7 @@ enum pw_action_kind {
         PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */
         PW_ACT_FAIL_GANG,    /* the dead member `device` of gang `seq` of `island`: write its mark in error, so that peers go on, and
                               * `failed`; done follows from the next process, which first writes the heads of what it should have written */
+        PW_ACT_END_MEMBER,   /* end the process of `device` if it is in gang `seq`: status, and text why */
         PW_ACT_BELL,         /* ring the executors in `members` */
         PW_ACT_CANCEL,       /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
         PW_ACT_PROGRAM_ENDED,/* `program` is to be forgotten by the host: freed after this action */
@@ -142,7 +144,8 @@ struct pw_device_row {
         uint64_t ordered, done;
 };
 struct pw_run_row {
-        uint64_t number, submitted_us;
+        uint64_t number, submitted_us, deadline_us; /* deadline 0: none counts any more */
+        bool deadline_kept;      /* it counts to the run's end, else to its admission */
         const char *program, *client, *tenant;
         enum pw_run_state state;
         enum pw_status outcome;  /* of an ended run: PW_OK, PW_CANCELLED, or the first error of its results */

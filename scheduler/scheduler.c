@@ -24,11 +24,13 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         }
         scheduler->ahead = params->ahead ? params->ahead : PW_AHEAD_DEFAULT;
         pw_scheduler_admit_us(scheduler, params->admit_us);
+        scheduler->orphan_us = params->orphan_us ? params->orphan_us : PW_ORPHAN_US_DEFAULT;
         scheduler->host = params->host;
         scheduler->policy = pw_policy_find(policy);
         scheduler->next_deadline = UINT64_MAX;
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->queue);
+        pw_list_init(&scheduler->timed);
         pw_list_init(&scheduler->results);
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 pw_list_init(&scheduler->idle_results[i]);
@@ -196,13 +198,14 @@ uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)
                         return 0;
-        return scheduler->queue_count || !pw_list_empty(&scheduler->waiting) ? scheduler->next_deadline : UINT64_MAX;
+        return scheduler->queue_count || !pw_list_empty(&scheduler->waiting) || !pw_list_empty(&scheduler->timed) ? scheduler->next_deadline
+                                                                                                                 : UINT64_MAX;
 }
 
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us)
 {
         scheduler->now_us = now_us;
-        pw_admission_expire(scheduler, now_us);
+        pw_deadlines_expire(scheduler, now_us);
 }
 
 uint64_t pw_scheduler_ring_at(const struct pw_scheduler *scheduler, uint32_t number)

@@ -12,6 +12,7 @@
 #define PW_AHEAD_DEFAULT 64u
 #define PW_AHEAD_MAX 1024u
 #define PW_ADMIT_US_DEFAULT UINT64_C(600000000)
+#define PW_ORPHAN_US_DEFAULT UINT64_C(10000000)
 
 struct pw_slice_live {
         struct pw_slice_map map; /* owns its arrays */
@@ -30,7 +31,7 @@ struct pw_ended {
 struct pw_scheduler {
         struct pw_actions actions;
         uint32_t ahead, host;
-        uint64_t admit_us;
+        uint64_t admit_us, orphan_us;
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
         struct pw_island *islands[PW_ISLANDS_MAX];
@@ -39,6 +40,7 @@ struct pw_scheduler {
         uint64_t run_count, serial_count;
         struct pw_list waiting;          /* runs whose inputs are not there */
         struct pw_list queue;            /* runs with an arrival number, in its order: what is not admitted */
+        struct pw_list timed;            /* admitted runs whose deadline is kept to their end */
         uint32_t queue_count;
         bool look;                       /* room was given back, or a run arrived */
         uint64_t next_deadline;          /* of those runs, at the earliest */

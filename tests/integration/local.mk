@@ -12,6 +12,10 @@ integration_tests += tests/integration/daemon_test
 tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_sources)
 tests_integration_daemon_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/endings_test
+tests_integration_endings_test_SOURCES = tests/integration/endings_test.c $(integration_sources)
+tests_integration_endings_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/faults_test
 tests_integration_faults_test_SOURCES = tests/integration/faults_test.c $(integration_sources)
 tests_integration_faults_test_LDADD = $(integration_libraries)

@@ -36,7 +36,7 @@ static void maybe_cancel(struct world *world, struct world_run *maker)
                         return;
         world_log(world, "run %lu: nobody holds its results", (unsigned long)maker->number);
         maker->cancelled = maker->any = true;
-        pw_scheduler_cancel(world->scheduler, maker->number, world->now_us);
+        pw_scheduler_cancel(world->scheduler, maker->number, NULL, world->now_us);
 }
 
 /* What lies in the rooms of a result that is ready. */
@@ -151,6 +151,9 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
         run->number = run->run->number;
         run->program = program;
         run->run->sequential = sequential;
+        run->run->deadline_us = world->deadline_us;
+        run->any = world->deadline_us != 0;
+        world->deadline_us = 0;
         pw_list_append(&world->runs, &run->link);
         world->runs_open++;
         for (uint32_t n = 0; n < 64; n++)
@@ -193,7 +196,7 @@ void world_input_ready(struct world *world, struct world_run *run, uint32_t inpu
 void world_cancel(struct world *world, struct world_run *run)
 {
         run->cancelled = run->any = true;
-        pw_scheduler_cancel(world->scheduler, run->number, world->now_us);
+        pw_scheduler_cancel(world->scheduler, run->number, "a client", world->now_us);
 }
 
 /* --- actions ------------------------------------------------------------------------------------------------------------- */
@@ -288,6 +291,10 @@ static void work_off(struct world *world)
                 case PW_ACT_RESULT: decide(world, &action); break;
                 case PW_ACT_RESULT_LOST: lose(&action); break;
                 case PW_ACT_RELEASE: unref(world, action.object); break;
+                case PW_ACT_END_MEMBER:
+                        if (atomic_load(&world->executors[action.device].board->running) == action.seq)
+                                world->ending |= UINT64_C(1) << action.device;
+                        break;
                 case PW_ACT_RUN_ENDED: end_run(world, action.run); break;
                 default: break;
                 }

@@ -69,7 +69,7 @@ struct world_options {
         uint32_t islands, devices_per_island, ahead;
         uint64_t capacity;
         int donations; /* 0: by chance, 1: always, -1: never */
-        uint32_t fail_percent, death_per_mille, cancel_per_mille, sequential_percent;
+        uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
         bool slow_messages;
 };
 
@@ -83,6 +83,8 @@ struct world {
         struct world_executor executors[WORLD_DEVICES];
         uint32_t device_count;
         uint64_t now_us;
+        uint64_t deadline_us;     /* of the next run that is submitted; 0: none of its own */
+        uint64_t ending;          /* devices whose process the scheduler wants to be ended */
         struct world_program programs[WORLD_PROGRAMS];
         struct pw_list objects, runs;
         uint32_t object_count, runs_open;

@@ -47,6 +47,8 @@ static void submit_random(struct world *world)
                         continue;
                 inputs[i] = put[i] = world_put(world, program, i, world_random(world, 4) != 0);
         }
+        if (world_random(world, 100) < world->options.deadline_percent)
+                world->deadline_us = world->now_us + 1 + world_random(world, 3000);
         world_submit(world, program, inputs, world_random(world, 100) < world->options.sequential_percent);
         for (uint32_t i = 0; i < program->row->input_count; i++)
                 if (put[i] && put[i]->held && world_random(world, 2))
@@ -114,6 +116,8 @@ static void event(struct world *world)
         world->now_us += world_random(world, 50);
         if (world_random(world, 1000) < world->options.death_per_mille)
                 world_kill(world, world_random(world, world->device_count));
+        for (; world->ending; world->ending &= world->ending - 1)
+                world_kill(world, (uint32_t)__builtin_ctzll(world->ending));
         if (world_random(world, 1000) < world->options.cancel_per_mille && (run = random_run(world)))
                 world_cancel(world, run);
         if (dice < 700) {
@@ -237,6 +241,15 @@ static void test_deaths(void **state)
                                                      .cancel_per_mille = 5, .slow_messages = true });
 }
 
+/* Runs end at deadlines of their own, wherever they are; members that are in a function then die. */
+static void test_deadlines(void **state)
+{
+        (void)state;
+        play_seeds(5000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 64 << 10,
+                                                     .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 5,
+                                                     .deadline_percent = 30, .slow_messages = true });
+}
+
 /* Memory for a few runs only. */
 static void test_narrow(void **state)
 {
@@ -260,7 +273,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_narrow),
-                cmocka_unit_test(test_narrow_deaths),
+                cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_deadlines),
         };
 
         return cmocka_run_group_tests_name("world", tests, NULL, NULL);

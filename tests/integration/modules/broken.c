@@ -3,6 +3,7 @@
  *
  *   fail   returns an error with a text          exit   ends its process, status 3
  *   crash  SIGSEGV                               loop   runs for ever; its time limit is 200 ms
+ *   late   writes its output, an f64 [12 MiB], once the file is gone whose path is its params
  */
 #include "pathways_module.h"
 
@@ -54,6 +55,26 @@ static enum pw_status loop(struct pw_task *task)
         return pass(task);
 }
 
+/* What it writes is -1 everywhere. */
+static enum pw_status late(struct pw_task *task)
+{
+        double *out = pw_task_out(task, 0);
+        const char *path = task->params;
+
+        while (access(path, F_OK) == 0)
+                usleep(1000);
+        for (uint64_t i = 0; i < task->outputs[0].bytes / sizeof *out; i++)
+                out[i] = -1;
+        return PW_OK;
+}
+
+static enum pw_status late_shape(struct pw_shape_task *task)
+{
+        task->outputs[0].dtype = PW_F64;
+        task->outputs[0].dims = (struct pw_dims){ .rank = 1, .dim = { (12 << 20) / sizeof(double) } };
+        return PW_OK;
+}
+
 /* Output i is as input i. */
 static enum pw_status shape(struct pw_shape_task *task)
 {
@@ -80,4 +101,5 @@ PW_MODULE("broken",
           PW_FUNCTION(crash, .shape = shape),
           { .name = "exit", .run = quit, .shape = shape },
           PW_FUNCTION(loop, .shape = shape, .time_limit_us = 200000),
+          PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(shapeless, .shape = shape_crash));

@@ -1,0 +1,71 @@
+/* Cancelling a run: what is not ordered is not, what is ordered is skipped where it has not begun, what has begun goes on.
+ *
+ * Deciding is not letting go: its results are errors at once, but their rooms and the run's block stay granted, as letting go, until
+ * every device has done what it was given of the run, or its process is dead.
+ */
+#include "scheduler/state.h"
+
+#include <stdio.h>
+
+void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes)
+{
+        snprintf(text, text_bytes, "run %lu of %s was cancelled%s%s", (unsigned long)live->run.number, live->run.row->name,
+                 live->cancelled_by[0] ? " by " : ": nobody holds its results", live->cancelled_by);
+}
+
+/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms; else nothing more is. */
+void pw_live_stop(struct pw_live *live)
+{
+        pw_chain_let_go(live);
+        pw_action_add(live->program->scheduler, PW_ACT_CANCEL)->run = &live->run;
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->users)
+                        return;
+        live->stopped = true;
+        for (uint32_t c = 0; c < live->program->column_count; c++) {
+                struct pw_part *part = &live->parts[c];
+                uint64_t open = part->open;
+                pw_list_remove(&part->link);
+                part->open = 0;
+                pw_part_leave(part, open);
+        }
+}
+
+void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const char *by, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_find(scheduler, number);
+        char text[400];
+        bool admitted;
+
+        scheduler->now_us = now_us;
+        if (!live || live->run.cancelled)
+                return;
+        live->run.cancelled = true;
+        snprintf(live->cancelled_by, sizeof live->cancelled_by, "%s", by ? by : "");
+        if (!live->submitted) /* that ends it */
+                return;
+        pw_cancelled_sentence(live, text, sizeof text);
+        admitted = live->run.state == PW_RUN_ADMITTED;
+        pw_live_fail(live, PW_CANCELLED, text);
+        if (admitted && live->run.state == PW_RUN_ADMITTED) {
+                if (live->orphan)
+                        pw_deadline_orphan(live);
+                pw_live_stop(live);
+        }
+        pw_admission_look(scheduler);
+}
+
+void pw_scheduler_session_end(struct pw_scheduler *scheduler, uint32_t session, uint64_t now_us)
+{
+        struct pw_live *live;
+        uint32_t cursor = 0;
+
+        scheduler->now_us = now_us;
+        while ((live = pw_table_next(&scheduler->runs, &cursor))) {
+                if (live->run.session != session || live->orphan)
+                        continue;
+                live->orphan = true;
+                if (live->run.cancelled && live->run.state == PW_RUN_ADMITTED)
+                        pw_deadline_orphan(live);
+        }
+}

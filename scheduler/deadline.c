@@ -1,0 +1,150 @@
+/* Deadlines of runs: of admission for each, to the last gang where the client asked for one.
+ *
+ * A run that is not done at its deadline ends in an error that says what it waited for. Members that are in a function of it are
+ * ended with their processes: nothing else can end a function. Members that wait for others in a transfer of it are not: those
+ * others are in a function of the run, which is ended, or in a run of somebody else, which goes on.
+ */
+#include "scheduler/state.h"
+
+#include "base/size.h"
+
+#include <stdio.h>
+
+/* When members are looked at again that had not begun, or were down, when the deadline passed. */
+#define LOOK_AGAIN_US 100000u
+
+void pw_deadline_note(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+
+        scheduler->next_deadline = pw_min_u64(scheduler->next_deadline, live->run.deadline_us);
+}
+
+void pw_deadline_admitted(struct pw_live *live)
+{
+        if (live->run.deadline_kept)
+                pw_list_append(&live->program->scheduler->timed, &live->link);
+}
+
+void pw_deadline_orphan(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        uint64_t until_us = scheduler->now_us + scheduler->orphan_us;
+
+        if (live->run.deadline_kept && live->run.deadline_us <= until_us)
+                return;
+        live->run.deadline_us = until_us;
+        live->run.deadline_kept = true;
+        pw_list_remove(&live->link);
+        pw_list_append(&scheduler->timed, &live->link);
+        pw_deadline_note(live);
+}
+
+static void expire_waiting(struct pw_live *live)
+{
+        char text[480];
+        uint32_t input = 0;
+
+        while (input + 1 < live->run.input_count && !live->inputs[input].missing)
+                input++;
+        snprintf(text, sizeof text, "run %lu of %s: input %u was not ready before the deadline", (unsigned long)live->run.number,
+                 live->run.row->name, input);
+        pw_live_fail(live, PW_DEADLINE, text);
+}
+
+static void expire_queued(struct pw_live *live)
+{
+        char lack[300], text[480];
+
+        pw_admission_lack(live, lack, sizeof lack);
+        snprintf(text, sizeof text, "run %lu of %s was not admitted before its deadline: %s", (unsigned long)live->run.number,
+                 live->run.row->name, lack);
+        pw_live_fail(live, PW_NO_SPACE, text);
+}
+
+/* Is the device at a function of the run? Then that gang is *ret_seq. */
+static bool is_in_function(const struct pw_live *live, const struct pw_device *device, uint64_t *ret_seq)
+{
+        const struct pw_ordered *at;
+        uint64_t seq = pw_device_oldest(device);
+
+        if (!device->up || seq == UINT64_MAX)
+                return false;
+        at = &live->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
+        *ret_seq = seq;
+        return at->part->live == live && pw_program_node(live->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
+}
+
+static void end_members(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        uint64_t seq;
+
+        for (uint64_t rest = live->program->device_mask; rest; rest &= rest - 1) {
+                struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
+                struct pw_action *action;
+                char text[100];
+                if (!is_in_function(live, device, &seq))
+                        continue;
+                snprintf(text, sizeof text, "%s", live->orphan && live->run.cancelled ? "it outlived the client of its cancelled run"
+                                                                                      : "it outlived the deadline of its run");
+                action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
+                action->device = device->number;
+                action->seq = seq;
+                action->status = PW_DEADLINE;
+                action->text = strdup(text);
+        }
+}
+
+/* The results are decided the first time; later, until the run has ended, members that got into it after all are ended. */
+static void expire_admitted(struct pw_live *live)
+{
+        struct pw_run_row row = { .number = live->run.number };
+        char text[480], took[16];
+
+        if (!live->letting_go && !live->run.cancelled) {
+                pw_live_waiting_for(live, &row);
+                snprintf(text, sizeof text, "run %lu of %s was not done at its deadline, %s after it was submitted: it waited for %s",
+                         (unsigned long)live->run.number, live->run.row->name,
+                         pw_duration_format(live->run.deadline_us - live->run.submitted_us, took),
+                         row.waiting_for[0] ? row.waiting_for : "its last gangs");
+                pw_live_fail(live, PW_DEADLINE, text);
+                if (live->run.state == PW_RUN_ADMITTED)
+                        pw_live_stop(live);
+        }
+        if (live->run.state != PW_RUN_ADMITTED)
+                return;
+        end_members(live);
+        live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
+}
+
+static void expire(struct pw_live *live)
+{
+        switch (live->run.state) {
+        case PW_RUN_WAITING: expire_waiting(live); break;
+        case PW_RUN_QUEUED: expire_queued(live); break;
+        default: expire_admitted(live); break;
+        }
+}
+
+void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        struct pw_list *lists[] = { &scheduler->waiting, &scheduler->queue, &scheduler->timed };
+        struct pw_live *live;
+
+        if (now_us < scheduler->next_deadline)
+                return;
+        for (uint32_t i = 0; i < pw_array_count(lists); i++)
+                for (struct pw_list *node = lists[i]->next; node != lists[i];) {
+                        live = pw_list_item(node, struct pw_live, link);
+                        node = node->next;
+                        if (live->run.deadline_us > now_us)
+                                continue;
+                        expire(live);
+                        node = lists[i]->next; /* others may have moved */
+                }
+        scheduler->next_deadline = UINT64_MAX;
+        for (uint32_t i = 0; i < pw_array_count(lists); i++)
+                pw_list_each(lists[i], live, struct pw_live, link)
+                        pw_deadline_note(live);
+}

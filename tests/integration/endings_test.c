@@ -1,0 +1,307 @@
+/* Runs that end before they are done: cancelled by a call, at their deadline, with a member killed while others still write.
+ */
+#include "tests/integration/trace.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+static void fails_with(struct pw_future *future, enum pw_status status, const char *texts)
+{
+        struct pw_view view;
+
+        it_fails(pw_get(future, IT_LONG, &view, IT_ERR), status, texts);
+}
+
+/* As many devices as *context says are in a function. */
+static bool are_running(const struct pw_listing *gangs, void *context)
+{
+        int running = 0;
+
+        for (size_t i = 0; i < it_rows(gangs); i++)
+                running += !strcmp(it_text(gangs, i, "state"), "running") && strchr(it_text(gangs, i, "node"), '/');
+        return running == *(const int *)context;
+}
+
+static bool rests(const struct pw_listing *status, void *context)
+{
+        (void)context;
+        return it_number(status, 0, "runs_in_flight") == 0;
+}
+
+/* --- cancel ----------------------------------------------------------------------------------------------------------- */
+
+static struct pw_program *sleeper(struct pw_session *session, struct pw_slice *slice, uint64_t us)
+{
+        struct pw_program *program = pw_program_new(session, "test/sleep");
+        struct pw_value *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+
+        pw_result(program, it_sleep(program, slice, input, PW_BROADCAST, us));
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+/* Of four runs in a row the third is cancelled: that one alone ends, with what was computed from it. */
+static void one_of_many(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = sleeper(host->session, slice, 200000);
+        struct pw_future *input = it_put_scalar(host->session, 1), *runs[4], *after;
+        char client[32];
+
+        for (int i = 0; i < 4; i++)
+                runs[i] = it_run_1(program, input);
+        after = it_run_1(program, runs[2]);
+        it_until(host->session, "gangs", are_running, &(int){ 2 });
+        it_ok(pw_cancel(runs[2], IT_ERR));
+        snprintf(client, sizeof client, "test/sleep|cancelled by|[%d]", (int)getpid());
+        fails_with(runs[2], PW_CANCELLED, client);
+        assert_int_equal(pw_poll(runs[0]), PW_NOT_READY);
+        fails_with(after, PW_CANCELLED, client);
+        for (int i = 0; i < 4; i++)
+                if (i != 2)
+                        assert_true(it_get_scalar(runs[i]) == 1);
+        it_ok(pw_cancel(runs[0], IT_ERR)); /* done: it stays as it is */
+        assert_true(it_get_scalar(runs[0]) == 1);
+        it_fails(pw_cancel(input, IT_ERR), PW_INVALID, "no run makes it");
+        it_fails(pw_cancel(NULL, IT_ERR), PW_INVALID, "NULL");
+        assert_int_equal(it_look(host->session, "devices", "restarts"), 0);
+        for (int i = 0; i < 4; i++)
+                pw_unref(runs[i]);
+        pw_unref(after);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* Another session that holds the future cancels it; a run that waits for its input ends at once. */
+static void by_another_holder(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *other = it_connect(host);
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice, 0);
+        struct pw_future *input, *result, *seen;
+        void *data;
+
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
+        result = it_run_1(program, input);
+        it_ok(pw_open(other, pw_future_id(result), &seen, IT_ERR));
+        it_ok(pw_cancel(seen, IT_ERR));
+        fails_with(result, PW_CANCELLED, "cancelled by");
+        fails_with(seen, PW_CANCELLED, "cancelled by");
+        it_ok(pw_abort(input, IT_ERR));
+        pw_unref(seen);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        pw_close(other);
+}
+
+/* --- deadlines -------------------------------------------------------------------------------------------------------- */
+
+static struct pw_future *run_until(struct pw_program *program, struct pw_future *input, int64_t deadline_us)
+{
+        struct pw_run_params params = { .deadline_us = deadline_us };
+        struct pw_future *result;
+
+        it_ok(pw_run_with(program, PW_FUTURES(input), &params, &result, IT_ERR));
+        return result;
+}
+
+static bool says_deadline(const struct pw_listing *why)
+{
+        for (size_t i = 0; i < it_rows(why); i++)
+                if (strstr(it_text(why, i, "what"), ", to end within "))
+                        return true;
+        return false;
+}
+
+/* The function that is over the deadline is ended; a run whose deadline passes behind it says for whom it waited. */
+static void a_function_over_the_deadline(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice, 60 * IT_SECOND), *quick = sleeper(host->session, slice, 0);
+        struct pw_future *input = it_put_scalar(host->session, 1), *slow = run_until(program, input, IT_SECOND);
+        struct pw_future *behind = run_until(quick, input, IT_SECOND / 4), *after = run_until(quick, input, IT_LONG);
+        char id[PW_ID_TEXT_BYTES];
+        int64_t start_us = it_now_us();
+
+        it_until(host->session, "gangs", are_running, &(int){ 1 });
+        struct pw_listing *why = it_list(host->session, "why", pw_id_format(pw_future_id(slow), id));
+        assert_true(says_deadline(why));
+        pw_listing_free(why);
+        fails_with(behind, PW_DEADLINE, "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
+        assert_int_equal(pw_poll(slow), PW_NOT_READY);
+        assert_int_equal(it_look(host->session, "devices", "restarts"), 0);
+        fails_with(slow, PW_DEADLINE, "test/sleep|deadline|device h0:|pw/sleep_us of run 1");
+        it_within("the run ends", start_us, 2 * IT_SECOND);
+        assert_true(it_get_scalar(after) == 1); /* the device is there again */
+        it_until(host->session, "status", rests, NULL);
+        pw_unref(behind);
+        pw_unref(slow);
+        pw_unref(after);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_program_free(quick);
+        pw_slice_close(slice);
+}
+
+static void an_input_that_does_not_come(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice, 0);
+        struct pw_future *input, *result;
+        void *data;
+
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
+        result = run_until(program, input, IT_SECOND / 20);
+        fails_with(result, PW_DEADLINE, "test/sleep|input 0 was not ready before the deadline");
+        it_ok(pw_abort(input, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* --- late bytes ------------------------------------------------------------------------------------------------------- */
+
+/* A result of 12 of the 16 MiB that each of two devices has, written by `function`. */
+static struct pw_program *writer(struct it_host *host, struct pw_slice *slice, const char *function, const void *params, uint64_t bytes)
+{
+        struct pw_program *program = pw_program_new(host->session, function);
+
+        pw_result(program, pw_call_with(program, slice, function, PW_NO_ARGS, PW_BROADCAST,
+                                        &(struct pw_call_params){ .params = params, .params_bytes = bytes }));
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+static struct pw_program *filler(struct it_host *host, struct pw_slice *slice)
+{
+        struct { double value; uint64_t dtype, rank, dim[1]; } fill = { 7, PW_F64, 1, { 12 * MIB / sizeof(double) } };
+
+        return writer(host, slice, "pw/fill", &fill, sizeof fill);
+}
+
+/* Device memory of which *context says how much is letting go. */
+static bool lets_go(const struct pw_listing *memory, void *context)
+{
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < it_rows(memory); i++)
+                if (strchr(it_text(memory, i, "memory"), ':') && !strcmp(it_text(memory, i, "term"), "letting go"))
+                        bytes += (uint64_t)it_number(memory, i, "bytes");
+        return bytes == *(const uint64_t *)context;
+}
+
+static void expect_sevens(struct pw_future *future, uint32_t shards)
+{
+        for (uint32_t shard = 0; shard < shards; shard++) {
+                struct pw_view view;
+                const double *values;
+
+                it_ok(pw_get_shard(future, shard, IT_LONG, &view, IT_ERR));
+                values = view.data;
+                for (uint64_t i = 0; i < view.bytes / sizeof(double); i++)
+                        if (values[i] != 7)
+                                fail_msg("shard %u: element %lu is %g", shard, (unsigned long)i, values[i]);
+                pw_view_done(&view);
+        }
+}
+
+/* The function broken/late writes its output once this file is gone. */
+struct gate { char path[64]; };
+
+static struct gate shut(void)
+{
+        struct gate gate = { "/tmp/pathways-late-XXXXXX" };
+        int fd = mkstemp(gate.path);
+
+        assert_true(fd >= 0);
+        close(fd);
+        return gate;
+}
+
+/* Two devices write into a run that is cancelled: the next holder of that room comes when they are done, not before. */
+static void a_cancel_while_members_write(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct gate gate = shut();
+        struct pw_program *late = writer(host, slice, "broken/late", &gate, sizeof gate), *fill = filler(host, slice);
+        struct pw_future *cancelled, *next;
+
+        it_ok(pw_run(late, PW_NO_FUTURES, &cancelled, IT_ERR));
+        it_until(host->session, "gangs", are_running, &(int){ 2 });
+        it_ok(pw_cancel(cancelled, IT_ERR));
+        fails_with(cancelled, PW_CANCELLED, "broken/late|cancelled by");
+        it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 64) });
+        assert_int_equal(pw_poll(next), PW_NOT_READY);
+        unlink(gate.path);
+        expect_sevens(next, 2);
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 0 });
+        pw_unref(cancelled);
+        pw_unref(next);
+        pw_program_free(late);
+        pw_program_free(fill);
+        pw_slice_close(slice);
+}
+
+/* One member is killed, the other writes on; the room of both is granted again only then. */
+static void a_member_killed_while_another_writes(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct gate gate = shut();
+        struct pw_program *late = writer(host, slice, "broken/late", &gate, sizeof gate), *fill = filler(host, slice);
+        struct pw_future *failed, *next;
+
+        it_ok(pw_run(late, PW_NO_FUTURES, &failed, IT_ERR));
+        it_until(host->session, "gangs", are_running, &(int){ 2 });
+        assert_true(it_signal_executor(host, "h0:1", SIGKILL));
+        it_until(host->session, "gangs", are_running, &(int){ 1 });
+        it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
+        assert_int_equal(pw_poll(failed), PW_NOT_READY);
+        it_ok(pw_cancel(failed, IT_ERR));
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 64) });
+        assert_int_equal(pw_poll(next), PW_NOT_READY);
+        unlink(gate.path);
+        expect_sevens(next, 2);
+        pw_unref(failed);
+        pw_unref(next);
+        pw_program_free(late);
+        pw_program_free(fill);
+        pw_slice_close(slice);
+}
+
+static int setup_2(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--host-memory", "256MiB", "--device-memory", "16MiB"));
+}
+
+#define TEST_2(test) cmocka_unit_test_setup_teardown(test, setup_2, it_teardown)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                TEST_2(one_of_many),
+                TEST_2(by_another_holder),
+                TEST_2(a_function_over_the_deadline),
+                TEST_2(an_input_that_does_not_come),
+                TEST_2(a_cancel_while_members_write),
+                TEST_2(a_member_killed_while_another_writes),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* Runs that end before they are done: cancelled, at their deadline, with their client gone; and when their rooms are free. */
+#include "tests/world/world.h"
+
+#include "scheduler/state.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct world world;
+static struct world_program *block, *other; /* both: a block of 8 KiB, a result of 4 KiB, three gangs */
+
+static void begin(void)
+{
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10 });
+        block = &world.programs[0];
+        other = &world.programs[1];
+        world_make_chain(&world, block, "block", 3, 1008);
+        world_make_chain(&world, other, "other", 3, 1008);
+}
+
+static struct world_object *submit(struct world_program *program, uint64_t deadline_us)
+{
+        struct world_object *input = world_put(&world, program, 0, true);
+        struct world_object *result;
+
+        world.deadline_us = deadline_us;
+        result = world_submit(&world, program, &input, false)->results[0];
+        if (input->held)
+                world_drop(&world, input);
+        return result;
+}
+
+static const struct pw_device *device(void) { return world.scheduler->devices[0]; }
+
+/* The device has begun its next gang. */
+static void begin_gang(void)
+{
+        world_daemon(&world);
+        while (!atomic_load(&world.executors[0].board->running))
+                assert_true(world_step(&world, 0));
+}
+
+/* Who is in a gang may still write: all rooms of the run stay, as letting go, and nobody else gets them. */
+static void test_letting_go(void **state)
+{
+        struct world_object *late, *next;
+
+        (void)state;
+        begin();
+        late = submit(block, 0);
+        next = submit(other, 0);
+        begin_gang();
+        world_cancel(&world, late->maker);
+        world_daemon(&world);
+        assert_int_equal(late->status, PW_CANCELLED);
+        assert_string_equal(late->text, "run 1 of block was cancelled by a client");
+        assert_int_equal(device()->used[PW_USE_LETTING_GO], 12 << 10);
+        assert_int_equal(device()->used[PW_USE_BLOCK] + device()->used[PW_USE_RESULT], 0);
+        assert_int_equal(next->maker->run->state, PW_RUN_QUEUED);
+        world_check(&world);
+        while (atomic_load(&world.executors[0].board->running))
+                world_step(&world, 0);
+        assert_int_equal(next->maker->run->state, PW_RUN_QUEUED);
+        world_settle(&world);
+        assert_int_equal(next->status, PW_OK); /* though the error is held still */
+        assert_int_equal(device()->used[PW_USE_LETTING_GO], 0);
+        assert_int_equal(device()->used[PW_USE_RESULT], 4 << 10);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* What is ordered is skipped, what is not never is. */
+static void test_cancel_skips(void **state)
+{
+        struct world_object *result;
+        uint64_t gangs;
+
+        (void)state;
+        begin();
+        result = submit(block, 0);
+        begin_gang();
+        gangs = world.executors[0].gangs;
+        world_cancel(&world, result->maker);
+        world_settle(&world);
+        assert_true(result->maker->ended);
+        assert_true(world.executors[0].gangs - gangs <= 4);
+        world_done(&world);
+}
+
+static void test_deadline(void **state)
+{
+        struct world_object *slow, *after;
+
+        (void)state;
+        begin();
+        slow = submit(block, 1000);
+        after = submit(other, 2000);
+        world_daemon(&world);
+        while (device()->done < 1 || !atomic_load(&world.executors[0].board->running)) { /* past the load */
+                world_step(&world, 0);
+                world_daemon(&world);
+        }
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
+        world.now_us = 1000;
+        world_daemon(&world);
+        assert_int_equal(slow->status, PW_DEADLINE);
+        assert_non_null(strstr(slow->text, "run 1 of block was not done at its deadline, 1 ms after it was submitted: it waited for "
+                                           "device h0:0, which is at gang 2, "));
+        assert_int_equal(world.ending, 1);
+        assert_int_equal(device()->used[PW_USE_LETTING_GO], 12 << 10);
+        assert_int_equal(after->maker->run->state, PW_RUN_QUEUED);
+        world_kill(&world, 0);
+        world_settle(&world);
+        assert_true(slow->maker->ended);
+        assert_int_equal(after->status, PW_OK);
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), UINT64_MAX);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* The members of a run that waits behind another's are left alone. */
+static void test_deadline_behind_another(void **state)
+{
+        struct world_object *slow, *behind;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 64 << 10 });
+        block = &world.programs[0];
+        other = &world.programs[1];
+        world_make_chain(&world, block, "block", 3, 1008);
+        world_make_chain(&world, other, "other", 3, 1008);
+        slow = submit(block, 0);
+        behind = submit(other, 1000);
+        begin_gang();
+        world.now_us = 1000;
+        world_daemon(&world);
+        assert_int_equal(behind->status, PW_DEADLINE);
+        assert_non_null(strstr(behind->text, " of run 1"));
+        assert_int_equal(world.ending, 0);
+        world_settle(&world);
+        assert_int_equal(slow->status, PW_OK);
+        assert_true(behind->maker->ended);
+        world_done(&world);
+}
+
+/* A function that does not end, of a client that is gone, is ended some time later. */
+static void test_orphan(void **state)
+{
+        struct world_object *result;
+
+        (void)state;
+        begin();
+        result = submit(block, 0);
+        result->maker->run->session = 7;
+        world_daemon(&world);
+        while (device()->done < 1 || !atomic_load(&world.executors[0].board->running)) {
+                world_step(&world, 0);
+                world_daemon(&world);
+        }
+        world_cancel(&world, result->maker);
+        world_daemon(&world);
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), UINT64_MAX);
+        pw_scheduler_session_end(world.scheduler, 7, world.now_us);
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), world.now_us + PW_ORPHAN_US_DEFAULT);
+        world.now_us += PW_ORPHAN_US_DEFAULT;
+        world_daemon(&world);
+        assert_int_equal(world.ending, 1);
+        world_kill(&world, 0);
+        world_settle(&world);
+        assert_true(result->maker->ended);
+        world_done(&world);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_orphan),
+        };
+
+        return cmocka_run_group_tests_name("ending", tests, NULL, NULL);
+}
