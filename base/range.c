@@ -9,7 +9,7 @@
 
 #define SUB_BITS 4u /* 16 bins per doubling */
 #define SUB_COUNT (1u << SUB_BITS)
-#define BINS 61u
+#define BINS_MAX 61u
 #define FIT_LOOKS 8u    /* ranges of a bin that are looked at before larger ones are cut */
 #define KEPT_SIZES 8u
 #define KEPT_MAX 8192u  /* ranges */
@@ -31,10 +31,10 @@ struct pw_range {
         struct node *spares;        /* nodes to use again */
         struct pw_table taken;      /* offset + 1 -> node */
         uint64_t first_map;         /* doublings with a free range */
-        uint32_t sub_maps[BINS];    /* bins of each doubling with one */
-        struct node *bins[BINS][SUB_COUNT];
+        uint32_t sub_maps[BINS_MAX]; /* bins of each doubling with one */
         struct kept kept[KEPT_SIZES];
         uint32_t kept_count;
+        struct node *bins[][SUB_COUNT]; /* as many doublings as the space has */
 };
 
 static void bin_of(uint64_t size, uint32_t *first, uint32_t *sub)
@@ -104,8 +104,13 @@ static void spare_node(struct pw_range *range, struct node *node)
 
 struct pw_range *pw_range_new(uint64_t size, uint64_t align)
 {
-        struct pw_range *range = calloc(1, sizeof *range);
-        struct node *node = range ? new_node(range) : NULL;
+        uint32_t first, sub;
+        struct pw_range *range;
+        struct node *node;
+
+        bin_of(pw_max_u64(size / align, 1), &first, &sub);
+        range = calloc(1, sizeof *range + (first + 1) * sizeof *range->bins);
+        node = range ? new_node(range) : NULL;
 
         if (!node || !pw_table_prepare(&range->taken)) {
                 free(node);

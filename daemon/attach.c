@@ -59,6 +59,12 @@ static enum pw_status make_client(struct pw_dsession *session, struct pw_error *
                               &session->own, ret_err);
 }
 
+static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_LIMIT, "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
+                            daemon->fd_limit, daemon->sessions.count - 1);
+}
+
 static void describe_segment(Pathways__Wire__SegmentInfo *info, const struct pw_segment *segment)
 {
         pathways__wire__segment_info__init(info);
@@ -89,9 +95,11 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         Pathways__Wire__SegmentInfo own, futures;
-        enum pw_status status = make_client(session, ret_err);
+        enum pw_status status = session->crowded ? too_crowded(session->daemon, ret_err) : make_client(session, ret_err);
         int fds[4];
 
+        if (status == PW_OK)
+                status = pw_segment_readonly(session->tenant->futures, &fds[2], ret_err);
         if (status != PW_OK)
                 return status;
         fill_welcome(session, &welcome);
@@ -103,7 +111,6 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         reply.welcome = &welcome;
         fds[0] = session->control_fd;
         fds[1] = session->own->fd;
-        fds[2] = session->tenant->futures->ro_fd;
         fds[3] = session->tenant->hints_fd;
         session->role = PW_ROLE_CLIENT;
         session->daemon->counters.sessions++;

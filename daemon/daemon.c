@@ -30,6 +30,7 @@
 #define YIELDS 40
 /* Turns between looks at sockets while there is work. */
 #define TURNS_PER_POLL 16
+#define FDS_MAX (1u << 20)
 
 uint64_t pw_now_us(void)
 {
@@ -73,11 +74,15 @@ static void raise_limits(struct pw_daemon *daemon)
 {
         struct rlimit limit;
 
+        daemon->fd_limit = 1024; /* everywhere */
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
                 return;
-        limit.rlim_cur = limit.rlim_max;
+        daemon->fd_limit = (uint32_t)pw_min_u64(limit.rlim_cur, FDS_MAX);
+        limit.rlim_cur = pw_min_u64(limit.rlim_max, FDS_MAX);
         if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
                 pw_log(&daemon->log, PW_LOG_WARNING, "limit of descriptors not raised");
+        else
+                daemon->fd_limit = (uint32_t)limit.rlim_cur;
 }
 
 static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_err)

@@ -53,6 +53,7 @@ struct pw_daemon {
         int listen_fd, lock_fd;
         int reserve_fd;         /* given up for a moment to refuse a client when no descriptor is left */
         bool refusing;          /* the last connection was refused */
+        uint32_t fd_limit;      /* of descriptors */
         char *run_dir, *state_dir, *socket_path;
 
         struct pw_store *store;

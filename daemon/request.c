@@ -37,8 +37,9 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__SegmentInfo info = PATHWAYS__WIRE__SEGMENT_INFO__INIT;
         bool executor = session->role == PW_ROLE_EXECUTOR;
+        enum pw_status status = PW_OK;
         struct pw_error err;
-        int fd;
+        int fd = -1;
 
         if (!segment) {
                 pw_session_reply_error(session, request->id, PW_NOT_FOUND, "there is no such segment (any more)");
@@ -48,12 +49,16 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
                 pw_session_reply_error(session, request->id, PW_DENIED, "the segment is of another tenant");
                 return;
         }
-        if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE &&
-            pw_store_reader_add(session->daemon->store, segment->number, session->number, &err) != PW_OK) {
-                pw_session_reply_error(session, request->id, PW_NO_MEMORY, err.text);
+        if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE)
+                status = pw_store_reader_add(session->daemon->store, segment->number, session->number, &err);
+        if (status == PW_OK && executor && segment->layout.kind == PW_SEGMENT_DEVICE && segment->device == session->device)
+                fd = segment->fd;
+        else if (status == PW_OK)
+                status = pw_segment_readonly(segment, &fd, &err);
+        if (status != PW_OK) {
+                pw_session_reply_error(session, request->id, status, err.text);
                 return;
         }
-        fd = executor && segment->layout.kind == PW_SEGMENT_DEVICE && segment->device == session->device ? segment->fd : segment->ro_fd;
         info.segment = segment->number;
         info.kind = segment->layout.kind;
         info.slot_count = segment->layout.slot_count;

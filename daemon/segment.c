@@ -20,8 +20,6 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
         uint64_t map_bytes = layout->kind == PW_SEGMENT_CLIENT ? layout->room_offset : layout->bytes;
         enum pw_status status = pw_memfd_create(names[layout->kind], layout->bytes, &segment->fd, ret_err);
 
-        if (status == PW_OK)
-                status = pw_memfd_readonly(segment->fd, &segment->ro_fd, ret_err);
         if (status == PW_OK && layout->kind != PW_SEGMENT_DEVICE)
                 status = pw_map_fd(segment->fd, map_bytes, true, &segment->map, ret_err);
         return status;
@@ -64,6 +62,15 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
         }
         *ret_segment = segment;
         return PW_OK;
+}
+
+enum pw_status pw_segment_readonly(struct pw_segment *segment, int *ret_fd, struct pw_error *ret_err)
+{
+        enum pw_status status = segment->ro_fd < 0 ? pw_memfd_readonly(segment->fd, &segment->ro_fd, ret_err) : PW_OK;
+
+        if (status == PW_OK)
+                *ret_fd = segment->ro_fd;
+        return status;
 }
 
 struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)

@@ -22,6 +22,8 @@
 
 #define ACCEPT_BUDGET 64
 #define FRAME_BUDGET 64
+#define FDS_OF_CLIENT 6u /* socket, pidfd, control memory, segment twice, and one to spare */
+#define FDS_KEPT 64u     /* for executors, the worker, and those who are told that there are no more */
 
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
@@ -84,10 +86,13 @@ static void accept_one(struct pw_daemon *daemon, int fd)
                 close(fd);
                 return;
         }
-        if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK)
+        if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK) {
                 daemon->refusing = false;
-        else
+                /* Descriptors are the lowest that are free, so this one says how many are in use. */
+                session->crowded = (uint32_t)fd + FDS_OF_CLIENT + pw_min_u64(FDS_KEPT, daemon->fd_limit / 4) > daemon->fd_limit;
+        } else {
                 refuse(daemon, -1, &err);
+        }
 }
 
 static void on_accept(evutil_socket_t listen_fd, short what, void *context)
@@ -151,6 +156,8 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
                 pw_session_end(session, err.text);
         else if (status == PW_OK && !session->ended)
                 event_active(session->readable, EV_READ, 0); /* frames are left: next turn */
+        else
+                pw_decoder_rest(&session->decoder);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *context)

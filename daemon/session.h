@@ -50,6 +50,7 @@ struct pw_dsession {
         char client[48];           /* "digits[4411]" */
         pid_t pid;
         bool operator_, in_store, ended;
+        bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
         int control_fd;
         struct pw_map control_map;
         struct pw_control *control;

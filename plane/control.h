@@ -11,7 +11,7 @@
 
 #define PW_LANES_MAX 64u
 #define PW_NOTES_MAX 128u
-#define PW_CONTROL_BYTES (UINT64_C(1) << 30) /* virtual */
+#define PW_CONTROL_BYTES (UINT64_C(1) << 27) /* virtual; return rings of 4 M slots fit in several times */
 
 /* What a sleeping thread waits for, for `pathways why` and for taking back the counts of the dead.
  * note: state 2 | bucket 14 | segment 24 | slot 24, from the highest bit down. */
@@ -26,12 +26,15 @@ static inline uint32_t pw_note_bucket(uint64_t note) { return (uint32_t)(note >>
 static inline uint32_t pw_note_segment(uint64_t note) { return (uint32_t)(note >> 24) & 0xffffff; }
 static inline uint32_t pw_note_slot(uint64_t note) { return (uint32_t)note & 0xffffff; }
 
+/* What an idle lane touches lies in its first page. */
 struct pw_lane {
-        struct pw_ring ring;
-        _Alignas(64) _Atomic uint64_t notes[PW_NOTES_MAX];
         _Alignas(64) _Atomic uint32_t in_use; /* a thread owns the lane */
         _Atomic uint32_t thread_id;           /* for listings */
+        _Alignas(64) _Atomic uint64_t notes[PW_NOTES_MAX];
+        struct pw_ring ring;
+        uint8_t zero[2816];
 };
+_Static_assert(sizeof(struct pw_lane) % 4096 == 0, "so that it is for each of them");
 
 struct pw_control {
         _Alignas(64) _Atomic uint32_t lane_count; /* client: lanes [0, lane_count) were ever used; only grows */

@@ -56,9 +56,18 @@ static void free_extent(struct pw_store *store, struct extent *extent)
 
 static bool make_chunks(struct segment *segment, uint32_t first_slot, uint32_t count)
 {
-        for (uint32_t i = first_slot / PW_CHUNK_SLOTS; i <= (first_slot + count - 1) / PW_CHUNK_SLOTS; i++)
-                if (!segment->chunks[i] && !(segment->chunks[i] = calloc(PW_CHUNK_SLOTS, sizeof **segment->chunks)))
+        uint32_t last = (first_slot + count - 1) / PW_CHUNK_SLOTS;
+
+        if (!pw_grow((void **)&segment->chunks, &segment->chunk_capacity, last + 1, sizeof *segment->chunks))
+                return false;
+        for (uint32_t i = first_slot / PW_CHUNK_SLOTS; i <= last; i++) {
+                if (segment->chunks[i])
+                        continue;
+                segment->chunks[i] = aligned_alloc(PW_LINE_BYTES, PW_CHUNK_SLOTS * sizeof **segment->chunks);
+                if (!segment->chunks[i])
                         return false;
+                memset(segment->chunks[i], 0, PW_CHUNK_SLOTS * sizeof **segment->chunks);
+        }
         return true;
 }
 

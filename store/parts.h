@@ -30,7 +30,7 @@ void pw_segment_settle(struct pw_store *store, struct segment *segment);
 /* object.c */
 static inline struct pw_object *pw_object_at(const struct segment *segment, uint32_t slot) /* NULL: never granted */
 {
-        struct pw_object *chunk = slot < segment->layout.slot_count ? segment->chunks[slot / PW_CHUNK_SLOTS] : NULL;
+        struct pw_object *chunk = slot / PW_CHUNK_SLOTS < segment->chunk_capacity ? segment->chunks[slot / PW_CHUNK_SLOTS] : NULL;
 
         return chunk && chunk[slot % PW_CHUNK_SLOTS].extent ? &chunk[slot % PW_CHUNK_SLOTS] : NULL;
 }

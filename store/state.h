@@ -10,7 +10,7 @@
 #include "store/object.h"
 #include "store/store.h"
 
-#define PW_CHUNK_SLOTS 1024u
+#define PW_CHUNK_SLOTS 64u
 #define PW_DECIDE_TRIES 1000u
 #define PW_PAGE_BYTES UINT64_C(4096)
 
@@ -85,8 +85,8 @@ struct segment {
         struct pw_range *slots, *rooms; /* rooms: of a FUTURES segment, shard lists and texts */
         uint32_t buried_slots;     /* worn: never granted again */
         struct pw_list extents;
-        struct pw_object **chunks; /* of PW_CHUNK_SLOTS records, made as slots are granted */
-        uint32_t chunk_count;
+        struct pw_object **chunks; /* of PW_CHUNK_SLOTS records, made as slots are granted; as many as were needed */
+        uint32_t chunk_capacity;
         uint32_t known_count, populating_count;
         uint64_t entry_page_bytes; /* of the entry table, once in use: overhead */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */

@@ -48,7 +48,7 @@ static void free_session(struct session *session)
 static void free_segment(struct segment *segment)
 {
         pw_look_segment_end(segment);
-        for (uint32_t i = 0; segment->chunks && i < segment->chunk_count; i++)
+        for (uint32_t i = 0; i < segment->chunk_capacity; i++)
                 free(segment->chunks[i]);
         free(segment->chunks);
         free(segment->idle.spans);
@@ -296,11 +296,9 @@ static enum pw_status fill_segment(struct pw_store *store, struct segment *segme
         segment->tenant = tenant_of(store, params->tenant);
         segment->session = params->session ? pw_session_of(store, params->session) : NULL;
         pw_list_init(&segment->extents);
-        segment->chunk_count = (params->layout.slot_count + PW_CHUNK_SLOTS - 1) / PW_CHUNK_SLOTS;
-        segment->chunks = calloc(segment->chunk_count + 1, sizeof *segment->chunks);
         segment->slots = pw_range_new(params->layout.slot_count, 1);
         segment->rooms = pw_range_new(params->layout.bytes - params->layout.room_offset, params->session ? PW_PAGE_BYTES : PW_LINE_BYTES);
-        if (!segment->tenant || !segment->chunks || !segment->slots || !segment->rooms)
+        if (!segment->tenant || !segment->slots || !segment->rooms)
                 return PW_NO_MEMORY;
         if (params->session && (!segment->session || segment->session->segment))
                 return PW_INVALID; /* a session has one, and lives */
@@ -344,7 +342,7 @@ void pw_segment_settle(struct pw_store *store, struct segment *segment)
 /* Claims of what is in it are void. */
 static void drop_objects(struct pw_store *store, struct segment *segment)
 {
-        for (uint32_t i = 0; i < segment->chunk_count && segment->known_count; i++) {
+        for (uint32_t i = 0; i < segment->chunk_capacity && segment->known_count; i++) {
                 struct pw_object *chunk = segment->chunks[i];
 
                 for (uint32_t j = 0; chunk && j < PW_CHUNK_SLOTS; j++) {

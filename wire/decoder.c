@@ -30,6 +30,15 @@ void pw_decoder_done(struct pw_decoder *decoder)
         pw_decoder_init(decoder);
 }
 
+void pw_decoder_rest(struct pw_decoder *decoder)
+{
+        if (decoder->start != decoder->end)
+                return;
+        free(decoder->buffer);
+        decoder->buffer = NULL;
+        decoder->start = decoder->end = decoder->capacity = 0;
+}
+
 /* Make room for `need` more bytes behind `end`. */
 static enum pw_status reserve(struct pw_decoder *decoder, size_t need, struct pw_error *ret_err)
 {

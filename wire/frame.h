@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 #define PW_WIRE_VERSION 1u
-#define PW_LAYOUT_VERSION 2u /* of entry, ring, control, hint, image, board: any change of these counts it up */
+#define PW_LAYOUT_VERSION 3u /* of entry, ring, control, hint, image, board: any change of these counts it up */
 #define PW_FRAME_HEADER 8u
 #define PW_FRAME_MAX (64u << 20)
 #define PW_FRAME_FDS_MAX 128u
@@ -33,6 +33,7 @@ struct pw_decoder {
 };
 void pw_decoder_init(struct pw_decoder *decoder);
 void pw_decoder_done(struct pw_decoder *decoder); /* closes descriptors that nobody took */
+void pw_decoder_rest(struct pw_decoder *decoder); /* gives its buffer back if nothing is left in it */
 
 /* Read once from `socket` (recvmsg, MSG_DONTWAIT if `block` is false). *ret_bytes 0: nothing there now.
  * Errors: PW_DAEMON_GONE (end of file or reset), PW_NO_MEMORY, PW_SYSTEM, PW_PROTOCOL (too many descriptors). */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/option.h"
 
+#include <errno.h>
 #include <time.h>
 
 static const struct pw_bench benches[] = {
@@ -11,7 +12,7 @@ static const struct pw_bench benches[] = {
         { "open_1k", pw_bench_open_1k }, { "wait_10k", pw_bench_wait_10k },
         { "wake", pw_bench_wake },     { "chain", pw_bench_chain },     { "lone", pw_bench_lone },
         { "gang8", pw_bench_gang8 },   { "idle", pw_bench_idle },       { "start", pw_bench_start },
-        { "reclaim", pw_bench_reclaim },
+        { "reclaim", pw_bench_reclaim }, { "clients", pw_bench_clients },
 };
 
 struct settings { bool json, quick, help; };
@@ -29,6 +30,14 @@ double pw_bench_seconds(void)
 
         clock_gettime(CLOCK_MONOTONIC, &now);
         return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void pw_bench_pass(double seconds)
+{
+        struct timespec span = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+        while (clock_nanosleep(CLOCK_MONOTONIC, 0, &span, &span) == EINTR)
+                ;
 }
 
 struct pw_bench_row *pw_bench_row_add(struct pw_bench_context *context, const char *name, const char *unit,

@@ -51,6 +51,7 @@ enum pw_status pw_bench_chain(struct pw_bench_context *context, struct pw_error 
 enum pw_status pw_bench_lone(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_gang8(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_idle(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_clients(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_reclaim(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_start(struct pw_bench_context *context, struct pw_error *ret_err);
 
@@ -60,6 +61,7 @@ struct pw_bench_row *pw_bench_row_add(struct pw_bench_context *context, const ch
 void pw_bench_row_value(struct pw_bench_row *row, double value);
 void pw_bench_row_floor(struct pw_bench_row *row, double floor);
 double pw_bench_seconds(void); /* now */
+void pw_bench_pass(double seconds); /* doing nothing is what is measured meanwhile */
 
 /* report.c */
 struct pw_bench_summary { double value, least, most, floor, ratio; bool reached; };

@@ -12,18 +12,19 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static _Noreturn void child_work(bool (*prepare)(void *context), void *context, int pipe)
+static _Noreturn void child_work(const struct pw_bench_work *work, int pipe)
 {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        bool ok = prepare(context) && write(pipe, "", 1) == 1;
+        bool ok = work->prepare(work->context) && write(pipe, "", 1) == 1;
 
+        if (ok && work->live)
+                work->live(work->context);
         while (ok)
                 pause();
         _exit(1);
 }
 
-enum pw_status pw_bench_child_start(bool (*prepare)(void *context), void *context, struct pw_bench_child *ret_child,
-                                    struct pw_error *ret_err)
+enum pw_status pw_bench_child_start(const struct pw_bench_work *work, struct pw_bench_child *ret_child, struct pw_error *ret_err)
 {
         struct pw_bench_child *child = ret_child;
         int ends[2];
@@ -35,7 +36,7 @@ enum pw_status pw_bench_child_start(bool (*prepare)(void *context), void *contex
         child->pipe = ends[0];
         child->pid = fork();
         if (child->pid == 0)
-                child_work(prepare, context, ends[1]);
+                child_work(work, ends[1]);
         close(ends[1]);
         if (child->pid < 0) {
                 child->pid = 0;

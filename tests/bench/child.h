@@ -13,9 +13,14 @@ struct pw_bench_child {
         int pipe;  /* the child writes, the bench reads */
 };
 
-/* A process that does `prepare`, then waits until it is killed. Returns when it has done so. Own: the caller ends it with
+struct pw_bench_work {
+        bool (*prepare)(void *context);
+        void (*live)(void *context); /* afterwards; NULL: nothing. It may end, the process does not */
+        void *context;
+};
+/* A process that does the work until it is killed. Returns when it is prepared. Own: the caller ends it with
  * pw_bench_child_done(), also after a failure. Errors: PW_SYSTEM, PW_FAILED (prepare said false). */
-PW_MUST_CHECK enum pw_status pw_bench_child_start(bool (*prepare)(void *context), void *context, struct pw_bench_child *ret_child,
+PW_MUST_CHECK enum pw_status pw_bench_child_start(const struct pw_bench_work *work, struct pw_bench_child *ret_child,
                                                   struct pw_error *ret_err);
 /* SIGKILL, and wait until the kernel reports the end, which was at *ret_seconds. */
 PW_MUST_CHECK enum pw_status pw_bench_child_kill(struct pw_bench_child *child, double *ret_seconds, struct pw_error *ret_err);

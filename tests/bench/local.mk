@@ -2,8 +2,10 @@
 check_PROGRAMS += tests/bench/bench
 tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/bench.h
 tests_bench_bench_SOURCES += tests/bench/child.c tests/bench/child.h
+tests_bench_bench_SOURCES += tests/bench/clients.c
 tests_bench_bench_SOURCES += tests/bench/daemon.c tests/bench/daemon.h
 tests_bench_bench_SOURCES += tests/bench/get.c
+tests_bench_bench_SOURCES += tests/bench/memory.c tests/bench/memory.h
 tests_bench_bench_SOURCES += tests/bench/open.c
 tests_bench_bench_SOURCES += tests/bench/pair.c tests/bench/pair.h
 tests_bench_bench_SOURCES += tests/bench/program.c

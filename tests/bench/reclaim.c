@@ -2,11 +2,11 @@
 #include "tests/bench/bench.h"
 
 #include "base/memory.h"
-#include "libclient/listing.h"
 #include "pathways.h"
 #include "plane/segment.h"
 #include "tests/bench/child.h"
 #include "tests/bench/daemon.h"
+#include "tests/bench/memory.h"
 
 #define BYTES 1024u
 
@@ -25,39 +25,6 @@ static bool hold(void *context)
         return status == PW_OK;
 }
 
-static const Pathways__Wire__Cell *cell(const Pathways__Wire__Row *row, const char *key)
-{
-        for (size_t i = 0; i < row->n_cells; i++)
-                if (!strcmp(row->cells[i]->key, key))
-                        return row->cells[i];
-        return NULL;
-}
-
-/* The row's bytes, if it is that term of host memory. */
-static uint64_t term_bytes(const Pathways__Wire__Row *row, const char *term)
-{
-        const Pathways__Wire__Cell *memory = cell(row, "memory"), *name = cell(row, "term"), *bytes = cell(row, "bytes");
-
-        return memory && name && bytes && !strchr(memory->text, ':') && !strcmp(name->text, term) ? bytes->number : 0;
-}
-
-/* Bytes that are granted to somebody. */
-static enum pw_status granted_bytes(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err)
-{
-        static const char *const terms[] = { "used", "idle", "letting go", "quarantined" };
-        struct pw_listing *listing;
-        enum pw_status status = pw_list(session, "memory", NULL, 0, &listing, ret_err);
-
-        if (status != PW_OK)
-                return status;
-        *ret_bytes = 0;
-        for (size_t i = 0; i < pw_listing_rows(listing)->n_rows; i++)
-                for (size_t t = 0; t < pw_array_count(terms); t++)
-                        *ret_bytes += term_bytes(pw_listing_rows(listing)->rows[i], terms[t]);
-        pw_listing_free(listing);
-        return PW_OK;
-}
-
 /* Milliseconds from the kernel's report that the client is dead until nothing is granted any more. */
 static enum pw_status reclaim_once(struct pw_bench_host *host, uint32_t count, double *ret_ms, struct pw_error *ret_err)
 {
@@ -65,16 +32,16 @@ static enum pw_status reclaim_once(struct pw_bench_host *host, uint32_t count, d
         struct pw_bench_child child;
         uint64_t bytes = 0;
         double start = 0;
-        enum pw_status status = pw_bench_child_start(hold, &holder, &child, ret_err);
+        enum pw_status status = pw_bench_child_start(&(struct pw_bench_work){ hold, NULL, &holder }, &child, ret_err);
 
         if (status == PW_OK)
-                status = granted_bytes(host->session, &bytes, ret_err);
+                status = pw_bench_granted(host->session, &bytes, ret_err);
         if (status == PW_OK && bytes < (uint64_t)count * BYTES)
                 status = pw_error_set(ret_err, PW_FAILED, "%llu bytes are granted to who holds %u objects", (unsigned long long)bytes, count);
         if (status == PW_OK)
                 status = pw_bench_child_kill(&child, &start, ret_err);
         while (status == PW_OK && bytes)
-                status = granted_bytes(host->session, &bytes, ret_err);
+                status = pw_bench_granted(host->session, &bytes, ret_err);
         *ret_ms = (pw_bench_seconds() - start) * 1e3;
         pw_bench_child_done(&child);
         return status;

@@ -6,12 +6,10 @@
 #include "tests/bench/daemon.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define DEVICES 8u
 
@@ -105,15 +103,6 @@ static enum pw_status run_once(struct pw_session *session, struct pw_error *ret_
         return status;
 }
 
-/* Doing nothing is what is measured here. */
-static void pass(double seconds)
-{
-        struct timespec span = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
-
-        while (clock_nanosleep(CLOCK_MONOTONIC, 0, &span, &span) == EINTR)
-                ;
-}
-
 enum pw_status pw_bench_idle(struct pw_bench_context *context, struct pw_error *ret_err)
 {
         struct pw_bench_row *row = pw_bench_row_add(context, "idle", "wakes/5s", PW_BENCH_AT_MOST, 0);
@@ -124,11 +113,11 @@ enum pw_status pw_bench_idle(struct pw_bench_context *context, struct pw_error *
 
         if (status == PW_OK)
                 status = run_once(host.session, ret_err);
-        pass(context->quick ? 0.2 : 1); /* until the last run's traces are gone */
+        pw_bench_pass(context->quick ? 0.2 : 1); /* until the last run's traces are gone */
         for (uint32_t repeat = 0; repeat < PW_BENCH_REPEATS && status == PW_OK; repeat++) {
                 double span = context->quick ? 0.2 : 5;
                 uint64_t before = switches_of_all(host.daemon.pid, &processes_before);
-                pass(span);
+                pw_bench_pass(span);
                 uint64_t after = switches_of_all(host.daemon.pid, &processes);
                 pw_bench_row_value(row, (double)(after - before));
                 if (processes <= DEVICES || processes != processes_before)

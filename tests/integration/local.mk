@@ -8,6 +8,10 @@ integration_tests += tests/integration/admission_test
 tests_integration_admission_test_SOURCES = tests/integration/admission_test.c $(integration_sources)
 tests_integration_admission_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/clients_test
+tests_integration_clients_test_SOURCES = tests/integration/clients_test.c $(integration_sources)
+tests_integration_clients_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/daemon_test
 tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_sources)
 tests_integration_daemon_test_LDADD = $(integration_libraries)

@@ -1,0 +1,259 @@
+/* Many clients: at once, coming and going, and more than there are descriptors for.
+ *
+ * PW_CLIENTS is how many at once (10,000 in `make soak`), PW_COMINGS how many come and go.
+ */
+#include "tests/integration/harness.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define WAVE 8
+#define PROCESSES 4
+
+static int setup(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "16MiB", "--host-memory", "2GiB"));
+}
+
+/* --- what the daemon has ----------------------------------------------------------------------------------------------- */
+
+struct has { uint64_t fds, maps, private_kib; };
+
+static uint64_t count_fds(pid_t pid)
+{
+        char path[40];
+        uint64_t count = 0;
+
+        snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+        DIR *folder = opendir(path);
+        assert_non_null(folder);
+        while (readdir(folder))
+                count++;
+        closedir(folder);
+        return count;
+}
+
+/* Lines of a file of /proc, and the number behind `key` in it. */
+static uint64_t read_lines(pid_t pid, const char *name, const char *key, uint64_t *ret_number)
+{
+        char path[40], line[512];
+        uint64_t count = 0;
+
+        snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+        FILE *file = fopen(path, "re");
+        assert_non_null(file);
+        for (; fgets(line, sizeof line, file); count++)
+                if (!strncmp(line, key, strlen(key)))
+                        *ret_number = strtoull(line + strlen(key), NULL, 10);
+        fclose(file);
+        return count;
+}
+
+static struct has look_at(pid_t pid)
+{
+        struct has has = { .fds = count_fds(pid) };
+        uint64_t none;
+
+        has.maps = read_lines(pid, "maps", "\n", &none);
+        read_lines(pid, "status", "RssAnon:", &has.private_kib);
+        return has;
+}
+
+static bool has_sessions(const struct pw_listing *status, void *context)
+{
+        return it_number(status, 0, "sessions") == *(const int64_t *)context;
+}
+
+/* All that it waits for is that the others' ends were seen. */
+static void until_alone(const struct it_host *host)
+{
+        struct pw_listing *devices = it_list(host->session, "devices", NULL);
+        int64_t count = (int64_t)it_rows(devices) + 2; /* executors, the describing one, and this */
+
+        pw_listing_free(devices);
+        it_until(host->session, "status", has_sessions, &count);
+}
+
+/* --- coming and going ---------------------------------------------------------------------------------------------------- */
+
+struct coming { const struct it_host *host; uint32_t number; struct pw_id shared; };
+
+/* Put, refer to what another one put, and leave: killed, without a word, or properly. */
+static int come(void *context, int pipe)
+{
+        const struct coming *coming = context;
+        struct pw_session *session;
+        struct pw_future *mine = NULL, *shared = NULL;
+        char value[3000] = { 1 };
+        struct pw_error err;
+        enum pw_status status = pw_connect(coming->host->socket, &session, &err);
+
+        for (uint32_t i = 0; i < 10 && status == PW_OK; i++)
+                status = pw_put(session, value, 16 << (i % 8), NULL, &mine, &err);
+        if (status == PW_OK)
+                status = pw_open(session, coming->shared, &shared, &err);
+        if (status != PW_OK) {
+                print_error("client %u: %s\n", coming->number, err.text);
+                return 1;
+        }
+        if (write(pipe, "", 1) != 1)
+                return 1;
+        while (coming->number % 3 == 0)
+                pause();
+        if (coming->number % 3 == 1)
+                pw_close(session);
+        return 0;
+}
+
+static void wave(struct coming *coming)
+{
+        struct it_child children[WAVE];
+        char byte;
+
+        for (uint32_t i = 0; i < WAVE; i++) {
+                coming->number++;
+                children[i] = it_fork(come, coming);
+        }
+        for (uint32_t i = 0; i < WAVE; i++) {
+                bool kill = (coming->number - WAVE + 1 + i) % 3 == 0;
+
+                it_read(&children[i], &byte, 1);
+                assert_int_equal(it_reap(&children[i], kill ? SIGKILL : 0), kill ? 128 + SIGKILL : 0);
+        }
+}
+
+static void test_come_and_go(void **state)
+{
+        struct it_host *host = *state;
+        uint64_t comings = it_environment("PW_COMINGS", 240);
+        struct coming coming = { .host = host };
+        struct pw_future *shared;
+        struct has before = { 0 }, after;
+
+        it_ok(pw_put(host->session, "shared", 6, NULL, &shared, IT_ERR));
+        coming.shared = pw_future_id(shared);
+        while (coming.number < comings) {
+                wave(&coming);
+                if (before.fds || coming.number < comings / 3)
+                        continue;
+                until_alone(host); /* from now on nothing grows */
+                before = look_at(host->pid);
+        }
+        until_alone(host);
+        after = look_at(host->pid);
+        print_message("%u came and went: %llu descriptors (%llu before), %llu maps (%llu), %llu KiB (%llu)\n", coming.number,
+                      (unsigned long long)after.fds, (unsigned long long)before.fds, (unsigned long long)after.maps,
+                      (unsigned long long)before.maps, (unsigned long long)after.private_kib, (unsigned long long)before.private_kib);
+        assert_true(after.fds <= before.fds + 4);
+        assert_true(after.maps <= before.maps + 16);
+        assert_true(after.private_kib <= before.private_kib + 1024);
+        pw_unref(shared);
+}
+
+/* --- at once --------------------------------------------------------------------------------------------------------------- */
+
+struct many { const struct it_host *host; uint32_t count; };
+
+static int open_many(void *context, int pipe)
+{
+        const struct many *many = context;
+        struct pw_session *session = NULL;
+        struct pw_future *future;
+        struct pw_error err = { PW_OK, "" };
+        enum pw_status status = PW_OK;
+
+        for (uint32_t i = 0; i < many->count && status == PW_OK; i++) {
+                status = pw_connect(many->host->socket, &session, &err);
+                if (status == PW_OK)
+                        status = pw_put(session, &i, sizeof i, NULL, &future, &err);
+        }
+        if (status != PW_OK)
+                print_error("%s\n", err.text);
+        if (status != PW_OK || write(pipe, "", 1) != 1)
+                return 1;
+        for (;;)
+                pause();
+}
+
+static void test_at_once(void **state)
+{
+        struct it_host *host = *state;
+        struct many many = { host, (uint32_t)it_environment("PW_CLIENTS", 200) / PROCESSES };
+        struct it_child children[PROCESSES];
+        struct pw_future *future;
+        struct pw_view view;
+        int64_t others = it_look(host->session, "status", "sessions"), all = others + many.count * PROCESSES;
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < PROCESSES; i++)
+                children[i] = it_fork(open_many, &many);
+        it_until(host->session, "status", has_sessions, &all);
+        for (uint32_t i = 0; i < PROCESSES; i++)
+                it_read(&children[i], &bytes, 1);
+        for (uint32_t i = 0; i < 1000; i++) { /* among all of them, one works */
+                it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));
+                it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+                assert_int_equal(*(const uint32_t *)view.data, i);
+                pw_view_done(&view);
+                pw_unref(future);
+        }
+        for (uint32_t i = 0; i < PROCESSES; i++)
+                assert_int_equal(it_reap(&children[i], SIGKILL), 128 + SIGKILL);
+        it_until(host->session, "status", has_sessions, &others);
+}
+
+/* --- descriptors ------------------------------------------------------------------------------------------------------------ */
+
+static void test_no_more_descriptors(void **state)
+{
+        struct pw_session *sessions[100];
+        struct it_host host;
+        struct pw_future *future;
+        struct rlimit limit = { 160, 160 };
+        char said[600];
+        uint32_t count = 0;
+        int ended;
+
+        (void)state;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0); /* for the daemon, and for this process too */
+        it_host_init(&host);
+        assert_true(it_host_start(&host, IT_ARGS("--device-memory", "1MiB", "--host-memory", "64MiB"), &ended, said));
+        for (struct pw_error err; count < 100; count++) {
+                enum pw_status status = pw_connect(host.socket, &sessions[count], &err);
+
+                if (status == PW_OK)
+                        continue;
+                assert_int_equal(status, PW_LIMIT);
+                assert_non_null(strstr(err.text, "LimitNOFILE"));
+                break;
+        }
+        assert_in_range(count, 10, 60);
+        for (uint32_t i = 0; i < count; i++) { /* those that are in go on */
+                it_ok(pw_put(sessions[i], "a", 1, NULL, &future, IT_ERR));
+                pw_unref(future);
+        }
+        for (uint32_t i = 1; i < count; i++)
+                pw_close(sessions[i]);
+        host.session = sessions[0];
+        until_alone(&host);
+        sessions[1] = it_connect(&host);
+        pw_close(sessions[1]);
+        it_host_clean(&host);
+        assert_int_equal(it_host_end(&host, SIGTERM), 0);
+        it_host_done(&host);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_come_and_go, setup, it_teardown),
+                cmocka_unit_test_setup_teardown(test_at_once, setup, it_teardown),
+                cmocka_unit_test(test_no_more_descriptors), /* the last: its limit stays */
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
