@@ -6,16 +6,10 @@
 
 static struct pw_future *slab_take(struct pw_client_lane *lane)
 {
-        if (lane->slab_used == PW_SLAB_HANDLES) {
-                struct pw_slab *slab = calloc(1, sizeof *slab);
-                struct pw_future *handles = aligned_alloc(PW_LINE_BYTES, PW_SLAB_HANDLES * sizeof *handles);
-                if (!slab || !handles) {
-                        free(slab);
-                        free(handles);
+        if (!lane->slabs || lane->slab_used == lane->slabs->count) {
+                struct pw_slab *slab = pw_slab_new(lane->slabs);
+                if (!slab)
                         return NULL;
-                }
-                memset(handles, 0, PW_SLAB_HANDLES * sizeof *handles);
-                *slab = (struct pw_slab){ lane->slabs, handles };
                 lane->slabs = slab;
                 lane->slab_used = 0;
         }
@@ -60,6 +54,8 @@ void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, 
 
 struct pw_id pw_future_id(const struct pw_future *future)
 {
+        if (!future || !future->lane)
+                return (struct pw_id){ 0 };
         const struct pw_session *session = pw_future_session(future);
         return pw_id_make(session->host, session->epoch, future->segment, future->slot, future->generation);
 }
@@ -91,12 +87,8 @@ enum pw_status pw_future_status(uint64_t word)
 
 enum pw_status pw_poll(struct pw_future *future)
 {
-        if (!future)
-                return PW_INVALID;
-        struct pw_session *session = pw_future_session(future);
-        if (!pw_session_alive(session))
-                return pw_session_check(session, NULL);
-        return pw_future_status(pw_future_word(future));
+        enum pw_status status = pw_future_check(future, NULL);
+        return status == PW_OK ? pw_future_status(pw_future_word(future)) : status;
 }
 
 /* The sentence that the daemon left in the futures segment, or NULL. */

@@ -17,8 +17,8 @@ static inline void view_hold(struct pw_view *view, struct pw_future *future, con
 }
 
 /* READY bytes without dims, in a room of the session's own segment: note in the handle where they are. Every field of the entry
- * is read once. NULL: it is not that case. */
-static const void *bytes_note(struct pw_future *future)
+ * is read once. False: it is not that case. */
+static bool bytes_note(struct pw_future *future)
 {
         const struct pw_session *session = pw_future_session(future);
         const volatile struct pw_entry *entry = future->entry;
@@ -26,21 +26,21 @@ static const void *bytes_note(struct pw_future *future)
         uint64_t flags = PW_ENTRY_FLAGS & ~(uint64_t)PW_ENTRY_SHARDED;
         uint64_t ready = pw_word_make(PW_ENTRY_READY, 0, future->generation, PW_OK);
         if (((pw_entry_load(future->entry) ^ ready) & ~flags) || future->segment != own->number)
-                return NULL;
+                return false;
         uint64_t bytes = entry->bytes, offset = entry->room_offset;
         if (entry->dtype != PW_OPAQUE || entry->is_inline || entry->room_segment != own->number || offset > own->map.bytes ||
             bytes > own->map.bytes - offset)
-                return NULL;
+                return false;
         atomic_store_explicit(&future->bytes, bytes, memory_order_relaxed);
         atomic_store_explicit(&future->data, own->map.base + offset, memory_order_release);
-        return own->map.base + offset;
+        return true;
 }
 
-/* The common case, kept to a few instructions and no call, so that the processor overlaps the misses of many gets. */
+/* The common case, that of bytes_note(), kept to a few instructions and no call, so that the processor overlaps the misses of many gets. */
 static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
 {
         const void *data = atomic_load_explicit(&future->data, memory_order_acquire);
-        if (!pw_session_alive(pw_future_session(future)) || (!data && !(data = bytes_note(future))))
+        if (!data || !atomic_load_explicit(&future->lane->alive, memory_order_relaxed))
                 return false;
         ret_view->bytes = atomic_load_explicit(&future->bytes, memory_order_relaxed);
         ret_view->dtype = PW_OPAQUE;
@@ -214,14 +214,12 @@ static enum pw_status view_whole(struct pw_future *future, struct pw_view *ret_v
 /* Wait for the word of a value. Errors: also the one that the future is ready with. */
 static enum pw_status await_value(struct pw_future *future, int64_t timeout_us, uint64_t *ret_word, struct pw_error *ret_err)
 {
-        if (!future)
-                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
-        struct pw_session *session = pw_future_session(future);
-        if (!pw_session_alive(session))
-                return pw_session_check(session, ret_err);
+        enum pw_status status = pw_future_check(future, ret_err);
+        if (status != PW_OK)
+                return status;
         uint64_t word = pw_future_word(future);
         if (pw_word_state(word) != PW_ENTRY_READY) {
-                enum pw_status status = pw_future_await(future, timeout_us, &word, ret_err);
+                status = pw_future_await(future, timeout_us, &word, ret_err);
                 if (status != PW_OK)
                         return status;
                 if (pw_word_state(word) != PW_ENTRY_READY)
@@ -240,6 +238,8 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
                 return status;
         if (pw_word_flags(word) & PW_ENTRY_SHARDED)
                 return view_whole(future, ret_view, ret_err);
+        if (bytes_note(future) && view_bytes(future, ret_view))
+                return PW_OK;
         return view_plain(future, ret_view, ret_err);
 }
 
@@ -275,8 +275,8 @@ void pw_view_done(struct pw_view *view)
         struct pw_future *future = view->keep[0];
         if (view->keep[1])
                 free(view->keep[1]);
-        view->keep[0] = view->keep[1] = NULL;
-        view->data = NULL;
+        view->data = view->keep[0] = view->keep[1] = NULL;
         view->bytes = 0;
-        pw_unref(future);
+        if (future)
+                pw_future_release(future);
 }

@@ -36,10 +36,10 @@ enum pw_status pw_lane_new(struct pw_session *session, uint32_t number, struct p
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a lane");
         memset(lane, 0, sizeof *lane);
         lane->session = session;
+        lane->alive = pw_session_alive(session);
         lane->number = number;
         lane->shared = &session->control->lanes[number];
         lane->writer.ring = &lane->shared->ring;
-        lane->slab_used = PW_SLAB_HANDLES;
         *ret_lane = lane;
         return PW_OK;
 }
@@ -55,12 +55,7 @@ void pw_lane_free(struct pw_client_lane *lane)
         if (!lane)
                 return;
         rows_clear(lane);
-        while (lane->slabs) {
-                struct pw_slab *slab = lane->slabs;
-                lane->slabs = slab->next;
-                free(slab->handles);
-                free(slab);
-        }
+        pw_slab_free(lane->slabs);
         free(lane);
 }
 

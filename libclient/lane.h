@@ -1,25 +1,20 @@
 /* A thread's lane of a session, on the client's side: the writer of its ring, its rooms, its handles.
  *
  * A thread gets one at its first call and gives it back when it ends; the next thread that comes takes it over, with its slabs.
- * Everything but `freed` is touched by the owning thread alone.
+ * Everything but `alive` and `freed` is touched by the owning thread alone.
  */
 #ifndef PW_LIBCLIENT_LANE_H
 #define PW_LIBCLIENT_LANE_H
 
 #include "libclient/future.h"
 #include "libclient/room.h"
+#include "libclient/slab.h"
 #include "plane/control.h"
 
 struct pw_session;
 
-#define PW_SLAB_HANDLES 1024u
-
-struct pw_slab {
-        struct pw_slab *next;
-        struct pw_future *handles; /* PW_SLAB_HANDLES of them, on lines */
-};
-
 struct pw_client_lane {
+        _Atomic bool alive; /* as long as the session; what is cached in handles is good so long */
         struct pw_session *session;
         uint32_t number;
         struct pw_lane *shared;

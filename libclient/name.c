@@ -22,16 +22,9 @@ static Pathways__Wire__ObjectId object_of(const struct pw_future *future)
         return object;
 }
 
-static enum pw_status future_check(const struct pw_future *future, struct pw_error *ret_err)
-{
-        if (!future)
-                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
-        return pw_session_check(pw_future_session(future), ret_err);
-}
-
 enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err)
 {
-        enum pw_status status = future_check(future, ret_err);
+        enum pw_status status = pw_future_check(future, ret_err);
         if (status == PW_OK)
                 status = name_check(name, ret_err);
         if (status != PW_OK)
@@ -89,7 +82,7 @@ enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t t
 
 enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_error *ret_err)
 {
-        enum pw_status status = future_check(future, ret_err);
+        enum pw_status status = pw_future_check(future, ret_err);
         if (status != PW_OK)
                 return status;
         if (ttl_us <= 0)

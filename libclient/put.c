@@ -137,9 +137,7 @@ enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struc
 
 static enum pw_status finish(struct pw_future *future, enum pw_status outcome, struct pw_error *ret_err)
 {
-        if (!future)
-                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
-        enum pw_status status = pw_session_check(pw_future_session(future), ret_err);
+        enum pw_status status = pw_future_check(future, ret_err);
         if (status != PW_OK)
                 return status;
         if (!(atomic_fetch_and(&future->refs, ~PW_REFS_CREATED) & PW_REFS_CREATED)) {

@@ -68,6 +68,8 @@ static enum pw_status input_check(const struct run *run, uint32_t i, struct pw_e
                 return input_error(run, i, PW_DONATED_USE, "the future was donated to an earlier run", ret_err);
         if (!future)
                 return input_error(run, i, PW_INVALID, "the future is NULL", ret_err);
+        if (!future->lane)
+                return pw_future_check(future, ret_err);
         if (pw_future_session(future) != run->program->session)
                 return input_error(run, i, PW_INVALID, "the future is of another session", ret_err);
         return pw_word_state(pw_future_word(future)) == PW_ENTRY_READY ? type_check(run, i, ret_err) : PW_OK;

@@ -58,9 +58,20 @@ static enum pw_status map_welcome(struct pw_session *session, const Pathways__Wi
 
 static void nudged(void *context) { pw_parked_flush(context); }
 
+/* The life word has changed before: a lane that is made later sees that. */
+static void gone(void *context)
+{
+        struct pw_session *session = context;
+        pthread_mutex_lock(&session->lock);
+        for (uint32_t i = 0; i < PW_LANES_MAX; i++)
+                if (session->lanes[i])
+                        atomic_store(&session->lanes[i]->alive, false);
+        pthread_mutex_unlock(&session->lock);
+}
+
 static enum pw_status session_start(struct pw_session *session, const struct pw_session_params *params, struct pw_error *ret_err)
 {
-        struct pw_connection_params connect = { .path = params->path, .fd = params->fd, .role = "client", .nudged = nudged,
+        struct pw_connection_params connect = { .path = params->path, .fd = params->fd, .role = "client", .nudged = nudged, .gone = gone,
                                                 .context = session };
         struct pw_answer answer;
         enum pw_status status = pw_connection_open(&connect, &session->connection, &answer, ret_err);
@@ -129,7 +140,7 @@ void pw_close(struct pw_session *session)
         for (uint32_t i = 0; i < PW_LANES_MAX; i++) {
                 struct pw_slab *slab = session->lanes[i] ? session->lanes[i]->slabs : NULL;
                 for (; slab; slab = slab->next)
-                        adopt_orphans(slab->handles, PW_SLAB_HANDLES, session);
+                        adopt_orphans(slab->handles, slab->count, session);
         }
         pthread_mutex_unlock(&session->lock);
         pw_lane_leave(session);

@@ -47,6 +47,7 @@ static inline bool pw_session_alive(const struct pw_session *session)
 {
         return atomic_load_explicit(session->life, memory_order_relaxed) == PW_LIFE_ALIVE;
 }
+/* Of a handle that is the process's own, see pw_future_check(). */
 static inline struct pw_session *pw_future_session(const struct pw_future *future) { return future->lane->session; }
 /* The segment of its entry; it is mapped for as long as there is a handle. */
 static inline struct pw_segment *pw_future_segment(const struct pw_future *future)
@@ -62,6 +63,16 @@ static inline enum pw_status pw_session_check(const struct pw_session *session, 
         if (!session)
                 return pw_error_set(ret_err, PW_INVALID, "the session is NULL");
         return pw_session_alive(session) ? PW_OK : pw_connection_check(session->connection, ret_err);
+}
+
+/* The same for the session of a future. A handle of the parent process has no lane. */
+static inline enum pw_status pw_future_check(const struct pw_future *future, struct pw_error *ret_err)
+{
+        if (!future)
+                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
+        if (!future->lane)
+                return pw_error_set(ret_err, PW_FORKED, "the session belongs to the parent process: connect again in the child");
+        return pw_session_check(pw_future_session(future), ret_err);
 }
 
 /* The segment, fetched from the daemon if it is not mapped yet. Errors: PW_NOT_FOUND, PW_DENIED, PW_DAEMON_GONE. */

@@ -45,9 +45,10 @@ void pw_future_drop(struct pw_future *future)
         }
 }
 
-/* The last local reference has ended; `old` is the word before. */
-__attribute__((noinline)) static void release_last(struct pw_future *future, uint32_t old)
+void pw_future_release_last(struct pw_future *future, uint32_t old)
 {
+        if (!future->lane)
+                return; /* the parent's: what was counted here has no meaning */
         struct pw_session *session = pw_future_session(future);
         if ((old & PW_REFS_CREATED) && pw_session_alive(session))
                 abandon(future);
@@ -57,16 +58,9 @@ __attribute__((noinline)) static void release_last(struct pw_future *future, uin
                 pw_session_unref(session);
 }
 
-void pw_future_release(struct pw_future *future)
-{
-        uint32_t old = atomic_fetch_sub(&future->refs, 1);
-        if ((old & PW_REFS_COUNT) == 1)
-                release_last(future, old);
-}
-
 void pw_unref(struct pw_future *future)
 {
-        if (future && atomic_load_explicit(pw_future_session(future)->life, memory_order_relaxed) != PW_LIFE_FORKED)
+        if (future)
                 pw_future_release(future);
 }
 

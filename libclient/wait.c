@@ -165,6 +165,8 @@ static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
         for (size_t i = 0; i < wait->count; i++) {
                 if (!wait->futures[i])
                         return pw_error_set(ret_err, PW_INVALID, "future %zu is NULL", i);
+                if (!wait->futures[i]->lane)
+                        return pw_future_check(wait->futures[i], ret_err);
                 if (!wait->session)
                         wait->session = pw_future_session(wait->futures[i]);
                 if (pw_future_session(wait->futures[i]) != wait->session)

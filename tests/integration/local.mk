@@ -24,6 +24,10 @@ integration_tests += tests/integration/faults_test
 tests_integration_faults_test_SOURCES = tests/integration/faults_test.c $(integration_sources)
 tests_integration_faults_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/fork_test
+tests_integration_fork_test_SOURCES = tests/integration/fork_test.c $(integration_sources)
+tests_integration_fork_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/hands_test
 tests_integration_hands_test_SOURCES = tests/integration/hands_test.c tests/integration/command.c tests/integration/command.h \
 	$(integration_sources)
