@@ -32,6 +32,8 @@ static enum pw_status take_value(struct command_line *line, const struct pw_opti
                 return set_seen(line, option, joined, ret_err);
         if (option->kind == PW_OPTION_FLAG)
                 return set_seen(line, option, "yes", ret_err);
+        if (option->kind == PW_OPTION_PERIOD)
+                return set_seen(line, option, "1s", ret_err);
         if (line->at == line->argc)
                 return pw_error_set(ret_err, PW_INVALID, "--%s needs a value: %s", option->name, option->argument);
         return set_seen(line, option, line->argv[line->at++], ret_err);

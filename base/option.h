@@ -15,6 +15,7 @@ enum pw_option_kind {
         PW_OPTION_TEXT,     /* const char *, owned by the settings (strdup'd) */
         PW_OPTION_SIZE,     /* uint64_t bytes */
         PW_OPTION_DURATION, /* uint64_t microseconds */
+        PW_OPTION_PERIOD,   /* likewise; a bare --name is a second, other values stand behind `=` */
         PW_OPTION_COUNT,    /* uint32_t */
         PW_OPTION_OCTAL,    /* uint32_t */
         PW_OPTION_FLAG,     /* bool; no argument on the command line, yes/no in a file */

@@ -29,6 +29,7 @@ static size_t value_bytes(enum pw_option_kind kind)
         switch (kind) {
         case PW_OPTION_TEXT: return sizeof(char *);
         case PW_OPTION_SIZE:
+        case PW_OPTION_PERIOD:
         case PW_OPTION_DURATION: return sizeof(uint64_t);
         case PW_OPTION_COUNT:
         case PW_OPTION_OCTAL: return sizeof(uint32_t);
@@ -76,6 +77,7 @@ char *pw_option_format(const struct pw_option *option, const void *settings, cha
         switch (option->kind) {
         case PW_OPTION_TEXT: snprintf(text, text_bytes, "%s", *(const char *const *)value ? *(const char *const *)value : ""); break;
         case PW_OPTION_SIZE: snprintf(text, text_bytes, "%s", pw_size_format(*(const uint64_t *)value, small)); break;
+        case PW_OPTION_PERIOD:
         case PW_OPTION_DURATION: snprintf(text, text_bytes, "%s", pw_duration_format(*(const uint64_t *)value, small)); break;
         case PW_OPTION_COUNT: snprintf(text, text_bytes, "%" PRIu32, *(const uint32_t *)value); break;
         case PW_OPTION_OCTAL: snprintf(text, text_bytes, "0%" PRIo32, *(const uint32_t *)value); break;

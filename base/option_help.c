@@ -50,7 +50,7 @@ static void print_help_item(const struct pw_option *option, FILE *out)
         else
                 length = snprintf(head, sizeof head, "      --%s", option->name);
         if (option->argument && (size_t)length < sizeof head)
-                length += snprintf(head + length, sizeof head - (size_t)length, " %s", option->argument);
+                length += snprintf(head + length, sizeof head - (size_t)length, option->kind == PW_OPTION_PERIOD ? "[=%s]" : " %s", option->argument);
         fputs(head, out);
         if (strlen(head) + 2 > HELP_INDENT) {
                 fputc('\n', out);
@@ -98,7 +98,7 @@ void pw_options_mdoc(const struct pw_options *options, FILE *out)
                         fprintf(out, "Fl %c , ", option->letter);
                 fprintf(out, "Fl \\-%s", option->name);
                 if (option->argument)
-                        fprintf(out, " Ar %s", option->argument);
+                        fprintf(out, option->kind == PW_OPTION_PERIOD ? " Ns Op = Ns Ar %s" : " Ar %s", option->argument);
                 fputc('\n', out);
                 print_mdoc_text(option->help, out);
                 if (shows_default(option)) {

@@ -78,7 +78,8 @@ enum pw_status pw_option_set(const struct pw_option *option, void *settings, con
         switch (option->kind) {
         case PW_OPTION_TEXT: return set_text(field, text, ret_err);
         case PW_OPTION_SIZE: return pw_size_parse(text, field, ret_err);
-        case PW_OPTION_DURATION: return pw_duration_parse(text, field, ret_err);
+        case PW_OPTION_DURATION:
+        case PW_OPTION_PERIOD: return pw_duration_parse(text, field, ret_err);
         case PW_OPTION_COUNT: return set_number(field, text, 10, ret_err);
         case PW_OPTION_OCTAL: return set_number(field, text, 8, ret_err);
         case PW_OPTION_FLAG: return set_flag(field, text, ret_err);
@@ -97,7 +98,8 @@ static void set_zero(const struct pw_option *option, void *settings)
         switch (option->kind) {
         case PW_OPTION_TEXT: *(const char **)field = NULL; break;
         case PW_OPTION_SIZE:
-        case PW_OPTION_DURATION: *(uint64_t *)field = 0; break;
+        case PW_OPTION_DURATION:
+        case PW_OPTION_PERIOD: *(uint64_t *)field = 0; break;
         case PW_OPTION_COUNT:
         case PW_OPTION_OCTAL: *(uint32_t *)field = 0; break;
         case PW_OPTION_FLAG: *(bool *)field = false; break;

@@ -15,9 +15,19 @@
         { "dtype", 0, PW_OPTION_TEXT, AT(dtype), dtype_default, "NAME", "u8, i8, i32, i64, f16, bf16, f32, f64 or opaque." }, \
         { "dims", 0, PW_OPTION_TEXT, AT(dims), dims_default, "N,...", "Dims of the value, for example 4,4." }
 
+#define WATCH_OPTION                                                                                                          \
+        { "watch", 'w', PW_OPTION_PERIOD, AT(watch_us), NULL, "SECONDS",                                                    \
+          "Again and again, every second or as often as given, 3 or 250ms." }
+
 static const struct pw_option common_options[] = { COMMON_OPTIONS };
+static const struct pw_option watch_options[] = { WATCH_OPTION, COMMON_OPTIONS };
+static const struct pw_option top_options[] = {
+        { "interval", 'i', PW_OPTION_DURATION, AT(interval_us), "1s", "SECONDS", "How often it looks, from 100ms to 1min." },
+        COMMON_OPTIONS,
+};
 static const struct pw_option list_options[] = {
         { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N", "At most N rows. 0: as many as the daemon gives." },
+        WATCH_OPTION,
         COMMON_OPTIONS,
 };
 static const struct pw_option put_options[] = {
@@ -127,7 +137,7 @@ static const struct pw_column trial_columns[] = {
         { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "runs_per_s", .heading = "runs/s" },
 };
 
-static const struct pw_column wait_columns[] = { { .key = "what", .whole = true }, { .key = "state" }, { .key = "status" } };
+static const struct pw_column wait_columns[] = { { .key = "what" }, { .key = "state" }, { .key = "status" } };
 static const struct pw_column trace_columns[] = {
         { .key = "file" }, { .key = "seconds_us", .heading = "took", .format = PW_CELL_DURATION }, { .key = "gangs" },
         { .key = "runs" }, { .key = "lost" },
@@ -139,7 +149,7 @@ static const struct pw_column trace_columns[] = {
 
 const struct pw_command pw_commands[] = {
         { "status", "", 0, 0, "The daemon in a few lines. Its version, host, devices, and what it does now.", pw_command_list,
-          OPTIONS("status", common_options), { status_columns, pw_array_count(status_columns), true, NULL }, { 0 } },
+          OPTIONS("status", watch_options), { status_columns, pw_array_count(status_columns), true, NULL }, { 0 } },
         { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_list,
           OPTIONS("devices", list_options), FORM(device_columns), { 0 } },
         { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_list,
@@ -157,7 +167,7 @@ const struct pw_command pw_commands[] = {
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
-          OPTIONS("memory", common_options), FORM(memory_columns), { 0 } },
+          OPTIONS("memory", watch_options), FORM(memory_columns), { 0 } },
         { "owners", "", 0, 0, "Who is charged for how much, and since when.", pw_command_list, OPTIONS("owners", list_options),
           FORM(owner_columns), { 0 } },
         { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
@@ -171,12 +181,14 @@ const struct pw_command pw_commands[] = {
         { "why", "WHAT", 1, 3,
           "Why something is not ready, or still there. WHAT is ID, NAME, run N, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
           "down to the cause, and what helps.",
-          pw_command_why, OPTIONS("why", common_options), FORM(why_columns), { 0 } },
+          pw_command_why, OPTIONS("why", watch_options), FORM(why_columns), { 0 } },
         { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,
           OPTIONS("run", run_options), FORM(trial_columns), { 0 } },
+        { "top", "", 0, 0, "What the daemon does now, on a terminal. Devices, memory, the largest owners and what runs wait for.",
+          pw_command_top, OPTIONS("top", top_options), { 0 }, { 0 } },
         { "trace", "", 0, 0, "Write what the devices do as a file that Perfetto opens. One row per device, one for its transfers.",
           pw_command_trace, OPTIONS("trace", trace_options), FORM(trace_columns), { 0 } },
         { "check", "", 0, 0, "Let the daemon look for what does not hold together. Exits with 1 if there is anything.",
-          pw_command_check, OPTIONS("check", common_options), FORM(check_columns), { 0 } },
+          pw_command_check, OPTIONS("check", watch_options), FORM(check_columns), { 0 } },
 };
 const uint32_t pw_command_count = pw_array_count(pw_commands);

@@ -124,6 +124,8 @@ static bool fill_table(struct pw_grid *grid, const struct pw_form *form, const P
                         pw_grid_align_right(grid, c);
                 if (form->columns[c].whole)
                         pw_grid_keep_whole(grid, c);
+                if (!strcmp(form->columns[c].key, "state"))
+                        pw_grid_mark(grid, c);
         }
         return ok;
 }
@@ -140,14 +142,18 @@ static bool fill_upright(struct pw_grid *grid, const struct pw_form *form, const
         return ok;
 }
 
-enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, uint32_t width, FILE *out,
+enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, const struct pw_paper *paper, FILE *out,
                              struct pw_error *ret_err)
 {
         struct pw_grid *grid = pw_grid_new(form->upright ? 2 : form->count);
         bool ok = grid && (form->upright ? fill_upright(grid, form, listing) : fill_table(grid, form, listing));
 
+        if (ok && paper->colour)
+                pw_grid_colour(grid);
+        if (ok && !form->upright)
+                pw_grid_headed(grid);
         if (ok)
-                pw_grid_print(grid, width, out);
+                pw_grid_print(grid, paper->width, out);
         pw_grid_free(grid);
         return ok ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a table of %zu rows", listing->n_rows);
 }

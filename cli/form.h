@@ -43,7 +43,8 @@ uint64_t pw_row_number(const Pathways__Wire__Row *row, const char *key);
 const char *pw_column_text(const struct pw_column *column, const Pathways__Wire__Row *row, char room[PW_CELL_TEXT_BYTES]);
 
 /* As a table of at most `width` columns. Errors: PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, uint32_t width,
+struct pw_paper { uint32_t width; bool colour; };
+PW_MUST_CHECK enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, const struct pw_paper *paper,
                                            FILE *out, struct pw_error *ret_err);
 /* As an array of JSON objects, one to a line. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_json_print(const Pathways__Wire__Listing *listing, FILE *out, struct pw_error *ret_err);

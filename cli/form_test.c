@@ -54,7 +54,7 @@ static char *printed(const struct rows *rows, const struct pw_form *form)
 
         assert_non_null(out);
         if (form)
-                assert_int_equal(pw_form_print(form, &rows->listing, 80, out, NULL), PW_OK);
+                assert_int_equal(pw_form_print(form, &rows->listing, &(struct pw_paper){ 80, false }, out, NULL), PW_OK);
         else
                 assert_int_equal(pw_json_print(&rows->listing, out, NULL), PW_OK);
         fclose(out);

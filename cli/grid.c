@@ -9,7 +9,7 @@
 
 struct grid_column {
         uint32_t width;
-        bool right, whole;
+        bool right, whole, marked;
 };
 
 struct pw_grid {
@@ -19,6 +19,7 @@ struct pw_grid {
         uint32_t cell_count, cell_capacity;
         char **notes; /* a row's, or NULL */
         uint32_t note_capacity;
+        bool colour, headed;
 };
 
 struct pw_grid *pw_grid_new(uint32_t columns)
@@ -87,6 +88,10 @@ void pw_grid_keep_whole(struct pw_grid *grid, uint32_t column)
         grid->columns[column].whole = true;
 }
 
+void pw_grid_colour(struct pw_grid *grid) { grid->colour = true; }
+void pw_grid_headed(struct pw_grid *grid) { grid->headed = true; }
+void pw_grid_mark(struct pw_grid *grid, uint32_t column) { grid->columns[column].marked = true; }
+
 static uint32_t total_width(const struct pw_grid *grid)
 {
         uint32_t total = 0;
@@ -139,15 +144,37 @@ static size_t without_blanks(const char *text, size_t length)
         return length;
 }
 
-static void put_padded(FILE *out, const struct grid_column *column, const char *text, size_t length)
+#define PLAIN "\033[0m"
+#define BOLD "\033[1m"
+
+/* How a word is shown: "" as it is. */
+static const char *colour_of(const char *word, size_t length)
+{
+        static const struct { const char *words, *colour; } colours[] = {
+                { " ready running done yes ", "\033[32m" },
+                { " pending waiting queued starting ordered cancelled closing ", "\033[33m" },
+                { " error lost failed down backoff ", "\033[31m" },
+        };
+        char padded[24];
+
+        if (length + 3 > sizeof padded)
+                return "";
+        snprintf(padded, sizeof padded, " %.*s ", (int)length, word);
+        for (size_t i = 0; i < pw_array_count(colours); i++)
+                if (strstr(colours[i].words, padded))
+                        return colours[i].colour;
+        return "";
+}
+
+static void put_padded(FILE *out, const struct grid_column *column, const char *text, size_t length, const char *colour)
 {
         int pad = (int)(column->width - length);
 
-        fprintf(out, "%*s%.*s%*s", column->right ? pad : 0, "", (int)length, text, column->right ? 0 : pad, "");
+        fprintf(out, "%*s%s%.*s%s%*s", column->right ? pad : 0, "", colour, (int)length, text, *colour ? PLAIN : "", column->right ? 0 : pad, "");
 }
 
 /* One line of a row; `rest` moves on. False: nothing was left. */
-static bool print_line(const struct pw_grid *grid, const char **rest, FILE *out)
+static bool print_line(const struct pw_grid *grid, const char **rest, bool heading, FILE *out)
 {
         uint32_t last = 0;
         bool any = false;
@@ -163,7 +190,8 @@ static bool print_line(const struct pw_grid *grid, const char **rest, FILE *out)
                 if (c == last && !column.right)
                         column.width = (uint32_t)shown;
                 fprintf(out, "%*s", c ? (int)GAP : 0, "");
-                put_padded(out, &column, rest[c], shown);
+                const char *colour = !grid->colour ? "" : heading ? BOLD : column.marked ? colour_of(rest[c], shown) : "";
+                put_padded(out, &column, rest[c], shown, colour);
                 rest[c] += length;
                 while (*rest[c] == ' ')
                         rest[c]++;
@@ -173,11 +201,11 @@ static bool print_line(const struct pw_grid *grid, const char **rest, FILE *out)
         return any;
 }
 
-static void print_note(const char *text, uint32_t width, FILE *out)
+void pw_text_print(const char *text, uint32_t indent, uint32_t width, FILE *out)
 {
         while (*text) {
-                size_t length = line_length(text, width - NOTE_INDENT);
-                fprintf(out, "%*s%.*s\n", (int)NOTE_INDENT, "", (int)without_blanks(text, length), text);
+                size_t length = line_length(text, width > indent + NARROWEST ? width - indent : NARROWEST);
+                fprintf(out, "%*s%.*s\n", (int)indent, "", (int)without_blanks(text, length), text);
                 text += length;
                 text += strspn(text, " ");
         }
@@ -193,10 +221,10 @@ void pw_grid_print(struct pw_grid *grid, uint32_t width, FILE *out)
         for (uint32_t first = 0; first + grid->column_count <= grid->cell_count; first += grid->column_count) {
                 for (uint32_t c = 0; c < grid->column_count; c++)
                         rest[c] = grid->cells[first + c];
-                while (print_line(grid, rest, out))
+                while (print_line(grid, rest, !first && grid->headed, out))
                         ;
                 uint32_t row = first / grid->column_count;
                 if (row < grid->note_capacity && grid->notes[row])
-                        print_note(grid->notes[row], width, out);
+                        pw_text_print(grid->notes[row], NOTE_INDENT, width, out);
         }
 }

@@ -1,6 +1,7 @@
 /* Subcommands that show what the daemon lists. */
 #include "base/memory.h"
 #include "base/size.h"
+#include "cli/grid.h"
 #include "cli/output.h"
 
 #include <inttypes.h>
@@ -94,17 +95,18 @@ enum pw_status pw_command_memory(struct pw_invocation *invocation, struct pw_err
 
 static void print_cause(const Pathways__Wire__Row *row, FILE *out)
 {
-        int indent = 2 * (int)pw_min_u64(pw_row_number(row, "depth"), 20);
+        uint32_t indent = 2 * (uint32_t)pw_min_u64(pw_row_number(row, "depth"), 20), width = pw_output_columns();
         const char *waits_for = pw_row_text(row, "waits_for"), *remedy = pw_row_text(row, "remedy");
-        char since[16];
+        char since[16], line[1024];
         uint64_t since_us = pw_row_number(row, "since_us");
 
-        fprintf(out, "%*s%s\n", indent, "", pw_row_text(row, "what"));
+        pw_text_print(pw_row_text(row, "what"), indent, width, out);
+        snprintf(line, sizeof line, "waits for %s%s%s", waits_for, since_us ? ", for " : "", since_us ? pw_duration_format(since_us, since) : "");
         if (*waits_for)
-                fprintf(out, "%*s  waits for %s%s%s\n", indent, "", waits_for, since_us ? ", for " : "",
-                        since_us ? pw_duration_format(since_us, since) : "");
+                pw_text_print(line, indent + 2, width, out);
+        snprintf(line, sizeof line, "remedy: %s", remedy);
         if (*remedy)
-                fprintf(out, "%*s  remedy: %s\n", indent, "", remedy);
+                pw_text_print(line, indent + 2, width, out);
 }
 
 /* The daemon reads them all; words belong to the operands that follow them. */

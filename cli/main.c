@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/usage.h"
+#include "cli/watch.h"
 
 #include <errno.h>
 
@@ -70,7 +71,7 @@ static enum pw_status run_connected(struct pw_invocation *invocation, struct pw_
 
         if (status != PW_OK)
                 return status;
-        status = invocation->command->run(invocation, ret_err);
+        status = invocation->settings.watch_us ? pw_watch(invocation, ret_err) : invocation->command->run(invocation, ret_err);
         pw_close(invocation->session);
         return status;
 }
@@ -117,6 +118,10 @@ int main(int argc, char **argv)
         }
         if (is_word(argv[1], "--version", "-V")) {
                 puts("pathways " PACKAGE_VERSION);
+                return EXIT_DONE;
+        }
+        if (!strcmp(argv[1], "--completion")) {
+                pw_usage_print_completion(stdout);
                 return EXIT_DONE;
         }
         if (!strcmp(argv[1], "--help-mdoc")) {

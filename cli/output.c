@@ -6,22 +6,38 @@
 #include <sys/ioctl.h>
 
 #define COLUMNS 80u
+#define LINES 24u
 
-static uint32_t columns_of(FILE *out)
+bool pw_output_is_terminal(void) { return isatty(STDOUT_FILENO); }
+
+uint32_t pw_output_lines(void)
 {
         struct winsize size;
 
-        if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || size.ws_col < COLUMNS)
-                return COLUMNS;
-        return size.ws_col;
+        return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row ? LINES : size.ws_row;
+}
+
+/* NO_COLOR and TERM as https://no-color.org has it: conventions of terminals, no settings of this command. */
+static bool wants_colour(void)
+{
+        const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+
+        return pw_output_is_terminal() && !(no_colour && *no_colour) && term && strcmp(term, "dumb");
+}
+
+uint32_t pw_output_columns(void)
+{
+        struct winsize size;
+
+        return pw_output_is_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > COLUMNS ? size.ws_col : COLUMNS;
 }
 
 enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_form *form, const Pathways__Wire__Listing *listing,
                               struct pw_error *ret_err)
 {
-        enum pw_status status = invocation->settings.json
-                                        ? pw_json_print(listing, invocation->out, ret_err)
-                                        : pw_form_print(form, listing, columns_of(invocation->out), invocation->out, ret_err);
+        struct pw_paper paper = { pw_output_columns(), wants_colour() };
+        enum pw_status status = invocation->settings.json ? pw_json_print(listing, invocation->out, ret_err)
+                                                          : pw_form_print(form, listing, &paper, invocation->out, ret_err);
 
         if (status == PW_OK && listing->truncated)
                 fprintf(stderr, "pathways: there are more rows; --limit N shows more\n");

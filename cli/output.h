@@ -5,6 +5,11 @@
 
 #include "cli/command.h"
 
+/* Of standard output. */
+bool pw_output_is_terminal(void);
+uint32_t pw_output_lines(void);
+uint32_t pw_output_columns(void); /* at least 80 */
+
 /* All rows, in `form` unless JSON is asked for. */
 PW_MUST_CHECK enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_form *form,
                                             const Pathways__Wire__Listing *listing, struct pw_error *ret_err);

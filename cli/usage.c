@@ -50,7 +50,8 @@ void pw_usage_print(FILE *out)
         fputs("\nEach command takes:\n", out);
         pw_options_help(&common, out);
         fputs("\n`pathways COMMAND --help` says more. Exits with 0 done, 1 failed, 2 usage,\n"
-              "3 no daemon, 4 deadline, 5 not found, 6 denied.\n", out);
+              "3 no daemon, 4 deadline, 5 not found, 6 denied. `pathways --completion` prints\n"
+              "what bash needs to complete all this.\n", out);
 }
 
 void pw_usage_print_command(const struct pw_command *command, FILE *out)

@@ -59,6 +59,16 @@ static const char *state_text(const struct pw_child *child, uint64_t now_us)
         }
 }
 
+/* Up to now: of the gang that it is in, too. */
+static uint64_t busy_us(const struct pw_device_board *board, uint64_t now_us)
+{
+        uint64_t busy_ns = atomic_load(&board->busy_ns), started_ns = atomic_load(&board->started_ns);
+
+        if (atomic_load(&board->running) && started_ns < now_us * 1000)
+                busy_ns += now_us * 1000 - started_ns;
+        return busy_ns / 1000;
+}
+
 static void device_row(void *context, const struct pw_device_row *row)
 {
         struct pw_lister *lister = context;
@@ -75,6 +85,7 @@ static void device_row(void *context, const struct pw_device_row *row)
         pw_rows_number(rows, "capacity", row->capacity);
         pw_rows_number(rows, "used", row->capacity - row->free);
         pw_rows_number(rows, "gangs_done", row->done);
+        pw_rows_number(rows, "busy_us", busy_us(child->board, lister->now_us));
         pw_rows_number(rows, "restarts", child->restarts);
 }
 

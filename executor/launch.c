@@ -110,6 +110,8 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
         gang.node = &gang.view->program->nodes[order->node];
         status = gang.node->role ? pw_gang_run(&gang) : PW_OK;
         launch->now_ns = pw_launch_clock_ns();
+        atomic_store_explicit(&launch->own->busy_ns, atomic_load_explicit(&launch->own->busy_ns, memory_order_relaxed) +
+                                                             launch->now_ns - start_ns, memory_order_relaxed);
         history_add(launch->own, &(struct pw_history){ .seq = seq, .run = gang.view->run, .start_ns = start_ns,
                                                        .end_ns = launch->now_ns, .node = order->node, .status = status,
                                                        .peak_bytes = gang.view->peak_bytes });

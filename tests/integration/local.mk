@@ -70,6 +70,11 @@ integration_tests += tests/integration/runs_test
 tests_integration_runs_test_SOURCES = tests/integration/runs_test.c $(integration_sources)
 tests_integration_runs_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/screen_test
+tests_integration_screen_test_SOURCES = tests/integration/screen_test.c tests/integration/command.c tests/integration/command.h \
+	$(integration_sources)
+tests_integration_screen_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/service_test
 tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_sources)
 tests_integration_service_test_LDADD = $(integration_libraries)
