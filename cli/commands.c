@@ -109,6 +109,7 @@ static const struct pw_column program_columns[] = {
         { .key = "program" }, { .key = "name" }, { .key = "nodes" }, { .key = "inputs" }, { .key = "results" },
         { .key = "peak", .heading = "peak/device", .format = PW_CELL_SIZE },
         { .key = "measured_peak", .heading = "measured", .format = PW_CELL_SIZE }, { .key = "runs" }, { .key = "slices" },
+        { .key = "stages" },
 };
 static const struct pw_column node_columns[] = {
         { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },

@@ -85,6 +85,7 @@ static enum pw_status read_call(struct pw_dsession *session, struct pw_graph *gr
         call->slice = slice;
         call->output_count = wire->output_count;
         call->time_limit_us = wire->time_limit_us;
+        call->stage = wire->stage;
         return PW_OK;
 }
 
@@ -97,6 +98,9 @@ static enum pw_status read_all(struct pw_dsession *session, const Pathways__Wire
                 status = read_value(session, graph, request->values[i], ret_err);
         for (size_t i = 0; status == PW_OK && i < request->n_calls; i++)
                 status = read_call(session, graph, request->calls[i], ret_err);
+        for (size_t i = 0; status == PW_OK && i < request->n_stages; i++)
+                if (!pw_graph_add_stage(graph, request->stages[i]->name, request->stages[i]->quota))
+                        status = no_memory(ret_err);
         for (size_t i = 0; status == PW_OK && i < request->n_results; i++)
                 if (!pw_graph_add_result(graph, request->results[i]))
                         status = no_memory(ret_err);

@@ -21,11 +21,24 @@ static void slices_text(const struct pw_program_row *row, char *text, size_t byt
         }
 }
 
+/* "encode 2, decode 4": each with its quota. */
+static void stages_text(const struct pw_image *image, char *text, size_t bytes)
+{
+        size_t used = 0;
+
+        snprintf(text, bytes, "-");
+        for (uint32_t i = 0; i < image->stage_count && used < bytes; i++) {
+                const struct pw_image_stage *stage = pw_image_stage(image, i);
+
+                used += (size_t)snprintf(text + used, bytes - used, "%s%s %u", i ? ", " : "", pw_image_text(image, stage->name), stage->quota);
+        }
+}
+
 static void program_row(void *context, const struct pw_program_row *row)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
-        char slices[200];
+        char slices[200], stages[400];
 
         if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
                 return;
@@ -38,6 +51,8 @@ static void program_row(void *context, const struct pw_program_row *row)
         pw_rows_number(rows, "results", row->result_count);
         pw_rows_number(rows, "bytes", row->image->bytes);
         pw_rows_text(rows, "slices", "%s", slices);
+        stages_text(row->image, stages, sizeof stages);
+        pw_rows_text(rows, "stages", "%s", stages);
         pw_rows_number(rows, "peak", row->image->peak_bytes);
         pw_rows_number(rows, "measured_peak", row->measured_peak_bytes);
         pw_rows_number(rows, "runs", row->runs);
@@ -51,6 +66,11 @@ static void indexes_text(const struct pw_image *image, uint32_t offset, uint32_t
         text[0] = 0;
         for (uint32_t i = 0; i < count && used < bytes; i++)
                 used += (size_t)snprintf(text + used, bytes - used, "%s%u", i ? " " : "", items[i]);
+}
+
+static void room_in_stage(struct pw_rows *rows, const struct pw_image_stage *stage, const struct pw_image *image, uint64_t offset)
+{
+        pw_rows_text(rows, "room", "credit %llu of %s", (unsigned long long)(offset / stage->room_bytes), pw_image_text(image, stage->name));
 }
 
 static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_t index)
@@ -76,6 +96,8 @@ static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_
 
                 if (value->place == PW_PLACE_RESULT)
                         pw_rows_text(rows, "room", "result %u", value->index);
+                else if (pw_image_block(image, value->index)->stage)
+                        room_in_stage(rows, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1), image, value->offset);
                 else
                         pw_rows_text(rows, "room", "block + %llu", (unsigned long long)value->offset);
         }

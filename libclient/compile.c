@@ -11,6 +11,8 @@ struct message {
         Pathways__Wire__AxisSharding **axis_list;
         Pathways__Wire__Call *calls;
         Pathways__Wire__Call **call_list;
+        Pathways__Wire__Stage *stages;
+        Pathways__Wire__Stage **stage_list;
 };
 
 static void message_done(struct message *message)
@@ -21,18 +23,23 @@ static void message_done(struct message *message)
         free(message->axis_list);
         free(message->calls);
         free(message->call_list);
+        free(message->stages);
+        free(message->stage_list);
 }
 
-static bool message_alloc(struct message *message, size_t value_count, size_t call_count)
+static bool message_alloc(struct message *message, const struct pw_program *program)
 {
-        size_t axis_count = value_count * PW_MESH_AXES_MAX;
+        size_t value_count = program->value_count, call_count = program->call_count, axis_count = value_count * PW_MESH_AXES_MAX;
         message->values = calloc(value_count + 1, sizeof *message->values);
         message->value_list = calloc(value_count + 1, sizeof *message->value_list);
         message->axes = calloc(axis_count + 1, sizeof *message->axes);
         message->axis_list = calloc(axis_count + 1, sizeof *message->axis_list);
         message->calls = calloc(call_count + 1, sizeof *message->calls);
         message->call_list = calloc(call_count + 1, sizeof *message->call_list);
-        return message->values && message->value_list && message->axes && message->axis_list && message->calls && message->call_list;
+        message->stages = calloc(program->stage_count + 1, sizeof *message->stages);
+        message->stage_list = calloc(program->stage_count + 1, sizeof *message->stage_list);
+        return message->values && message->value_list && message->axes && message->axis_list && message->calls && message->call_list &&
+               message->stages && message->stage_list;
 }
 
 static void fill_value(struct message *message, uint32_t index, struct pw_value *from)
@@ -76,6 +83,15 @@ static void fill_call(struct message *message, uint32_t index, const struct pw_t
         call->params.len = from->params_bytes;
         call->output_count = from->output_count;
         call->time_limit_us = from->time_limit_us;
+        call->stage = from->stage;
+}
+
+static void fill_stage(struct message *message, uint32_t index, const struct pw_stage *from)
+{
+        Pathways__Wire__Stage *stage = message->stage_list[index] = &message->stages[index];
+        pathways__wire__stage__init(stage);
+        stage->name = from->name;
+        stage->quota = from->quota;
 }
 
 static enum pw_status send_message(struct pw_program *program, struct message *message, struct pw_error *ret_err)
@@ -87,6 +103,8 @@ static enum pw_status send_message(struct pw_program *program, struct message *m
         compile.n_values = program->value_count;
         compile.calls = message->call_list;
         compile.n_calls = program->call_count;
+        compile.stages = message->stage_list;
+        compile.n_stages = program->stage_count;
         compile.results = program->results;
         compile.n_results = program->result_count;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE;
@@ -107,11 +125,13 @@ enum pw_status pw_program_send(struct pw_program *program, struct pw_error *ret_
         enum pw_status status = pw_session_check(program->session, ret_err);
         if (status != PW_OK)
                 return status;
-        if (message_alloc(&message, program->value_count, program->call_count)) {
+        if (message_alloc(&message, program)) {
                 for (uint32_t i = 0; i < program->value_count; i++)
                         fill_value(&message, i, program->values[i]);
                 for (uint32_t i = 0; i < program->call_count; i++)
                         fill_call(&message, i, &program->calls[i]);
+                for (uint32_t i = 0; i < program->stage_count; i++)
+                        fill_stage(&message, i, program->stages[i]);
                 status = send_message(program, &message, ret_err);
         } else {
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to send the program", program->name);

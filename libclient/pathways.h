@@ -26,6 +26,7 @@ struct pw_future;  /* an object as this holder names it, ready or not */
 struct pw_slice;   /* virtual devices with a mesh shape */
 struct pw_program; /* a traced graph of sharded computations */
 struct pw_value;   /* a value inside a program; owned by its program */
+struct pw_stage;   /* calls of a program that share a quota; owned by its program */
 
 /* --- session ------------------------------------------------------------------------------------------------------ */
 
@@ -168,6 +169,12 @@ struct pw_value *pw_as(struct pw_value *value, struct pw_sharding sharding);
 struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct pw_sharding sharding);
 #define PW_AS(value, sharding) pw_as((value), (sharding))
 
+/* A stage of a pipeline: the calls that name it in their params share `quota` credits, at least 1. All are on one slice. A call
+ * whose outputs others read takes a credit before it starts, in the order of the trace, and gives it back when the last of those
+ * readers, often a transfer, is done; so at most `quota` outputs of the stage are in flight and take room, over all microbatches
+ * of a run, and over the runs of the program that overlap. `name`: for people. A result of the program takes no credit. */
+struct pw_stage *pw_stage(struct pw_program *program, const char *name, uint32_t quota);
+
 #define PW_OUTPUTS_MAX 8
 
 struct pw_call_params {
@@ -176,6 +183,7 @@ struct pw_call_params {
         uint32_t output_count;                          /* 0 means 1 */
         const struct pw_sharding *output_shardings;     /* of outputs 1.. ; output 0 has pw_call_with()'s */
         uint64_t time_limit_us;                         /* 0: the function's own */
+        struct pw_stage *stage;                         /* whose credits it takes; NULL: it is in none */
 };
 
 /* One node: `function` ("module/name") over every device of `slice`. Arguments arrive as they lie, except that partial ones

@@ -10,6 +10,7 @@
 /* What pw_program_new() returns when there is no memory for a program; nobody writes to it. */
 static struct pw_program no_memory = {
         .bad = { .program = &no_memory, .index = PW_VALUE_BAD },
+        .bad_stage = { .program = &no_memory },
         .err = { .status = PW_NO_MEMORY, .text = "no memory for a program" },
 };
 
@@ -40,6 +41,7 @@ struct pw_program *pw_program_new(struct pw_session *session, const char *name)
         if (!program)
                 return &no_memory;
         program->bad = (struct pw_value){ .program = program, .index = PW_VALUE_BAD };
+        program->bad_stage = (struct pw_stage){ .program = program };
         program->session = pw_session_ref(session);
         program->name = strdup(name ? name : "program");
         if (!program->name)
@@ -68,6 +70,11 @@ void pw_program_free(struct pw_program *program)
                 free(program->calls[i].args);
                 free(program->calls[i].params);
         }
+        for (uint32_t i = 0; i < program->stage_count; i++) {
+                free(program->stages[i]->name);
+                free(program->stages[i]);
+        }
+        free(program->stages);
         free(program->values);
         free(program->calls);
         free(program->inputs);
@@ -158,6 +165,35 @@ struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct 
         return convert(value, like, "pw_move()");
 }
 
+/* --- stages --------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_stage *stage_add(struct pw_program *program, const char *name, uint32_t quota)
+{
+        struct pw_stage *stage = malloc(sizeof *stage);
+        char *copy = strdup(name);
+        if (!stage || !copy || !pw_grow((void **)&program->stages, &program->stage_capacity, program->stage_count + 1, sizeof *program->stages)) {
+                free(stage);
+                free(copy);
+                fail(program, PW_NO_MEMORY, "%s: no memory for stage %s", program->name, name);
+                return &program->bad_stage;
+        }
+        *stage = (struct pw_stage){ program, copy, program->stage_count, quota };
+        return program->stages[program->stage_count++] = stage;
+}
+
+struct pw_stage *pw_stage(struct pw_program *program, const char *name, uint32_t quota)
+{
+        if (!traceable(program, "pw_stage()"))
+                return &program->bad_stage;
+        if (!name || !*name)
+                fail(program, PW_INVALID, "%s: pw_stage() %u: it has no name", program->name, program->stage_count);
+        else if (!quota)
+                fail(program, PW_INVALID, "%s: stage %s: a quota of 0", program->name, name);
+        else
+                return stage_add(program, name, quota);
+        return &program->bad_stage;
+}
+
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
 static bool function_possible(const char *function)
@@ -192,6 +228,9 @@ static bool params_fit(struct pw_program *program, const char *function, const s
         else if (params->params_bytes && !params->params)
                 fail(program, PW_INVALID, "%s: call %u of %s: params is NULL for %" PRIu64 " bytes", program->name, program->call_count,
                      function, params->params_bytes);
+        else if (params->stage && params->stage->program != program)
+                fail(program, PW_BAD_PROGRAM, "%s: call %u of %s: its stage is of program %s", program->name, program->call_count, function,
+                     params->stage->program->name ? params->stage->program->name : "(none)");
         return program->err.status == PW_OK;
 }
 
@@ -252,7 +291,8 @@ struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice
                 return &program->bad;
         struct pw_traced_call like = { .function = (char *)(uintptr_t)function, .slice = slice->number, .arg_count = (uint32_t)arg_count,
                                        .output_count = params->output_count ? params->output_count : 1,
-                                       .params_bytes = params->params_bytes, .time_limit_us = params->time_limit_us };
+                                       .params_bytes = params->params_bytes, .time_limit_us = params->time_limit_us,
+                                       .stage = params->stage ? 1 + params->stage->index : 0 };
         if (!call_add(program, &like, args, params->params))
                 return &program->bad;
         return outputs_add(program, slice, sharding, params);

@@ -33,6 +33,12 @@ struct pw_value {
         uint32_t source;      /* conversions: index of the value */
 };
 
+struct pw_stage {
+        struct pw_program *program;
+        char *name;
+        uint32_t index, quota;
+};
+
 struct pw_traced_call {
         char *function;
         uint32_t slice;
@@ -40,18 +46,22 @@ struct pw_traced_call {
         uint32_t arg_count, output_count;
         uint8_t *params;
         uint64_t params_bytes, time_limit_us;
+        uint32_t stage; /* 1 + index, 0: none */
 };
 
 struct pw_program {
         struct pw_session *session; /* NULL: the program that stands for one there was no memory for */
         char *name;
         struct pw_value bad;
+        struct pw_stage bad_stage; /* likewise */
         struct pw_value **values;
         uint32_t value_count, value_capacity;
         struct pw_traced_call *calls;
         uint32_t call_count, call_capacity;
         struct pw_value **inputs; /* of values */
         uint32_t input_count, input_capacity;
+        struct pw_stage **stages;
+        uint32_t stage_count, stage_capacity;
         uint32_t *results;
         uint32_t result_count, result_capacity;
         struct pw_error err; /* the first one; status PW_OK: none */

@@ -29,6 +29,9 @@ void pw_graph_free(struct pw_graph *graph)
                 free(call->args);
                 free(call->params);
         }
+        for (uint32_t i = 0; i < graph->stage_count; i++)
+                free(graph->stages[i].name);
+        free(graph->stages);
         free(graph->name);
         free(graph->values);
         free(graph->calls);
@@ -86,6 +89,19 @@ bool pw_graph_add_result(struct pw_graph *graph, uint32_t value)
                      sizeof *graph->results))
                 return false;
         graph->results[graph->result_count++] = value;
+        return true;
+}
+
+bool pw_graph_add_stage(struct pw_graph *graph, const char *name, uint32_t quota)
+{
+        char *copy = strdup(name);
+
+        if (!copy || graph->stage_count >= PW_GRAPH_STAGES_MAX ||
+            !pw_grow((void **)&graph->stages, &graph->stage_capacity, graph->stage_count + 1, sizeof *graph->stages)) {
+                free(copy);
+                return false;
+        }
+        graph->stages[graph->stage_count++] = (struct pw_graph_stage){ .name = copy, .quota = quota };
         return true;
 }
 

@@ -12,6 +12,7 @@
 
 #define PW_GRAPH_VALUES_MAX 65536u
 #define PW_GRAPH_SLICES_MAX 64u
+#define PW_GRAPH_STAGES_MAX 4096u
 
 /* The mapped devices of a slice, as lowering needs them. */
 struct pw_slice_map {
@@ -46,9 +47,18 @@ struct pw_graph_call {
         void *params;          /* owned */
         uint32_t params_bytes;
         uint64_t time_limit_us;
+        uint32_t stage;        /* 1 + index, 0: none */
         uint32_t in_place;     /* as in pw_function; from the answer */
         uint64_t digest;       /* of the module; likewise */
         struct pw_call_shapes *shapes; /* answers so far; owned, NULL once its outputs are shaped */
+};
+
+/* Calls that share a quota of outputs in flight: see pathways.h. */
+struct pw_graph_stage {
+        char *name;            /* owned */
+        uint32_t quota;
+        uint32_t slice;        /* of its calls; filled by pw_graph_check(), as is: */
+        bool used;
 };
 
 struct pw_graph {
@@ -57,8 +67,9 @@ struct pw_graph {
         struct pw_graph_call *calls;
         uint32_t *results;     /* value indexes */
         struct pw_slice_map *slices;
-        uint32_t value_count, call_count, result_count, slice_count;
-        uint32_t value_capacity, call_capacity, result_capacity, slice_capacity;
+        struct pw_graph_stage *stages;
+        uint32_t value_count, call_count, result_count, slice_count, stage_count;
+        uint32_t value_capacity, call_capacity, result_capacity, slice_capacity, stage_capacity;
         uint32_t shaped_count; /* values before this one are shaped */
 };
 
@@ -69,6 +80,7 @@ struct pw_graph_value *pw_graph_add_value(struct pw_graph *graph);
 struct pw_graph_call *pw_graph_add_call(struct pw_graph *graph, const char *function, const uint32_t *args, uint32_t arg_count,
                                         const void *params, uint32_t params_bytes);
 bool pw_graph_add_result(struct pw_graph *graph, uint32_t value);
+bool pw_graph_add_stage(struct pw_graph *graph, const char *name, uint32_t quota);
 bool pw_graph_add_slice(struct pw_graph *graph, const struct pw_slice_map *slice);
 
 /* Everything refers to something earlier that is there; there are results; shardings fit the dims of inputs; a call's args lie on

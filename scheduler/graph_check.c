@@ -239,6 +239,30 @@ static enum pw_status check_donations(const struct pw_graph *graph, struct pw_er
         return PW_OK;
 }
 
+/* A stage lies on one slice: its outputs in flight share rooms. */
+static enum pw_status check_stages(struct pw_graph *graph, struct pw_error *ret_err)
+{
+        for (uint32_t s = 0; s < graph->stage_count; s++)
+                if (!graph->stages[s].quota)
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "stage %s: a quota of 0", graph->stages[s].name);
+        for (uint32_t c = 0; c < graph->call_count; c++) {
+                const struct pw_graph_call *call = &graph->calls[c];
+                struct pw_graph_stage *stage;
+                if (!call->stage)
+                        continue;
+                if (call->stage > graph->stage_count)
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: there is no stage %" PRIu32, c, call->function,
+                                            call->stage - 1);
+                stage = &graph->stages[call->stage - 1];
+                if (stage->used && stage->slice != call->slice)
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: stage %s has calls on another slice", c,
+                                            call->function, stage->name);
+                stage->used = true;
+                stage->slice = call->slice;
+        }
+        return PW_OK;
+}
+
 enum pw_status pw_graph_check(struct pw_graph *graph, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
@@ -251,6 +275,8 @@ enum pw_status pw_graph_check(struct pw_graph *graph, struct pw_error *ret_err)
                 status = check_values(graph, ret_err);
         if (status == PW_OK)
                 status = check_calls(graph, ret_err);
+        if (status == PW_OK)
+                status = check_stages(graph, ret_err);
         if (status == PW_OK)
                 status = check_results(graph, ret_err);
         if (status == PW_OK)

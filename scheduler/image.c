@@ -164,12 +164,27 @@ static void put_blocks(struct writer *writer, const struct pw_lowering *low, uin
 {
         for (uint32_t i = 0; i < low->graph->slice_count; i++)
                 *ITEM(writer, struct pw_image_block, array, i) = (struct pw_image_block){ low->block_bytes[i], i, 0 };
+        for (uint32_t s = 0; s < low->graph->stage_count; s++)
+                *ITEM(writer, struct pw_image_block, array, low->graph->slice_count + s) =
+                        (struct pw_image_block){ low->block_bytes[low->graph->slice_count + s], low->graph->stages[s].slice, 1 + s };
+}
+
+static void put_stages(struct writer *writer, const struct pw_lowering *low, uint32_t array)
+{
+        for (uint32_t s = 0; s < low->graph->stage_count && writer->status == PW_OK; s++) {
+                const struct pw_low_stage *stage = &low->stages[s];
+                uint32_t name = put_text(writer, low->graph->stages[s].name);
+                if (writer->status == PW_OK)
+                        *ITEM(writer, struct pw_image_stage, array, s) = (struct pw_image_stage){
+                                name, low->graph->stages[s].quota, stage->rooms, stage->blocks, stage->room_bytes };
+        }
 }
 
 static void put_all(struct writer *writer, const struct pw_lowering *low, struct functions *functions)
 {
         struct pw_image header = { .magic = PW_IMAGE_MAGIC,
                                    .slice_count = low->graph->slice_count,
+                                   .stage_count = low->graph->stage_count,
                                    .value_count = low->value_count,
                                    .node_count = low->node_count,
                                    .input_count = low->input_count,
@@ -190,6 +205,7 @@ static void put_all(struct writer *writer, const struct pw_lowering *low, struct
         put_ends(writer, low, &header);
         put_blocks(writer, low, header.blocks);
         put_nodes(writer, low, functions, header.nodes);
+        put_stages(writer, low, header.stages);
         header.name = put_text(writer, low->graph->name);
         header.function_count = functions->count;
         header.functions = put(writer, functions->items, functions->count * sizeof *functions->items, 8);

@@ -36,6 +36,9 @@ static void append_value(char *text, size_t bytes, const struct pw_image *image,
                pw_sharding_format(&value->sharding, two_axes, sharding, sizeof sharding));
         if (value->place == PW_PLACE_RESULT)
                 append(text, bytes, "result %u", value->index);
+        else if (pw_image_block(image, value->index)->stage)
+                append(text, bytes, "stage %s+%" PRIu64,
+                       pw_image_text(image, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1)->name), value->offset);
         else
                 append(text, bytes, "block+%" PRIu64, value->offset);
 }
@@ -63,7 +66,7 @@ void pw_image_row(const struct pw_image *image, uint32_t index, struct pw_image_
 void pw_image_print(const struct pw_image *image, FILE *file)
 {
         fprintf(file, "%s: peak %" PRIu64 ", blocks", pw_image_text(image, image->name), image->peak_bytes);
-        for (uint32_t i = 0; i < image->slice_count; i++)
+        for (uint32_t i = 0; i < pw_image_block_count(image); i++)
                 fprintf(file, " %" PRIu64, pw_image_block(image, i)->bytes);
         fprintf(file, "\n");
         for (uint32_t i = 0; i < image->node_count; i++) {

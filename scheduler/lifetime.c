@@ -166,7 +166,7 @@ static enum pw_status lay_out(struct pw_lowering *low, struct block *block, uint
         enum pw_status status;
 
         for (uint32_t i = 0; i < low->value_count; i++)
-                if (low->values[i].slice == slice && low->values[i].result == PW_NODE_NONE)
+                if (low->values[i].block == slice && low->values[i].result == PW_NODE_NONE)
                         block->items[block->count++] = i;
         qsort_r(block->items, block->count, sizeof *block->items, by_writer, low->values);
         status = place_by_size(block, ret_err);

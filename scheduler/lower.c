@@ -177,12 +177,19 @@ static enum pw_status lower_results(struct pw_lowering *low, struct pw_error *re
 
 static enum pw_status lower_nodes(struct pw_lowering *low, struct pw_error *ret_err)
 {
+        pw_auto_free uint32_t *order = calloc((size_t)low->graph->value_count + 1, sizeof *order);
         enum pw_status status = PW_OK;
 
-        for (uint32_t i = 0; i < low->graph->value_count; i++)
+        if (!order)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        for (uint32_t i = 0; i < low->graph->value_count; i++) {
                 low->value_of[i] = PW_NODE_NONE;
+                order[i] = i;
+        }
+        if (low->graph->stage_count)
+                status = pw_low_order(low, order, low->takes, ret_err);
         for (uint32_t i = 0; i < low->graph->value_count && status == PW_OK; i++)
-                status = lower_value(low, i, ret_err);
+                status = lower_value(low, order[i], ret_err);
         for (uint32_t i = 0; i < low->input_count && status == PW_OK; i++)
                 status = pw_low_use(low, low->inputs[i], ret_err);
         return status == PW_OK ? lower_results(low, ret_err) : status;
@@ -249,6 +256,9 @@ static void lowering_done(struct pw_lowering *low)
         free(low->donated);
         free(low->results);
         free(low->block_bytes);
+        free(low->block_starts);
+        free(low->stages);
+        free(low->takes);
 }
 
 enum pw_status pw_lower(const struct pw_graph *graph, struct pw_image **ret_image, struct pw_error *ret_err)
@@ -260,15 +270,20 @@ enum pw_status pw_lower(const struct pw_graph *graph, struct pw_image **ret_imag
         low.inputs = calloc(graph->value_count + 1, sizeof *low.inputs);
         low.donated = calloc(graph->value_count + 1, sizeof *low.donated);
         low.results = calloc(graph->result_count + 1, sizeof *low.results);
-        low.block_bytes = calloc(graph->slice_count + 1, sizeof *low.block_bytes);
-        if (!low.value_of || !low.inputs || !low.donated || !low.results || !low.block_bytes)
+        low.block_bytes = calloc((size_t)graph->slice_count + graph->stage_count + 1, sizeof *low.block_bytes);
+        low.block_starts = calloc((size_t)graph->slice_count + graph->stage_count + 1, sizeof *low.block_starts);
+        low.stages = calloc((size_t)graph->stage_count + 1, sizeof *low.stages);
+        low.takes = calloc((size_t)graph->call_count + 1, sizeof *low.takes);
+        if (!low.value_of || !low.inputs || !low.donated || !low.results || !low.block_bytes || !low.block_starts || !low.stages || !low.takes)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         status = lower_nodes(&low, ret_err);
         if (status != PW_OK)
                 return status;
         find_last_uses(&low);
         find_donations(&low);
-        status = pw_low_lifetimes(&low, ret_err);
+        status = pw_low_stages(&low, ret_err);
+        if (status == PW_OK)
+                status = pw_low_lifetimes(&low, ret_err);
         if (status == PW_OK)
                 status = pw_low_waits(&low, ret_err);
         if (status == PW_OK)

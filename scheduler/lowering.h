@@ -1,6 +1,7 @@
 /* A program on its way from graph to image: nodes and values in lists, links between them by index.
  *
- * Order of the steps: nodes (lower.c, convert.c), lifetimes and places (lifetime.c), waits (wait.c), then the image
+ * Order of the steps: where there are quotas the order of the calls (credit.c); nodes (lower.c, convert.c), rooms of stages
+ * (stage.c), lifetimes and places of all other values (lifetime.c), waits (wait.c), then the image
  * (image.c).
  */
 #ifndef PW_SCHEDULER_LOWERING_H
@@ -28,6 +29,8 @@ struct pw_low_node {
         struct pw_reach reach;            /* of a transfer that reads: WHOLE or RECV */
 };
 
+struct pw_low_stage { uint32_t rooms, blocks; uint64_t room_bytes; };
+
 struct pw_lowering {
         const struct pw_graph *graph;
         struct pw_low_value *values;
@@ -38,6 +41,9 @@ struct pw_lowering {
         bool *donated;          /* per input: it takes the room of a result */
         uint32_t *results;      /* per result of the program: value */
         uint64_t *block_bytes;  /* per slice, then per stage */
+        uint64_t *block_starts; /* likewise: one behind the other (wait.c) */
+        struct pw_low_stage *stages;
+        bool *takes;            /* per call of the graph: it takes a credit of its stage */
         uint32_t value_count, value_capacity, node_count, node_capacity, link_count, link_capacity;
         uint32_t input_count, seq_count;
 };
@@ -70,6 +76,10 @@ PW_MUST_CHECK enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t va
 PW_MUST_CHECK enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *ret_value,
                                          struct pw_error *ret_err);
 
+/* The values of the graph in the order in which they are lowered. Errors: PW_BAD_PROGRAM (a credit that cannot come). */
+PW_MUST_CHECK enum pw_status pw_low_order(const struct pw_lowering *low, uint32_t *ret_order, bool *ret_takes,
+                                          struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_low_stages(struct pw_lowering *low, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_low_lifetimes(struct pw_lowering *low, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_low_image(const struct pw_lowering *low, struct pw_image **ret_image,

@@ -3,13 +3,14 @@
  * A device runs its nodes in order, so only reads by other devices are a danger: a room may be written again when the
  * transfers that read it from elsewhere are done. Walking over the nodes, those reads are kept until a node of the same
  * slice waits for them; all later writers of the room come behind that one on every device. Values that travel in the
- * marks are not read.
+ * marks are not read; but those of a stage are in flight until they have arrived.
  *
  * For each slice that is read and each that reads there is one row: the places of the first one's rooms, each as high as the
  * last node that read there. What a slice waited for of another covers all earlier reads.
  *
  * A run that takes over the blocks of another one comes behind that one's reads just so, and all of them are there as it starts:
- * the same walk once more. On its own devices it comes behind the last node that uses a room, in whatever way. */
+ * the same walk once more. The blocks of slices and of stages may be of different runs, so there what was waited for covers
+ * reads of the same block alone. On its own devices it comes behind the last node that uses a room, in whatever way. */
 #include "scheduler/lowering.h"
 
 #include "base/memory.h"
@@ -21,9 +22,9 @@ struct edges {
         uint32_t count;
 };
 
-/* Reads of rooms of one slice by nodes of another (or of its own, on other devices). */
+/* Reads of rooms in one block (and in results) of one slice by nodes of another slice (or of its own, on other devices). */
 struct reads {
-        uint32_t reader_slice;
+        uint32_t block, reader_slice;
         uint32_t done;           /* what was read by nodes before this one is no danger */
         struct pw_heights nodes; /* per place: the node that read it last, + 1; no leaves: none did */
         struct reads *next;
@@ -40,16 +41,28 @@ struct waits {
         struct slice *slices;
 };
 
-/* Results lie apart, behind every block: a place for each. */
+/* Blocks lie one behind the other: `low` keeps where each begins. Results lie apart, behind every block: a place for each. */
 #define RESULTS_OFFSET (UINT64_MAX / 2)
-static uint64_t start_of(const struct pw_low_value *value)
+static uint64_t start_of(const struct pw_lowering *low, const struct pw_low_value *value)
 {
-        return value->result == PW_NODE_NONE ? value->offset : RESULTS_OFFSET + value->result;
+        return value->result == PW_NODE_NONE ? low->block_starts[value->block] + value->offset : RESULTS_OFFSET + value->result;
 }
 
-static uint64_t end_of(const struct pw_low_value *value)
+static uint64_t end_of(const struct pw_lowering *low, const struct pw_low_value *value)
 {
-        return value->result == PW_NODE_NONE ? value->offset + pw_low_room(value) : RESULTS_OFFSET + value->result + 1;
+        return start_of(low, value) + (value->result == PW_NODE_NONE ? pw_low_room(value) : 1);
+}
+
+static enum pw_status find_starts(struct pw_lowering *low, struct pw_error *ret_err)
+{
+        uint64_t at = 0;
+
+        for (uint32_t b = 0; b < low->graph->slice_count + low->graph->stage_count; b++) {
+                low->block_starts[b] = at;
+                if (!pw_add_ok(at, low->block_bytes[b], &at) || at > RESULTS_OFFSET)
+                        return pw_error_set(ret_err, PW_TOO_LARGE, "the values of the program have more bytes than 64 bits can count");
+        }
+        return PW_OK;
 }
 
 /* --- places --------------------------------------------------------------------------------------------------------- */
@@ -74,8 +87,8 @@ static enum pw_status find_edges(const struct pw_lowering *low, uint32_t slice, 
         for (uint32_t i = 0; i < low->value_count; i++) {
                 if (low->values[i].slice != slice)
                         continue;
-                edges->offsets[count++] = start_of(&low->values[i]);
-                edges->offsets[count++] = end_of(&low->values[i]);
+                edges->offsets[count++] = start_of(low, &low->values[i]);
+                edges->offsets[count++] = end_of(low, &low->values[i]);
         }
         qsort(edges->offsets, count, sizeof *edges->offsets, compare);
         for (uint32_t i = 0; i < count; i++)
@@ -93,33 +106,37 @@ static uint32_t place_of(const struct edges *edges, uint64_t offset)
 }
 
 struct places { uint32_t first, last; };
-static struct places places_of(const struct slice *slice, const struct pw_low_value *value)
+static struct places places_of(const struct waits *waits, const struct pw_low_value *value)
 {
-        return (struct places){ place_of(&slice->edges, start_of(value)), place_of(&slice->edges, end_of(value)) - 1 };
+        const struct edges *edges = &waits->slices[value->slice].edges;
+
+        return (struct places){ place_of(edges, start_of(waits->low, value)), place_of(edges, end_of(waits->low, value)) - 1 };
 }
 
 /* --- reads ---------------------------------------------------------------------------------------------------------- */
 
 /* Made if there are none yet; NULL: out of memory. */
-static struct reads *reads_by(struct slice *slice, uint32_t reader_slice)
+static struct reads *reads_by(struct slice *slice, uint32_t block, uint32_t reader_slice)
 {
         struct reads *reads = slice->reads;
 
-        while (reads && reads->reader_slice != reader_slice)
+        while (reads && (reads->reader_slice != reader_slice || reads->block != block))
                 reads = reads->next;
         if (reads || !(reads = calloc(1, sizeof *reads)))
                 return reads;
+        reads->block = block;
         reads->reader_slice = reader_slice;
         reads->next = slice->reads;
         slice->reads = reads;
         return reads;
 }
 
-/* From now on every device of the slice is behind node `reader` on every device of the reading one. */
-static void forget(struct reads *reads, uint32_t reader)
+/* From now on every device of the slice is behind node `reader` of the same run on every device of the reading one. */
+static void forget(struct slice *slice, uint32_t reader_slice, uint32_t reader)
 {
-        if (reader >= reads->done)
-                reads->done = reader + 1;
+        for (struct reads *reads = slice->reads; reads; reads = reads->next)
+                if (reads->reader_slice == reader_slice && reads->done <= reader)
+                        reads->done = reader + 1;
 }
 
 /* `count`: of the node's waits, or of what it comes behind. */
@@ -154,18 +171,19 @@ static struct reads *last_read(const struct slice *slice, struct places places, 
         return last;
 }
 
-static enum pw_status wait_for_room(struct waits *waits, const struct pw_low_value *value, uint32_t *count, struct pw_error *ret_err)
+static enum pw_status wait_for_room(struct waits *waits, struct pw_low_node *node, const struct pw_low_value *value,
+                                    struct pw_error *ret_err)
 {
-        const struct slice *slice = &waits->slices[value->slice];
-        struct places places = places_of(slice, value);
+        struct slice *slice = &waits->slices[value->slice];
+        struct places places = places_of(waits, value);
         struct reads *reads;
         uint32_t reader;
 
         while ((reads = last_read(slice, places, &reader))) {
-                enum pw_status status = add_wait(waits, count, reader, ret_err);
+                enum pw_status status = add_wait(waits, &node->image.wait_count, reader, ret_err);
                 if (status != PW_OK)
                         return status;
-                forget(reads, reader);
+                forget(slice, reads->reader_slice, reader);
         }
         return PW_OK;
 }
@@ -179,15 +197,16 @@ static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_e
         struct reads *reads;
         struct places places;
 
-        if (node->image.kind != PW_NODE_TRANSFER || node->image.phase == PW_PHASE_SEND || node->image.eager ||
-            !node->reach.other_device)
+        if (node->image.kind != PW_NODE_TRANSFER || node->image.phase == PW_PHASE_SEND || !node->reach.other_device)
                 return PW_OK;
         value = &waits->low->values[pw_low_inputs(waits->low, node)[0]];
+        if (node->image.eager && value->block == value->slice)
+                return PW_OK;
         slice = &waits->slices[value->slice];
-        reads = reads_by(slice, node->image.slice);
+        reads = reads_by(slice, value->block, node->image.slice);
         if (!reads || (!reads->nodes.leaves && !pw_heights_init(&reads->nodes, slice->edges.count)))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
-        places = places_of(slice, value);
+        places = places_of(waits, value);
         pw_heights_raise(&reads->nodes, places.first, places.last, (uint64_t)index + 1);
         return PW_OK;
 }
@@ -195,11 +214,7 @@ static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_e
 /* A RECV comes behind its SEND on every device, and so does what its slice does later. */
 static enum pw_status wait_for_send(struct waits *waits, struct pw_low_node *node, struct pw_error *ret_err)
 {
-        struct reads *reads = reads_by(&waits->slices[node->image.slice], node->image.source_slice);
-
-        if (!reads)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
-        forget(reads, node->image.send_node);
+        forget(&waits->slices[node->image.slice], node->image.source_slice, node->image.send_node);
         return add_wait(waits, &node->image.wait_count, node->image.send_node, ret_err);
 }
 
@@ -212,7 +227,7 @@ static enum pw_status node_waits(struct waits *waits, uint32_t index, struct pw_
         if (node->image.send_node != PW_NODE_NONE)
                 status = wait_for_send(waits, node, ret_err);
         for (uint32_t i = 0; i < node->image.output_count && status == PW_OK; i++)
-                status = wait_for_room(waits, &waits->low->values[pw_low_outputs(waits->low, node)[i]], &node->image.wait_count, ret_err);
+                status = wait_for_room(waits, node, &waits->low->values[pw_low_outputs(waits->low, node)[i]], ret_err);
         return status == PW_OK ? keep_read(waits, index, ret_err) : status;
 }
 
@@ -223,7 +238,7 @@ static enum pw_status find_uses(struct waits *waits, struct pw_error *ret_err)
         for (uint32_t i = 0; i < waits->low->value_count; i++) {
                 const struct pw_low_value *value = &waits->low->values[i];
                 struct slice *slice = &waits->slices[value->slice];
-                struct places places = places_of(slice, value);
+                struct places places = places_of(waits, value);
                 if (!slice->uses.leaves && !pw_heights_init(&slice->uses, slice->edges.count))
                         return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
                 pw_heights_raise(&slice->uses, places.first, places.last, (uint64_t)value->last_use + 1);
@@ -231,6 +246,24 @@ static enum pw_status find_uses(struct waits *waits, struct pw_error *ret_err)
         for (uint32_t i = 0; i < waits->low->graph->slice_count; i++)
                 for (struct reads *reads = waits->slices[i].reads; reads; reads = reads->next)
                         reads->done = 0;
+        return PW_OK;
+}
+
+static enum pw_status behind_room(struct waits *waits, struct pw_low_node *node, const struct pw_low_value *value,
+                                  struct pw_error *ret_err)
+{
+        const struct slice *slice = &waits->slices[value->slice];
+        struct places places = places_of(waits, value);
+        struct reads *reads;
+        uint32_t reader, last = (uint32_t)pw_heights_highest(&slice->uses, places.first, places.last) - 1;
+
+        node->image.passes = last > node->image.passes ? last : node->image.passes;
+        while ((reads = last_read(slice, places, &reader))) {
+                enum pw_status status = add_wait(waits, &node->image.behind_count, reader, ret_err);
+                if (status != PW_OK)
+                        return status;
+                reads->done = reader + 1;
+        }
         return PW_OK;
 }
 
@@ -244,13 +277,8 @@ static enum pw_status node_behind(struct waits *waits, uint32_t index, struct pw
         node->image.passes = index;
         for (uint32_t i = 0; i < node->image.output_count && status == PW_OK; i++) {
                 const struct pw_low_value *value = &waits->low->values[pw_low_outputs(waits->low, node)[i]];
-                const struct slice *slice = &waits->slices[value->slice];
-                struct places places = places_of(slice, value);
-                uint32_t last = (uint32_t)pw_heights_highest(&slice->uses, places.first, places.last) - 1;
-                if (value->result != PW_NODE_NONE)
-                        continue;
-                node->image.passes = last > node->image.passes ? last : node->image.passes;
-                status = wait_for_room(waits, value, &node->image.behind_count, ret_err);
+                if (value->result == PW_NODE_NONE)
+                        status = behind_room(waits, node, value, ret_err);
         }
         return status;
 }
@@ -272,7 +300,7 @@ static void waits_done(struct waits *waits)
 enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err)
 {
         __attribute__((cleanup(waits_done))) struct waits waits = { low, calloc((size_t)low->graph->slice_count + 1, sizeof *waits.slices) };
-        enum pw_status status = waits.slices ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        enum pw_status status = waits.slices ? find_starts(low, ret_err) : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
 
         for (uint32_t i = 0; i < low->graph->slice_count && status == PW_OK; i++)
                 status = find_edges(low, i, &waits.slices[i].edges, ret_err);

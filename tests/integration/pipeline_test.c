@@ -1,4 +1,4 @@
-/* Runs that overlap: consecutive steps in one block.
+/* Runs that overlap: consecutive steps in one block, stages of a pipeline within their quotas.
  */
 #include "tests/integration/trace.h"
 
@@ -101,6 +101,163 @@ static void steps_in_one_block(void **state)
                 pw_slice_close(slices[i]);
 }
 
+/* --- stages ------------------------------------------------------------------------------------------------------------- */
+
+#define STAGES 4
+#define MICROBATCHES 24
+#define QUOTA 2
+#define CALL_US 300 /* of the first stage; each takes longer than the one before, which without a quota would run ahead */
+
+/* A device for each stage, every other one in the other island. */
+static void open_stages(struct pw_session *session, struct pw_slice *slices[STAGES])
+{
+        for (int i = 0; i < STAGES; i++)
+                it_ok(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 1, .island = 1 + i % 2 }, &slices[i], IT_ERR));
+}
+
+static void close_stages(struct pw_slice *slices[STAGES])
+{
+        for (int i = 0; i < STAGES; i++)
+                pw_slice_close(slices[i]);
+}
+
+static struct pw_value *through(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, struct pw_stage *stage, uint64_t us)
+{
+
+        return pw_call_with(program, slice, "pw/sleep_us", PW_ARGS(pw_move(value, slice, PW_BROADCAST)), PW_BROADCAST,
+                            &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us, .stage = stage });
+}
+
+/* `count` microbatches, stage after stage: it is the quota that makes a pipeline of it. */
+static struct pw_program *trace_pipeline(struct pw_session *session, struct pw_slice *slices[STAGES], int count)
+{
+        static const char *const names[STAGES] = { "first", "second", "third", "fourth" };
+        struct pw_program *program = pw_program_new(session, "test/pipeline");
+        struct pw_value *values[MICROBATCHES];
+
+        for (int m = 0; m < count; m++)
+                values[m] = pw_input(program, slices[0], PW_F64, PW_DIMS(100), PW_BROADCAST, 0);
+        for (int s = 0; s < STAGES; s++) {
+                struct pw_stage *stage = pw_stage(program, names[s], QUOTA);
+                for (int m = 0; m < count; m++)
+                        values[m] = through(program, slices[s], values[m], stage, CALL_US * (1 + s));
+        }
+        for (int m = 0; m < count; m++)
+                pw_result(program, values[m]);
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+/* When the gangs of a device ended whose node's name ends with `name`. Returns how many there were. */
+static int ends_of(struct pw_session *session, const char *device, const char *name, int64_t ret_ends[MICROBATCHES])
+{
+        struct pw_listing *gangs = it_list(session, "gangs", device);
+        int count = 0;
+
+        for (size_t i = 0; i < it_rows(gangs); i++) {
+                const char *node = it_text(gangs, i, "node");
+                if (strlen(node) < strlen(name) || strcmp(node + strlen(node) - strlen(name), name))
+                        continue;
+                assert_in_range(count, 0, MICROBATCHES - 1);
+                ret_ends[count++] = it_number(gangs, i, "end_us");
+        }
+        pw_listing_free(gangs);
+        return count;
+}
+
+/* A stage ended its call m only when the next one had what it made in call m - QUOTA; and the stages worked at the same time. */
+static void expect_quotas(struct pw_session *session, const uint32_t devices[STAGES])
+{
+        int64_t calls[STAGES][MICROBATCHES], reads[MICROBATCHES];
+        char device[16];
+
+        for (int s = 0; s < STAGES; s++) {
+                snprintf(device, sizeof device, "h0:%u", devices[s]);
+                assert_int_equal(ends_of(session, device, "pw/sleep_us", calls[s]), MICROBATCHES);
+                if (!s)
+                        continue;
+                assert_int_equal(ends_of(session, device, "send-recv receive", reads), MICROBATCHES);
+                for (int m = QUOTA; m < MICROBATCHES; m++)
+                        if (calls[s - 1][m] < reads[m - QUOTA])
+                                fail_msg("stage %d, call %d ended %d us before its credit came", s - 1, m,
+                                         (int)(reads[m - QUOTA] - calls[s - 1][m]));
+        }
+        assert_true(calls[0][MICROBATCHES - 1] > calls[STAGES - 1][0]);
+}
+
+static void microbatches_of_a_run(void **state)
+{
+        static const uint32_t devices[STAGES] = { 0, 4, 1, 5 };
+        struct it_host *host = *state;
+        struct pw_slice *slices[STAGES];
+        struct pw_future *inputs[MICROBATCHES], *results[MICROBATCHES];
+        struct pw_program *program;
+
+        open_stages(host->session, slices);
+        program = trace_pipeline(host->session, slices, MICROBATCHES);
+        for (int m = 0; m < MICROBATCHES; m++)
+                inputs[m] = it_put_f64(host->session, PW_DIMS(100), m);
+        it_ok(pw_run_with(program, inputs, MICROBATCHES, NULL, results, IT_ERR));
+        for (int m = 0; m < MICROBATCHES; m++) {
+                assert_true(it_get_scalar(results[m]) == m);
+                pw_unref(results[m]);
+                pw_unref(inputs[m]);
+        }
+        expect_quotas(host->session, devices);
+        pw_program_free(program);
+        close_stages(slices);
+}
+
+static void runs_of_a_microbatch(void **state)
+{
+        static const uint32_t devices[STAGES] = { 0, 4, 1, 5 };
+        struct it_host *host = *state;
+        struct pw_slice *slices[STAGES];
+        struct pw_future *results[MICROBATCHES];
+        struct pw_program *program;
+        struct pw_listing *programs;
+
+        open_stages(host->session, slices);
+        program = trace_pipeline(host->session, slices, 1);
+        programs = it_list(host->session, "programs", "");
+        assert_string_equal(it_text(programs, 0, "stages"), "first 2, second 2, third 2, fourth 2");
+        pw_listing_free(programs);
+        for (int m = 0; m < MICROBATCHES; m++) {
+                struct pw_future *input = it_put_f64(host->session, PW_DIMS(100), m);
+                it_ok(pw_run(program, PW_FUTURES(input), &results[m], IT_ERR));
+                pw_unref(input);
+        }
+        for (int m = 0; m < MICROBATCHES; m++) {
+                assert_true(it_get_scalar(results[m]) == m);
+                pw_unref(results[m]);
+        }
+        expect_quotas(host->session, devices);
+        pw_program_free(program);
+        close_stages(slices);
+}
+
+static void quota_too_small(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[STAGES];
+        struct pw_program *program = pw_program_new(host->session, "test/both");
+        struct pw_stage *stage = pw_stage(program, "first", 1);
+        struct pw_value *input, *one, *two;
+
+        open_stages(host->session, slices);
+        input = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        one = through(program, slices[0], input, stage, CALL_US);
+        two = through(program, slices[0], input, stage, CALL_US);
+        pw_result(program, pw_call(program, slices[0], "pw/add", PW_ARGS(one, two), PW_BROADCAST));
+        it_fails(pw_compile(program, IT_ERR), PW_BAD_PROGRAM, "call 1, pw/sleep_us|stage first|quota is 1");
+        pw_program_free(program);
+        program = pw_program_new(host->session, "test/zero");
+        pw_stage(program, "none", 0);
+        it_fails(pw_compile(program, IT_ERR), PW_INVALID, "stage none|quota of 0");
+        pw_program_free(program);
+        close_stages(slices);
+}
+
 static int setup_small(void **state)
 {
         return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--islands", "1", "--host-memory", "256MiB", "--device-memory", "16MiB"));
@@ -108,7 +265,12 @@ static int setup_small(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(steps_in_one_block, setup_small, it_teardown) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(steps_in_one_block, setup_small, it_teardown),
+                IT_TEST(microbatches_of_a_run),
+                IT_TEST(runs_of_a_microbatch),
+                IT_TEST(quota_too_small),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,35 @@ static uint32_t open_slice(struct world *world, struct pw_graph *graph, uint32_t
         return graph->slice_count - 1;
 }
 
+/* Some calls get a stage of their slice, with a small quota. */
+static void random_stages(struct world *world, struct pw_graph *graph)
+{
+        static const char *const names[] = { "one", "two", "six", "ten" };
+        uint32_t stages = graph->slice_count * (1 + world_random(world, 2));
+
+        for (uint32_t i = 0; i < stages; i++)
+                if (!pw_graph_add_stage(graph, names[i], 1 + world_random(world, 3)))
+                        world_fail(world, "out of memory");
+        for (uint32_t i = 0; i < graph->call_count; i++) {
+                uint32_t stage = graph->calls[i].slice + graph->slice_count * world_random(world, 2);
+                if (stage < stages && world_random(world, 4))
+                        graph->calls[i].stage = 1 + stage;
+        }
+}
+
+/* Of a quota that chance made too small nothing is left. */
+static enum pw_status lower(struct world *world, struct pw_graph *graph, struct pw_image **ret_image, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_lower(graph, ret_image, ret_err);
+
+        if (status != PW_BAD_PROGRAM || !graph->stage_count)
+                return status;
+        world->refused++;
+        for (uint32_t i = 0; i < graph->call_count; i++)
+                graph->calls[i].stage = 0;
+        return pw_lower(graph, ret_image, ret_err);
+}
+
 static void compile(struct world *world, struct world_program *program, struct pw_graph *graph)
 {
         struct pw_image *image = NULL;
@@ -33,7 +62,7 @@ static void compile(struct world *world, struct world_program *program, struct p
         if (status == PW_OK)
                 status = pw_make_shapes(graph, &err);
         if (status == PW_OK)
-                status = pw_lower(graph, &image, &err);
+                status = lower(world, graph, &image, &err);
         if (status == PW_OK)
                 status = pw_scheduler_program_add(world->scheduler, image, graph, "tenant", 1, &program->handle, &err);
         if (status != PW_OK)
@@ -107,6 +136,8 @@ void world_make_program(struct world *world, struct world_program *program)
         }
         for (uint32_t i = 0; i < nodes; i++)
                 random_value(world, graph);
+        if (world_random(world, 2))
+                random_stages(world, graph);
         results = 1 + world_random(world, WORLD_RESULTS - 1);
         for (uint32_t i = 0; i < results; i++) {
                 uint32_t value = i ? world_random(world, graph->value_count) : graph->value_count - 1;

@@ -92,7 +92,7 @@ struct world {
         uint32_t host_free[WORLD_HOST_VALUES], host_free_count;
         struct pw_action *late;   /* messages on their way */
         uint32_t late_count, late_capacity;
-        uint64_t deaths, ended, failed, good, passed_over;
+        uint64_t deaths, ended, failed, good, passed_over, refused;
 };
 
 /* world.c */

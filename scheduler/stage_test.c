@@ -1,0 +1,179 @@
+/* Stages: in which order calls come where there are quotas, in how many rooms their outputs lie, what is refused. */
+#include "base/memory.h"
+#include "pathways.h"
+#include "scheduler/graph_make.h"
+#include "scheduler/lower.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct pw_make_slice places[2];
+
+static struct pw_graph *make(uint32_t quota)
+{
+        struct pw_graph *graph = pw_graph_new("test");
+
+        for (uint32_t i = 0; i < 2; i++)
+                pw_make_slice(graph, &places[i], &(struct pw_make_slice_params){ { 1, 0 }, i, i, 1 });
+        assert_true(pw_graph_add_stage(graph, "one", quota) && pw_graph_add_stage(graph, "two", quota));
+        return graph;
+}
+
+static enum pw_status lower(struct pw_graph *graph, struct pw_image **ret_image, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_graph_check(graph, ret_err);
+
+        if (status == PW_OK)
+                status = pw_make_shapes(graph, ret_err);
+        if (status == PW_OK)
+                status = pw_lower(graph, ret_image, ret_err);
+        if (status == PW_OK)
+                status = pw_image_check(*ret_image, graph->slices, ret_err);
+        pw_graph_free(graph);
+        return status;
+}
+
+static uint32_t call_in(struct pw_graph *graph, uint32_t stage, const char *function, uint32_t value)
+{
+        uint32_t output = PW_MAKE_CALL(graph, stage, function, PW_BROADCAST, value);
+
+        graph->calls[graph->call_count - 1].stage = 1 + stage;
+        return output;
+}
+
+/* `count` microbatches through both stages; traced stage by stage, or one microbatch after the other. */
+static struct pw_graph *pipeline(uint32_t quota, uint32_t count, bool by_stage)
+{
+        struct pw_graph *graph = make(quota);
+        uint32_t values[16];
+
+        for (uint32_t i = 0; i < count; i++)
+                values[i] = pw_make_input(graph, 0, PW_DIMS(100), (struct pw_sharding)PW_BROADCAST, 0);
+        for (uint32_t pass = 0; pass < (by_stage ? 2 : 1); pass++)
+                for (uint32_t i = 0; i < count; i++) {
+                        if (!pass)
+                                values[i] = call_in(graph, 0, "m/one", values[i]);
+                        if (!pass)
+                                values[i] = pw_make_as(graph, values[i], 1, (struct pw_sharding)PW_BROADCAST);
+                        if (pass || !by_stage)
+                                values[i] = call_in(graph, 1, "m/two", values[i]);
+                }
+        for (uint32_t i = 0; i < count; i++)
+                assert_true(pw_graph_add_result(graph, values[i]));
+        return graph;
+}
+
+static void expect(struct pw_graph *graph, const char *expected)
+{
+        struct pw_image *image = NULL;
+        struct pw_error err;
+        char *text = NULL;
+        size_t bytes;
+        FILE *file = open_memstream(&text, &bytes);
+
+        if (lower(graph, &image, &err) != PW_OK)
+                fail_msg("%s", err.text);
+        pw_image_print(image, file);
+        fclose(file);
+        assert_string_equal(text, expected);
+        free(text);
+        free(image);
+}
+
+/* All of the first stage was traced first, and 3 credits are not 2: the third comes when the first was read. */
+static void test_in_turn(void **state)
+{
+        (void)state;
+        expect(pipeline(2, 3, true),
+               "test: peak 2048, blocks 512 512 1024 0\n"
+               "0 load 0, slice 0 -> 0 i32 [100] broadcast, block+0\n"
+               "1 m/one, slice 0: 0 -> 3 i32 [100] broadcast, stage one+0\n"
+               "2 load 1, slice 0 -> 1 i32 [100] broadcast, block+0\n"
+               "3 m/one, slice 0: 1 -> 4 i32 [100] broadcast, stage one+512\n"
+               "4 send-recv send, slice 0 to 1: 3\n"
+               "5 send-recv receive, slice 0 to 1: 3 -> 5 i32 [100] broadcast, block+0, waits for 4\n"
+               "6 m/two, slice 1: 5 -> 6 i32 [100] broadcast, result 0\n"
+               "7 load 2, slice 0 -> 2 i32 [100] broadcast, block+0\n"
+               "8 m/one, slice 0: 2 -> 7 i32 [100] broadcast, stage one+0, waits for 5\n"
+               "9 send-recv send, slice 0 to 1: 4\n"
+               "10 send-recv receive, slice 0 to 1: 4 -> 8 i32 [100] broadcast, block+0, waits for 9\n"
+               "11 m/two, slice 1: 8 -> 9 i32 [100] broadcast, result 1\n"
+               "12 send-recv send, slice 0 to 1: 7\n"
+               "13 send-recv receive, slice 0 to 1: 7 -> 10 i32 [100] broadcast, block+0, waits for 12\n"
+               "14 m/two, slice 1: 10 -> 11 i32 [100] broadcast, result 2\n");
+}
+
+static const struct pw_image_stage *stage_of(struct pw_graph *graph, uint32_t stage, struct pw_image **ret_image)
+{
+        struct pw_error err;
+
+        if (lower(graph, ret_image, &err) != PW_OK)
+                fail_msg("%s", err.text);
+        return pw_image_stage(*ret_image, stage);
+}
+
+/* A quota is for microbatches of one run, and what is left of it for runs that follow. */
+static void test_rooms(void **state)
+{
+        static const struct { uint32_t quota, microbatches, rooms, blocks; } cases[] = {
+                { 1, 1, 1, 1 }, { 3, 1, 1, 3 }, { 4, 2, 2, 2 }, { 5, 2, 2, 2 }, { 2, 8, 2, 1 }, { 3, 8, 3, 1 }, { 100, 8, 8, 12 },
+        };
+
+        (void)state;
+        for (uint32_t i = 0; i < pw_array_count(cases); i++)
+                for (uint32_t by_stage = 0; by_stage < 2; by_stage++) {
+                        struct pw_image *image = NULL;
+                        const struct pw_image_stage *stage = stage_of(pipeline(cases[i].quota, cases[i].microbatches, by_stage), 0, &image);
+                        assert_int_equal(stage->rooms, cases[i].rooms);
+                        assert_int_equal(stage->blocks, cases[i].blocks);
+                        assert_int_equal(stage->room_bytes, pw_room_bytes(400));
+                        assert_int_equal(pw_image_block(image, 2)->bytes, cases[i].rooms * stage->room_bytes);
+                        assert_int_equal(pw_image_stage(image, 1)->rooms, 0); /* results have rooms of their own */
+                        free(image);
+                }
+}
+
+static void refused(struct pw_graph *graph, const char *why)
+{
+        struct pw_image *image = NULL;
+        struct pw_error err;
+
+        assert_int_equal(lower(graph, &image, &err), PW_BAD_PROGRAM);
+        assert_string_equal(err.text, why);
+}
+
+static void test_refused(void **state)
+{
+        struct pw_graph *graph = make(1);
+        uint32_t input = pw_make_input(graph, 0, PW_DIMS(100), (struct pw_sharding)PW_BROADCAST, 0), one, two;
+
+        (void)state;
+        one = call_in(graph, 0, "m/one", input);
+        two = call_in(graph, 0, "m/two", input);
+        assert_true(pw_graph_add_result(graph, PW_MAKE_CALL(graph, 0, "m/both", PW_BROADCAST, one, two)));
+        refused(graph, "call 1, m/two, needs a credit of stage one, whose quota is 1: only calls that come later would give one back");
+        graph = make(1);
+        input = pw_make_input(graph, 0, PW_DIMS(100), (struct pw_sharding)PW_BROADCAST, 0);
+        one = call_in(graph, 0, "m/one", input);
+        two = call_in(graph, 1, "m/two", pw_make_as(graph, one, 1, (struct pw_sharding)PW_BROADCAST));
+        graph->calls[1].stage = 1;
+        assert_true(pw_graph_add_result(graph, two));
+        refused(graph, "call 1, m/two: stage one has calls on another slice");
+        graph = make(0);
+        refused(graph, "stage one: a quota of 0");
+        graph = make(1);
+        assert_true(pw_graph_add_result(graph, call_in(graph, 0, "m/one", pw_make_input(graph, 0, PW_DIMS(1), (struct pw_sharding)PW_BROADCAST, 0))));
+        graph->calls[0].stage = 7;
+        refused(graph, "call 0, m/one: there is no stage 6");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_in_turn), cmocka_unit_test(test_rooms), cmocka_unit_test(test_refused) };
+
+        return cmocka_run_group_tests_name("stage", tests, NULL, NULL);
+}
