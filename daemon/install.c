@@ -6,12 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the folder of the daemon's program; and the path of the installation. */
-static const struct { const char *beside[2]; const char *installed; } parts[] = {
-        [PW_INSTALL_EXECUTOR] = { { "../executor/pathways-executor", "../libexec/pathways/pathways-executor" },
-                                  PW_PKGLIBEXECDIR "/pathways-executor" },
-        [PW_INSTALL_MODULES] = { { "../executor/modules/.libs", "../lib/pathways/modules" }, PW_MODULEDIR },
+/* From the folder of the daemon's program in a build tree; and where `make install` puts it. */
+static const struct { const char *built, *installed; } parts[] = {
+        [PW_INSTALL_EXECUTOR] = { "../executor/pathways-executor", PW_PKGLIBEXECDIR "/pathways-executor" },
+        [PW_INSTALL_MODULES] = { "../executor/modules/.libs", PW_MODULEDIR },
 };
+
+/* An installation may lie elsewhere than it was made for: what is PREFIX/lib there is ../lib from PREFIX/sbin. */
+static const char *below_prefix(const char *path)
+{
+        size_t length = strlen(PW_PREFIX);
+
+        return !strncmp(path, PW_PREFIX, length) && path[length] == '/' ? path + length + 1 : NULL;
+}
 
 void pw_install_path(enum pw_install_part part, char *path, size_t bytes)
 {
@@ -23,8 +30,11 @@ void pw_install_path(enum pw_install_part part, char *path, size_t bytes)
         slash = strrchr(self, '/');
         if (slash)
                 *slash = 0;
-        for (int i = 0; slash && i < 2; i++) {
-                snprintf(path, bytes, "%s/%s", self, parts[part].beside[i]);
+        snprintf(path, bytes, "%s/%s", self, parts[part].built);
+        if (slash && access(path, F_OK) == 0)
+                return;
+        if (slash && below_prefix(parts[part].installed)) {
+                snprintf(path, bytes, "%s/../%s", self, below_prefix(parts[part].installed));
                 if (access(path, F_OK) == 0)
                         return;
         }

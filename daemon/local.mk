@@ -7,9 +7,10 @@ daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/environment.c 
 	daemon/child_board.c daemon/spawn.c daemon/overhead.c daemon/rows.c daemon/list.c daemon/list_host.c \
 	daemon/list_store.c daemon/list_work.c daemon/why.c daemon/find.c daemon/list_object.c daemon/waits.c daemon/trace.c daemon/meta/kinds.c daemon/meta/embedded.c
 daemon_pathwaysd_SOURCES += daemon/why_device.c daemon/why_memory.c daemon/why_process.c daemon/why_run.c
-daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
 noinst_HEADERS += daemon/cancel.h
-daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'
+daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
+daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
+	-DPW_PREFIX='"$(prefix)"'
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/graph_wire.h \
@@ -27,3 +28,18 @@ daemon_http_address_test_SOURCES = daemon/http_address_test.c daemon/http_addres
 daemon_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
+
+# What an installed service consists of besides.
+EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf \
+	daemon/systemd/tmpfiles.d/pathways.conf
+if WITH_SYSTEMD
+sysusersdir = $(prefix)/lib/sysusers.d
+tmpfilesdir = $(prefix)/lib/tmpfiles.d
+systemdsystemunit_DATA = daemon/systemd/pathwaysd.service
+sysusers_DATA = daemon/systemd/sysusers.d/pathways.conf
+tmpfiles_DATA = daemon/systemd/tmpfiles.d/pathways.conf
+CLEANFILES += daemon/systemd/pathwaysd.service
+daemon/systemd/pathwaysd.service: daemon/systemd/pathwaysd.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) daemon/systemd && \
+		sed -e 's|@sbindir''@|$(sbindir)|' -e 's|@sysconfdir''@|$(sysconfdir)|' $(srcdir)/daemon/systemd/pathwaysd.service.in >$@
+endif
