@@ -3,7 +3,7 @@
 #ifndef DIGITS_MODEL_H
 #define DIGITS_MODEL_H
 
-#include "examples/digits/data.h"
+#include "examples/common/data.h"
 #include "pathways.h"
 
 #define MODEL_LAYERS_MAX 2

@@ -1,6 +1,8 @@
 /* The command line of the program digits. */
 #include "examples/digits/options.h"
 
+#include "examples/common/arguments.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,42 +21,18 @@ static const char help[] =
         "  --loss-file FILE  write the loss of each run, one to a line\n"
         "  --socket PATH     the daemon's socket (where libpathways looks)\n";
 
-static void refuse(const char *name, const char *text)
-{
-        fprintf(stderr, "digits: --%s: \"%s\" is not a number that will do\n", name, text);
-        exit(2);
-}
-
-static uint64_t number(const char *name, const char *text, uint64_t least, uint64_t most)
-{
-        char *end;
-        unsigned long long value = strtoull(text, &end, 10);
-
-        if (*text < '0' || *text > '9' || *end || value < least || value > most)
-                refuse(name, text);
-        return value;
-}
-
-static float positive(const char *name, const char *text)
-{
-        char *end;
-        float value = strtof(text, &end);
-
-        if (end == text || *end || !(value > 0 && value < 1e6f))
-                refuse(name, text);
-        return value;
-}
-
 static void take(struct options *options, int letter, const char *name, const char *text)
 {
+        struct argument argument = { "digits", name, text };
+
         switch (letter) {
-        case 'd': options->devices = (uint32_t)number(name, text, 1, 1 << 20); break;
-        case 'i': options->islands = (uint32_t)number(name, text, 0, 1 << 20); break;
-        case 'e': options->epochs = (uint32_t)number(name, text, 1, 1 << 24); break;
-        case 'n': options->hidden = (uint32_t)number(name, text, 0, 1 << 20); break;
-        case 'b': options->batch = (uint32_t)number(name, text, 1, 1 << 24); break;
-        case 's': options->seed = number(name, text, 0, UINT64_MAX); break;
-        case 'r': options->rate = positive(name, text); break;
+        case 'd': options->devices = (uint32_t)argument_number(&argument, 1, 1 << 20); break;
+        case 'i': options->islands = (uint32_t)argument_number(&argument, 0, 1 << 20); break;
+        case 'e': options->epochs = (uint32_t)argument_number(&argument, 1, 1 << 24); break;
+        case 'n': options->hidden = (uint32_t)argument_number(&argument, 0, 1 << 20); break;
+        case 'b': options->batch = (uint32_t)argument_number(&argument, 1, 1 << 24); break;
+        case 's': options->seed = argument_number(&argument, 0, UINT64_MAX); break;
+        case 'r': options->rate = argument_positive(&argument); break;
         case 'f': options->data = text; break;
         case 'l': options->loss_file = text; break;
         case 'S': options->socket = text; break;

@@ -4,11 +4,11 @@
  * run takes the weights of the one before, given away so that they are updated where they lie on the devices. Only losses
  * come back, and are read a window behind.
  */
-#include "examples/digits/data.h"
+#include "examples/common/data.h"
 #include "examples/digits/digits.h"
 #include "examples/digits/model.h"
 #include "examples/digits/options.h"
-#include "examples/digits/progress.h"
+#include "examples/common/progress.h"
 #include "pathways.h"
 
 #include <stdio.h>

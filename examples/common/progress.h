@@ -1,7 +1,7 @@
 /* A bar with loss and runs per second: redrawn on a terminal, else a line for every tenth.
  */
-#ifndef DIGITS_PROGRESS_H
-#define DIGITS_PROGRESS_H
+#ifndef EXAMPLES_PROGRESS_H
+#define EXAMPLES_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

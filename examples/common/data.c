@@ -1,5 +1,5 @@
 /* Rows of features and a class each. */
-#include "examples/digits/data.h"
+#include "examples/common/data.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* A bar with loss and runs per second. */
-#include "examples/digits/progress.h"
+#include "examples/common/progress.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* Rows of features and a class each, read from a file of comma-separated numbers.
  */
-#ifndef DIGITS_DATA_H
-#define DIGITS_DATA_H
+#ifndef EXAMPLES_DATA_H
+#define EXAMPLES_DATA_H
 
 #include <stddef.h>
 #include <stdint.h>

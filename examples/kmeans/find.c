@@ -1,0 +1,297 @@
+/* kmeans: finds clusters in the rows of a table, which are spread over the devices of a slice.
+ *
+ * One program, traced once, is one step of Lloyd's algorithm. It is run a number of times without waiting: each run takes the
+ * centres of the one before, given away so that they are moved where they lie on the devices. The sum of distances comes back from
+ * each run, and is read behind.
+ */
+#include "examples/common/arguments.h"
+#include "examples/common/data.h"
+#include "examples/common/progress.h"
+#include "pathways.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW 16 /* runs under way before the oldest sum is read */
+
+struct options {
+        uint32_t devices, islands, clusters, steps;
+        const char *data, *loss_file, *socket;
+};
+
+struct search {
+        struct options options;
+        struct data data;
+        double *rows, *centres;
+        struct pw_session *session;
+        struct pw_slice *slice;
+        struct pw_program *step;
+        struct pw_future *input, *moved; /* rows; centres */
+        struct pw_future *distances[WINDOW];
+        double *loss; /* of each run: the mean squared distance to the nearest centre */
+        struct progress progress;
+};
+
+static const char help[] = "Usage: kmeans [OPTION]...\n"
+                           "Finds clusters in the rows of a table on the pathwaysd of this host.\n\n"
+                           "  --devices N       spread the rows over N devices (1)\n"
+                           "  --islands N       of N islands (0: as few as possible)\n"
+                           "  --clusters N      how many clusters (10)\n"
+                           "  --steps N         how often their centres are moved (40)\n"
+                           "  --data FILE       CSV or CSV.gz: features, then a class (digits.csv.gz)\n"
+                           "  --loss-file FILE  write the mean squared distance at each step, one to a line\n"
+                           "  --socket PATH     the daemon's socket (where libpathways looks)\n";
+
+static void take(struct options *options, int letter, const char *name, const char *text)
+{
+        struct argument argument = { "kmeans", name, text };
+
+        switch (letter) {
+        case 'd': options->devices = (uint32_t)argument_number(&argument, 1, 1 << 20); break;
+        case 'i': options->islands = (uint32_t)argument_number(&argument, 0, 1 << 20); break;
+        case 'k': options->clusters = (uint32_t)argument_number(&argument, 1, 1 << 16); break;
+        case 's': options->steps = (uint32_t)argument_number(&argument, 1, 1 << 24); break;
+        case 'f': options->data = text; break;
+        case 'l': options->loss_file = text; break;
+        case 'S': options->socket = text; break;
+        case 'h': fputs(help, stdout); exit(0);
+        default: fputs(help, stderr); exit(2);
+        }
+}
+
+static void options_read(int argc, char **argv, struct options *ret_options)
+{
+        static const struct option names[] = {
+                { "devices", required_argument, NULL, 'd' }, { "islands", required_argument, NULL, 'i' },
+                { "clusters", required_argument, NULL, 'k' }, { "steps", required_argument, NULL, 's' },
+                { "data", required_argument, NULL, 'f' },    { "loss-file", required_argument, NULL, 'l' },
+                { "socket", required_argument, NULL, 'S' },  { "help", no_argument, NULL, 'h' }, { 0 },
+        };
+        int letter, which;
+
+        *ret_options = (struct options){ .devices = 1, .clusters = 10, .steps = 40, .data = "digits.csv.gz" };
+        while ((letter = getopt_long(argc, argv, "h", names, &which)) != -1)
+                take(ret_options, letter, letter == 'h' || letter == '?' ? "help" : names[which].name, optarg);
+        if (optind < argc)
+                take(ret_options, '?', NULL, NULL);
+}
+
+/* --- before the first run ----------------------------------------------------------------------------------------- */
+
+static enum pw_status fail(struct pw_error *err, const char *what, const char *why)
+{
+        err->status = PW_INVALID;
+        snprintf(err->text, sizeof err->text, "%s: %s", what, why);
+        return err->status;
+}
+
+/* The first centres are rows, as far apart in the file as they can be. */
+static enum pw_status prepare(struct search *search, struct pw_error *err)
+{
+        struct data *data = &search->data;
+        size_t clusters = search->options.clusters;
+        char why[200];
+
+        if (data_read(search->options.data, data, why, sizeof why))
+                return fail(err, search->options.data, why);
+        if (data->rows < clusters)
+                return fail(err, search->options.data, "has fewer rows than clusters are wanted");
+        search->rows = calloc(data->rows * data->features, sizeof *search->rows);
+        search->centres = calloc(clusters * data->features, sizeof *search->centres);
+        search->loss = calloc(search->options.steps, sizeof *search->loss);
+        if (!search->rows || !search->centres || !search->loss)
+                return fail(err, search->options.data, "out of memory");
+        for (size_t i = 0; i < data->rows * data->features; i++)
+                search->rows[i] = data->images[i];
+        for (size_t c = 0; c < clusters; c++)
+                memcpy(search->centres + c * data->features, search->rows + c * (data->rows / clusters) * data->features,
+                       data->features * sizeof *search->rows);
+        return PW_OK;
+}
+
+/* One step: sums over each device's rows, summed over the devices, then the same move on each. */
+static enum pw_status trace(struct search *search, struct pw_error *err)
+{
+        const struct pw_sharding sums[] = { PW_PARTIAL(PW_SUM), PW_PARTIAL(PW_SUM) };
+        struct pw_call_params assign = { .output_count = 3, .output_shardings = sums };
+        uint64_t rows = search->data.rows, features = search->data.features, clusters = search->options.clusters;
+        struct pw_slice *slice = search->slice;
+        struct pw_program *step = search->step = pw_program_new(search->session, "kmeans/step");
+        struct pw_value *centres = pw_input(step, slice, PW_F64, PW_DIMS(clusters, features), PW_BROADCAST, PW_DONATED);
+        struct pw_value *table = pw_input(step, slice, PW_F64, PW_DIMS(rows, features), PW_SPLIT(0), 0);
+        struct pw_value *near = pw_call_with(step, slice, "kmeans/assign", PW_ARGS(centres, table), PW_PARTIAL(PW_SUM), &assign);
+
+        pw_result(step, pw_call(step, slice, "kmeans/move", PW_ARGS(centres, near, pw_output(near, 1)), PW_BROADCAST));
+        pw_result(step, PW_AS(pw_output(near, 2), PW_BROADCAST));
+        return pw_compile(step, err);
+}
+
+static enum pw_status begin(struct search *search, struct pw_error *err)
+{
+        const struct options *options = &search->options;
+        struct pw_slice_params slice = { .device_count = options->devices, .island_count = options->islands };
+        enum pw_status status = prepare(search, err);
+        uint64_t rows = search->data.rows, features = search->data.features;
+        struct pw_put_params table = { .dtype = PW_F64, .dims = PW_DIMS(rows, features) };
+        struct pw_put_params centres = { .dtype = PW_F64, .dims = PW_DIMS(options->clusters, features) };
+
+        if (status == PW_OK)
+                status = pw_connect(options->socket, &search->session, err);
+        if (status == PW_OK)
+                status = pw_slice_open(search->session, &slice, &search->slice, err);
+        if (status == PW_OK)
+                status = trace(search, err);
+        if (status == PW_OK)
+                status = pw_put(search->session, search->rows, rows * features * sizeof(double), &table, &search->input, err);
+        if (status == PW_OK)
+                status = pw_put(search->session, search->centres, options->clusters * features * sizeof(double), &centres, &search->moved, err);
+        if (status == PW_OK)
+                printf("%zu rows of %zu features, %u clusters, %u device%s\n", search->data.rows, search->data.features - 1,
+                       options->clusters, options->devices, options->devices == 1 ? "" : "s");
+        return status;
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status submit(struct search *search, size_t run, struct pw_error *err)
+{
+        struct pw_future *results[2];
+        enum pw_status status = pw_run(search->step, PW_FUTURES(pw_donate(&search->moved), search->input), results, err);
+
+        if (status != PW_OK)
+                return status;
+        search->moved = results[0];
+        search->distances[run % WINDOW] = results[1];
+        return PW_OK;
+}
+
+static enum pw_status read_loss(struct search *search, size_t run, struct pw_error *err)
+{
+        struct pw_future **distances = &search->distances[run % WINDOW];
+        struct pw_view view;
+        enum pw_status status = pw_get(*distances, PW_FOREVER, &view, err);
+
+        if (status != PW_OK)
+                return status;
+        search->loss[run] = *(const double *)view.data / (double)search->data.rows;
+        pw_view_done(&view);
+        pw_unref(*distances);
+        *distances = NULL;
+        progress_show(&search->progress, run + 1, search->loss[run]);
+        return PW_OK;
+}
+
+static enum pw_status find(struct search *search, struct pw_error *err)
+{
+        enum pw_status status = PW_OK;
+        struct pw_view view;
+        size_t read = 0;
+
+        progress_start(&search->progress, search->options.steps);
+        for (size_t run = 0; run < search->options.steps && status == PW_OK; run++) {
+                if (run - read == WINDOW)
+                        status = read_loss(search, read++, err);
+                if (status == PW_OK)
+                        status = submit(search, run, err);
+        }
+        while (read < search->options.steps && status == PW_OK)
+                status = read_loss(search, read++, err);
+        if (status == PW_OK)
+                status = pw_get(search->moved, PW_FOREVER, &view, err);
+        if (status != PW_OK)
+                return status;
+        memcpy(search->centres, view.data, view.bytes);
+        pw_view_done(&view);
+        return PW_OK;
+}
+
+/* --- after the last run ------------------------------------------------------------------------------------------- */
+
+static size_t cluster_of(const struct search *search, const double *row)
+{
+        size_t features = search->data.features, found = 0;
+        double least = 0;
+
+        for (size_t c = 0; c < search->options.clusters; c++) {
+                double sum = 0;
+                for (size_t f = 0; f < features; f++) {
+                        double apart = row[f] - search->centres[c * features + f];
+                        sum += apart * apart;
+                }
+                if (c && sum >= least)
+                        continue;
+                least = sum;
+                found = c;
+        }
+        return found;
+}
+
+/* The share of the rows that are of the class which most rows of their cluster have; no step looked at classes. */
+static double purity(const struct search *search)
+{
+        size_t classes = search->data.classes, agreed = 0;
+        size_t *counts = calloc(search->options.clusters * classes, sizeof *counts);
+
+        if (!counts)
+                return 0;
+        for (size_t row = 0; row < search->data.rows; row++)
+                counts[cluster_of(search, search->rows + row * search->data.features) * classes + search->data.labels[row]]++;
+        for (size_t c = 0; c < search->options.clusters; c++) {
+                size_t most = 0;
+                for (size_t k = 0; k < classes; k++)
+                        most = counts[c * classes + k] > most ? counts[c * classes + k] : most;
+                agreed += most;
+        }
+        free(counts);
+        return (double)agreed / (double)search->data.rows;
+}
+
+static enum pw_status write_losses(const struct search *search, struct pw_error *err)
+{
+        FILE *file;
+
+        if (!search->options.loss_file)
+                return PW_OK;
+        file = fopen(search->options.loss_file, "w");
+        for (size_t run = 0; file && run < search->options.steps; run++)
+                fprintf(file, "%.15g\n", search->loss[run]);
+        if (!file || fclose(file))
+                return fail(err, search->options.loss_file, "it cannot be written");
+        return PW_OK;
+}
+
+static void end(struct search *search)
+{
+        for (int i = 0; i < WINDOW; i++)
+                pw_unref(search->distances[i]);
+        pw_unref(search->input);
+        pw_unref(search->moved);
+        pw_program_free(search->step);
+        pw_slice_close(search->slice);
+        pw_close(search->session);
+        free(search->rows);
+        free(search->centres);
+        free(search->loss);
+        data_done(&search->data);
+}
+
+int main(int argc, char **argv)
+{
+        struct search search = { 0 };
+        struct pw_error err;
+
+        options_read(argc, argv, &search.options);
+        enum pw_status status = begin(&search, &err);
+        if (status == PW_OK)
+                status = find(&search, &err);
+        if (status == PW_OK)
+                status = write_losses(&search, &err);
+        if (status == PW_OK)
+                printf("%.3f of the rows are of the class that most of their cluster have\n", purity(&search));
+        else
+                fprintf(stderr, "kmeans: %s\n", err.text);
+        end(&search);
+        return status == PW_OK ? 0 : 1;
+}
