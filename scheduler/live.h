@@ -80,6 +80,9 @@ struct pw_result_live {
         uint32_t left;           /* members of the writer that are not done */
         bool letting_go;         /* its object is gone or it is an error: its rooms go as soon as nobody may touch them */
         bool given, gone;        /* given: they went */
+        /* A result in the room of a donated one, and that one, until nobody writes or reads it any more: a run that is cancelled
+         * may end before the run that makes what it was given. */
+        struct pw_result_live *source, *heir;
         uint32_t pool;           /* 2^pool rooms */
         uint32_t sentence;       /* length of the error's own sentence, without the way it came here */
         struct pw_failure failed; /* reported; decided when the writer is done */

@@ -219,6 +219,8 @@ static void settle_result(struct pw_live *live, uint32_t index)
                 struct pw_result *source = live->run.inputs[input].result;
                 memcpy(result->rooms, source->rooms, result->room_count * sizeof *result->rooms);
                 source->donated = true;
+                pw_result_live(source)->heir = pw_result_live(result);
+                pw_result_live(result)->source = pw_result_live(source);
         }
         if (!pw_result_live(result)->letting_go)
                 return;

@@ -55,6 +55,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         result->ordered = 0;
         result->left = program->results[index].writer_members;
         result->letting_go = result->given = result->gone = false;
+        result->source = result->heir = NULL;
         result->sentence = 0;
         result->failed.status = PW_OK;
         pw_list_append(&program->scheduler->results, &open->link);
@@ -142,12 +143,15 @@ static void give_rooms(struct pw_result_live *result)
         result->given = result->scheduler->look = true;
 }
 
-void pw_result_maybe_drop(struct pw_result_live *result)
+static bool may_drop(const struct pw_result_live *result)
+{
+        return !result->result.run && !result->result.users && !result->source && !result->gone;
+}
+
+static void drop(struct pw_result_live *result)
 {
         struct pw_result *open = &result->result;
 
-        if (open->run || open->users || result->gone)
-                return;
         if (result->letting_go)
                 give_rooms(result);
         if (open->object)
@@ -155,6 +159,18 @@ void pw_result_maybe_drop(struct pw_result_live *result)
         result->gone = true;
         pw_list_remove(&open->link);
         pw_list_append(&result->scheduler->actions.gone_results, &open->link);
+}
+
+void pw_result_maybe_drop(struct pw_result_live *result)
+{
+        while (result && may_drop(result)) {
+                struct pw_result_live *heir = result->heir;
+
+                if (heir)
+                        result->heir = heir->source = NULL;
+                drop(result);
+                result = heir;
+        }
 }
 
 void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *open, uint64_t now_us)
