@@ -12,7 +12,7 @@ static const struct pw_bench benches[] = {
         { "open_1k", pw_bench_open_1k }, { "wait_10k", pw_bench_wait_10k },
         { "wake", pw_bench_wake },     { "chain", pw_bench_chain },     { "lone", pw_bench_lone },
         { "gang8", pw_bench_gang8 },   { "idle", pw_bench_idle },       { "start", pw_bench_start },
-        { "reclaim", pw_bench_reclaim }, { "clients", pw_bench_clients },
+        { "reclaim", pw_bench_reclaim }, { "clients", pw_bench_clients }, { "objects_1m", pw_bench_objects },
 };
 
 struct settings { bool json, quick, help; };

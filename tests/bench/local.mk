@@ -6,6 +6,7 @@ tests_bench_bench_SOURCES += tests/bench/clients.c
 tests_bench_bench_SOURCES += tests/bench/daemon.c tests/bench/daemon.h
 tests_bench_bench_SOURCES += tests/bench/get.c
 tests_bench_bench_SOURCES += tests/bench/memory.c tests/bench/memory.h
+tests_bench_bench_SOURCES += tests/bench/objects.c
 tests_bench_bench_SOURCES += tests/bench/open.c
 tests_bench_bench_SOURCES += tests/bench/pair.c tests/bench/pair.h
 tests_bench_bench_SOURCES += tests/bench/program.c
