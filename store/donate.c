@@ -20,7 +20,7 @@ static bool flag(struct pw_store *store, const struct pw_object *object, bool se
 enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run, struct pw_error *ret_err)
 {
         bool first = object->first_ref && object->grantee == session;
-        struct pw_ref *ref = first ? NULL : pw_ref_find(object, (struct pw_owner){ PW_OWNER_SESSION, session });
+        struct pw_ref *ref = first ? NULL : pw_ref_find(store, object, (struct pw_owner){ PW_OWNER_SESSION, session });
         enum pw_status status;
 
         if (object->donated)

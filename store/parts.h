@@ -48,7 +48,7 @@ void pw_object_set_word(struct pw_store *store, struct segment *segment, struct 
 
 /* ref.c */
 enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_ref **ret_ref);
-struct pw_ref *pw_ref_find(const struct pw_object *object, struct pw_owner owner);
+struct pw_ref *pw_ref_find(struct pw_store *store, const struct pw_object *object, struct pw_owner owner); /* a session's or a run's */
 struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref); /* NULL: first; returns NULL behind the last */
 void pw_ref_remove(struct pw_store *store, struct pw_ref *ref); /* all of its count */
 void pw_ref_drop(struct pw_store *store, struct pw_object *object, uint32_t count); /* claims without a node, or whose node went */

@@ -1,4 +1,4 @@
-/* References: nodes of claims, in the ring of their object and in the list of their owner; records of the rings. */
+/* References: nodes of claims, in the ring of their object, and found by their owner; records of the rings. */
 #include "store/parts.h"
 
 struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref)
@@ -11,18 +11,39 @@ struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *
         return next == object->holders ? NULL : next;
 }
 
-/* Runs come last, oldest first, and end about in that order: so theirs is found at once, and so are the few others. */
-struct pw_ref *pw_ref_find(const struct pw_object *object, struct pw_owner owner)
+/* Runs come last, oldest first, and end about in that order: looked for from both ends, since there may be many of either kind. */
+static struct pw_ref *find_run(const struct pw_object *object, uint64_t run)
 {
-        struct pw_ref *ref = NULL;
+        struct pw_ref *first = object->holders, *last;
 
-        while ((ref = pw_ref_next(object, ref))) {
-                if (ref->kind == owner.kind && ref->number == owner.number)
-                        return ref;
-                if (ref->kind == PW_OWNER_RUN && owner.kind != PW_OWNER_RUN)
+        if (!first)
+                return NULL;
+        last = pw_list_item(first->of_object.prev, struct pw_ref, of_object);
+        while (last->kind == PW_OWNER_RUN) {
+                if (last->number == run)
+                        return last;
+                if (first->kind == PW_OWNER_RUN && first->number == run)
+                        return first;
+                if (first == last)
                         return NULL;
+                first = pw_list_item(first->of_object.next, struct pw_ref, of_object);
+                if (first == last)
+                        return NULL;
+                last = pw_list_item(last->of_object.prev, struct pw_ref, of_object);
         }
         return NULL;
+}
+
+static uint64_t place_of(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
+
+struct pw_ref *pw_ref_find(struct pw_store *store, const struct pw_object *object, struct pw_owner owner)
+{
+        struct session *session;
+
+        if (owner.kind == PW_OWNER_RUN)
+                return find_run(object, owner.number);
+        session = pw_session_of(store, (uint32_t)owner.number);
+        return session ? pw_table_get(&session->held, place_of(object)) : NULL;
 }
 
 static struct pw_ref *new_ref(struct pw_store *store)
@@ -52,11 +73,14 @@ enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, stru
 
         if (!ref)
                 return session ? PW_NO_MEMORY : PW_INVALID;
+        if (session && !pw_table_put(&session->held, place_of(object), ref)) {
+                pw_list_init(&ref->of_object);
+                pw_list_append(&store->spare_refs, &ref->of_object);
+                return PW_NO_MEMORY;
+        }
         *ref = (struct pw_ref){ .object = object, .number = owner.number, .since_us = store->now_us, .count = 1, .kind = (uint8_t)owner.kind };
         link_ref(object, ref);
         pw_list_init(&ref->of_owner);
-        if (session)
-                pw_list_append(&session->refs, &ref->of_owner);
         if (object->closing)
                 pw_reclaim_reopen(store, object);
         object->refs++;
@@ -81,8 +105,11 @@ void pw_ref_drop_first(struct pw_store *store, struct pw_object *object)
 void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
 {
         struct pw_object *object = ref->object;
+        struct session *session = ref->kind == PW_OWNER_SESSION ? pw_session_of(store, (uint32_t)ref->number) : NULL;
         uint32_t count = ref->count;
 
+        if (session)
+                pw_table_remove(&session->held, place_of(object));
         if (object->holders == ref)
                 object->holders = pw_ref_next(object, ref);
         pw_list_remove(&ref->of_object);
@@ -100,7 +127,7 @@ static enum pw_status count_up(struct pw_store *store, struct pw_object *object,
         if (owner.kind == PW_OWNER_RUN) /* it has a node already if it is the last that took one */
                 ref = object->holders ? pw_list_item(object->holders->of_object.prev, struct pw_ref, of_object) : NULL;
         else
-                ref = pw_ref_find(object, owner);
+                ref = pw_ref_find(store, object, owner);
         if (!ref || ref->kind != owner.kind || ref->number != owner.number)
                 return pw_ref_add(store, object, owner, NULL);
         ref->count++;
@@ -132,7 +159,7 @@ enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, s
 
 void pw_store_release(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us)
 {
-        struct pw_ref *ref = pw_ref_find(object, owner);
+        struct pw_ref *ref = pw_ref_find(store, object, owner);
 
         store->now_us = now_us;
         if (ref)
@@ -184,7 +211,7 @@ enum pw_status pw_store_drop(struct pw_store *store, uint32_t number, struct pw_
                 pw_ref_drop_first(store, object);
                 return PW_OK;
         }
-        ref = pw_ref_find(object, (struct pw_owner){ PW_OWNER_SESSION, number });
+        ref = pw_ref_find(store, object, (struct pw_owner){ PW_OWNER_SESSION, number });
         if (ref)
                 count_down(store, ref);
         return PW_OK;

@@ -362,6 +362,46 @@ static void test_donate_what_one_lacks(void **state)
         fixture_close(&d.f);
 }
 
+/* Thousands hold it, runs among them, and let go in another order than they came. */
+static void test_many_holders(void **state)
+{
+        enum { SESSIONS = 5000, RUNS = 1000, FIRST = 100 };
+        struct fixture f;
+        struct client *ann;
+        struct place place;
+        struct pw_object *object;
+        struct pw_error err;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        place = fixture_put(ann, fixture_grant(&f, ann, 1024, 16).first_slot);
+        object = fixture_known(&f, place);
+        for (uint32_t i = 0; i < SESSIONS; i++) {
+                struct pw_store_session_params params = { .session = FIRST + i, .tenant = "ann", .client = "many[1]" };
+
+                assert_int_equal(pw_store_session_open(f.store, &params, &err), PW_OK);
+                assert_int_equal(pw_store_ref(f.store, FIRST + i, fixture_cell(place), f.now_us), PW_OK);
+                if (i % (SESSIONS / RUNS) == 0)
+                        assert_int_equal(pw_store_hold(f.store, object, run_owner(i), &err), PW_OK);
+        }
+        assert_int_equal(object->refs, 1 + SESSIONS + RUNS);
+        for (uint32_t i = 0; i < SESSIONS; i++) {
+                uint32_t other = i * 7919 % SESSIONS;
+
+                if (other % (SESSIONS / RUNS) == 0)
+                        pw_store_release(f.store, object, run_owner(other), f.now_us);
+                if (other % 2)
+                        assert_int_equal(pw_store_drop(f.store, FIRST + other, fixture_cell(place), f.now_us), PW_OK);
+                pw_store_session_end(f.store, FIRST + other, true, f.now_us);
+        }
+        assert_int_equal(object->refs, 1);
+        fixture_drop(&f, ann, place);
+        fixture_reclaim(&f);
+        assert_int_equal(fixture_state(place), PW_ENTRY_FREE);
+        fixture_close(&f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -371,6 +411,7 @@ int main(void)
                 cmocka_unit_test(test_records_that_cannot_be),
                 cmocka_unit_test(test_counts_per_holder),
                 cmocka_unit_test(test_run_holds),
+                cmocka_unit_test(test_many_holders),
                 cmocka_unit_test(test_session_dies),
                 cmocka_unit_test(test_session_ends_process_lives),
                 cmocka_unit_test(test_session_end_gives_back),

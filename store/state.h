@@ -19,10 +19,10 @@ struct tenant {
         struct segment *futures; /* NULL until it is added */
 };
 
-/* One claim of an object, in the object's ring and its owner's list. */
+/* One claim of an object, in the object's ring. */
 struct pw_ref {
         struct pw_list of_object;
-        struct pw_list of_owner;   /* session's, or the store's leases; else alone */
+        struct pw_list of_owner;   /* the store's leases; else alone */
         struct pw_object *object;
         uint64_t number;           /* of the owner */
         uint64_t since_us, until_us; /* until: of a lease */
@@ -103,7 +103,8 @@ struct session {
         uint8_t *control;          /* NULL once it ended */
         struct pw_range *rings;    /* places in its control memory, behind the lanes */
         struct pw_table rows;      /* lane and kind -> struct row */
-        struct pw_list extents, refs;
+        struct pw_list extents;
+        struct pw_table held;      /* segment and slot -> its struct pw_ref there */
         struct pw_table reads;     /* number -> segment that it is a reader of */
         uint64_t look_serial;      /* of the look that it is in */
         struct pw_object **watched;

@@ -39,6 +39,7 @@ static void free_session(struct session *session)
 {
         free_rows(session);
         pw_look_session_end(session);
+        pw_table_done(&session->held);
         pw_range_free(session->rings);
         free(session->watched);
         free(session->client);
@@ -200,7 +201,6 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                 session->control = (uint8_t *)params->control;
                 session->since_us = params->now_us;
                 pw_list_init(&session->extents);
-                pw_list_init(&session->refs);
                 if (params->control)
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
         }
@@ -238,10 +238,19 @@ static void end_segment(struct pw_store *store, struct segment *segment, bool de
         pw_segment_settle(store, segment);
 }
 
+/* Of an ended session, which is found no more: nothing is taken out of its table. */
+static void release_held(struct pw_store *store, struct session *session)
+{
+        struct pw_ref *ref;
+
+        for (uint32_t i = 0; (ref = pw_table_next(&session->held, &i));)
+                pw_ref_remove(store, ref);
+        pw_table_done(&session->held);
+}
+
 void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, uint64_t now_us)
 {
         struct session *session = pw_session_of(store, number);
-        struct pw_ref *ref;
 
         if (!session)
                 return;
@@ -249,8 +258,7 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         store->last_session = NULL;
         session->ended = true;
         pw_room_session_end(store, session);
-        pw_list_each(&session->refs, ref, struct pw_ref, of_owner)
-                pw_ref_remove(store, ref);
+        release_held(store, session);
         end_extents(store, session);
         pw_look_session_end(session);
         for (; session->watched_count;)
