@@ -18,11 +18,11 @@ PW_MUST_CHECK enum pw_status pw_duration_parse(const char *text, uint64_t *ret_u
 /* "3.2 s", "12 ms", "4 min", "forever" from about 270 years; at most 10 characters; returns `text`. */
 char *pw_duration_format(uint64_t us, char text[16]);
 
-/* Size classes: about 8 per doubling, from 64 bytes up. The room of class c holds
- * pw_class_bytes(c) bytes, a multiple of 64 below 4 KiB and of 4 KiB from there (so rooms start on lines, large ones on pages).
+/* Size classes: 8 per doubling, from 512 bytes up; below in steps of 64. The room of class c holds
+ * pw_class_bytes(c) bytes, a multiple of 64, and of 4 KiB from 32 KiB up (so rooms start on lines, large ones on pages).
  * pw_size_class(b) is the smallest class that holds b bytes, b >= 1; monotone. The last class holds about 2^60 bytes; for
  * more, pw_size_class() is PW_CLASS_COUNT. */
-#define PW_CLASS_COUNT 400u
+#define PW_CLASS_COUNT 416u
 uint32_t pw_size_class(uint64_t bytes);
 uint64_t pw_class_bytes(uint32_t size_class);
 

@@ -2,9 +2,8 @@
  *
  * PW_CLIENTS is how many at once (10,000 in `make soak`), PW_COMINGS how many come and go.
  */
-#include "tests/integration/harness.h"
+#include "tests/integration/process.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,49 +19,7 @@ static int setup(void **state)
         return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "16MiB", "--host-memory", "2GiB"));
 }
 
-/* --- what the daemon has ----------------------------------------------------------------------------------------------- */
-
-struct has { uint64_t fds, maps, private_kib; };
-
-static uint64_t count_fds(pid_t pid)
-{
-        char path[40];
-        uint64_t count = 0;
-
-        snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-        DIR *folder = opendir(path);
-        assert_non_null(folder);
-        while (readdir(folder))
-                count++;
-        closedir(folder);
-        return count;
-}
-
-/* Lines of a file of /proc, and the number behind `key` in it. */
-static uint64_t read_lines(pid_t pid, const char *name, const char *key, uint64_t *ret_number)
-{
-        char path[40], line[512];
-        uint64_t count = 0;
-
-        snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-        FILE *file = fopen(path, "re");
-        assert_non_null(file);
-        for (; fgets(line, sizeof line, file); count++)
-                if (!strncmp(line, key, strlen(key)))
-                        *ret_number = strtoull(line + strlen(key), NULL, 10);
-        fclose(file);
-        return count;
-}
-
-static struct has look_at(pid_t pid)
-{
-        struct has has = { .fds = count_fds(pid) };
-        uint64_t none;
-
-        has.maps = read_lines(pid, "maps", "\n", &none);
-        read_lines(pid, "status", "RssAnon:", &has.private_kib);
-        return has;
-}
+/* --- coming and going ---------------------------------------------------------------------------------------------------- */
 
 static bool has_sessions(const struct pw_listing *status, void *context)
 {
@@ -78,8 +35,6 @@ static void until_alone(const struct it_host *host)
         pw_listing_free(devices);
         it_until(host->session, "status", has_sessions, &count);
 }
-
-/* --- coming and going ---------------------------------------------------------------------------------------------------- */
 
 struct coming { const struct it_host *host; uint32_t number; struct pw_id shared; };
 
@@ -133,7 +88,7 @@ static void test_come_and_go(void **state)
         uint64_t comings = it_environment("PW_COMINGS", 240);
         struct coming coming = { .host = host };
         struct pw_future *shared;
-        struct has before = { 0 }, after;
+        struct it_has before = { 0 }, after;
 
         it_ok(pw_put(host->session, "shared", 6, NULL, &shared, IT_ERR));
         coming.shared = pw_future_id(shared);
@@ -142,10 +97,10 @@ static void test_come_and_go(void **state)
                 if (before.fds || coming.number < comings / 3)
                         continue;
                 until_alone(host); /* from now on nothing grows */
-                before = look_at(host->pid);
+                before = it_has(host->pid);
         }
         until_alone(host);
-        after = look_at(host->pid);
+        after = it_has(host->pid);
         print_message("%u came and went: %llu descriptors (%llu before), %llu maps (%llu), %llu KiB (%llu)\n", coming.number,
                       (unsigned long long)after.fds, (unsigned long long)before.fds, (unsigned long long)after.maps,
                       (unsigned long long)before.maps, (unsigned long long)after.private_kib, (unsigned long long)before.private_kib);
