@@ -28,7 +28,7 @@ try() {
         # A module and a driver, from what libpathways-dev has.
         local flags=(-O2 -I"$(dirname "$examples")" -I"$root/usr/include" -L"$libraries" -lpathways)
         cc -shared -fPIC "$examples/digits/digits.c" -o "$work/digits.so" "${flags[@]}" -lm
-        cc "$examples"/digits/{data,model,options,progress,train}.c -o "$work/digits" "${flags[@]}" -lz -lm
+        cc "$examples"/digits/{model,options,train}.c "$examples"/common/*.c -o "$work/digits" "${flags[@]}" -lz -lm
 
         # The unit's command line, with all paths below $root.
         line=$(of_unit ExecStart | sed -E "s|(^\| )/|\1$root/|g")
