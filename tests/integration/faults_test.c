@@ -136,6 +136,21 @@ static void a_function_that_crashes(void **state) { an_executor_ends_by(state, "
 static void a_function_that_exits(void **state) { an_executor_ends_by(state, "broken/exit", PW_CRASHED, "broken/exit|exit status 3|h0:|run"); }
 static void a_function_that_loops(void **state) { an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run"); }
 
+/* What it forked cannot reach the device's memory, now or later; the run goes on. */
+static void a_function_that_forks(void **state)
+{
+        struct scene scene = begin(state, "broken/fork");
+        struct pw_future *results[2];
+
+        it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
+        it_expect_f64(results[0], plus_1, 8);
+        it_expect_f64(results[1], plus_1, 8);
+        assert_int_equal(it_look(scene.session, "devices", "restarts"), 0);
+        pw_unref(results[0]);
+        pw_unref(results[1]);
+        end(&scene);
+}
+
 /* --- executors -------------------------------------------------------------------------------------------------------- */
 
 /* What only its memory held is lost, and says so; what is copied everywhere else is not asked for. */
@@ -249,6 +264,7 @@ int main(void)
                 IT_TEST(a_function_that_crashes),
                 IT_TEST(a_function_that_exits),
                 IT_TEST(a_function_that_loops),
+                IT_TEST(a_function_that_forks),
                 IT_TEST(a_killed_executor_loses_its_memory),
                 IT_TEST(one_of_a_gang_is_killed),
                 IT_TEST(an_executor_killed_in_a_gang),

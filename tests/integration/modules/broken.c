@@ -3,11 +3,13 @@
  *
  *   fail   returns an error with a text          exit   ends its process, status 3
  *   crash  SIGSEGV                               loop   runs for ever; its time limit is 200 ms
+ *   fork   forks a process that tries to write the output; fails unless that ends by SIGSEGV
  *   late   writes its output, an f64 [12 MiB], once the file is gone whose path is its params
  */
 #include "pathways_module.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool is_my_turn(const struct pw_task *task)
@@ -52,6 +54,25 @@ static enum pw_status loop(struct pw_task *task)
 
         while (forever)
                 ;
+        return pass(task);
+}
+
+static enum pw_status fork_(struct pw_task *task)
+{
+        int how = 0;
+        pid_t child;
+
+        if (!is_my_turn(task))
+                return pass(task);
+        child = fork();
+        if (!child) {
+                memset(task->outputs[0].data, 0x5a, task->outputs[0].bytes);
+                _exit(0);
+        }
+        if (child < 0 || waitpid(child, &how, 0) != child)
+                return pw_task_fail(task, "no child");
+        if (!WIFSIGNALED(how) || WTERMSIG(how) != SIGSEGV)
+                return pw_task_fail(task, "a forked process can write the memory of the device");
         return pass(task);
 }
 
@@ -101,5 +122,6 @@ PW_MODULE("broken",
           PW_FUNCTION(crash, .shape = shape),
           { .name = "exit", .run = quit, .shape = shape },
           PW_FUNCTION(loop, .shape = shape, .time_limit_us = 200000),
+          { .name = "fork", .run = fork_, .shape = shape },
           PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(shapeless, .shape = shape_crash));
