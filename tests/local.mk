@@ -12,7 +12,7 @@ soak: all
 # A host in one process under virtual time, from a seed.
 world_sources = tests/world/daemon.c tests/world/executor.c tests/world/program.c tests/world/world.c scheduler/graph_make.c
 noinst_HEADERS += tests/world/world.h
-world_tests = tests/world/admission_test tests/world/ending_test tests/world/order_test tests/world/world_test
+world_tests = tests/world/admission_test tests/world/ending_test tests/world/order_test tests/world/pipeline_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
 world_test_libs = scheduler/libscheduler.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
@@ -22,5 +22,7 @@ tests_world_ending_test_SOURCES = tests/world/ending_test.c $(world_sources)
 tests_world_ending_test_LDADD = $(world_test_libs)
 tests_world_order_test_SOURCES = tests/world/order_test.c $(world_sources)
 tests_world_order_test_LDADD = $(world_test_libs)
+tests_world_pipeline_test_SOURCES = tests/world/pipeline_test.c $(world_sources)
+tests_world_pipeline_test_LDADD = $(world_test_libs)
 tests_world_world_test_SOURCES = tests/world/world_test.c $(world_sources)
 tests_world_world_test_LDADD = $(world_test_libs)

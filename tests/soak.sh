@@ -15,6 +15,7 @@ steps       tests/integration/steps_test       PW_STEPS           0
 torture     tests/integration/torture_test     PW_FAULTS          0
 vandals     tests/integration/vandal_test      PW_VANDALS         1000
 world       tests/world/world_test             PW_WORLD_SEEDS     10000
+pipelines   tests/world/pipeline_test          PW_WORLD_SEEDS     10000
 rooms       scheduler/rooms_test               PW_ROOMS_PROGRAMS  10000
 '
 

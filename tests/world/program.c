@@ -214,6 +214,35 @@ void world_make_fork(struct world *world, struct world_program *program)
         compile(world, program, graph);
 }
 
+void world_make_pipeline(struct world *world, struct world_program *program)
+{
+        static const char *const names[] = { "one", "two", "six", "ten" };
+        struct pw_graph *graph = pw_graph_new("pipeline");
+        uint32_t stages = 2 + world_random(world, 3), microbatches = 1 + world_random(world, 3), values[3];
+        struct pw_sharding broadcast = PW_BROADCAST;
+
+        for (uint32_t s = 0; s < stages; s++) {
+                open_slice(world, graph, 1 + world_random(world, 2), 1);
+                if (!pw_graph_add_stage(graph, names[s], 1 + world_random(world, 3)))
+                        world_fail(world, "out of memory");
+        }
+        for (uint32_t m = 0; m < microbatches; m++)
+                values[m] = pw_make_input(graph, 0, PW_DIMS(96), broadcast, 0);
+        for (uint32_t s = 0; s < stages; s++)
+                for (uint32_t m = 0; m < microbatches; m++) {
+                        if (s)
+                                values[m] = pw_make_as(graph, values[m], s, broadcast);
+                        values[m] = pw_make_call(graph, &(struct pw_make_call){ s, "m/any", &values[m], 1, &broadcast, 1 });
+                        graph->calls[graph->call_count - 1].stage = 1 + s;
+                }
+        for (uint32_t m = 0; m < microbatches; m++)
+                if (!pw_graph_add_result(graph, values[m]))
+                        world_fail(world, "out of memory");
+        compile(world, program, graph);
+        if (world->refused)
+                world_fail(world, "a pipeline was refused");
+}
+
 /* --- what must come out ---------------------------------------------------------------------------------------------------- */
 
 struct outcome { uint64_t value; bool error; };

@@ -2,6 +2,7 @@
 #include "tests/world/world.h"
 
 #include "base/memory.h"
+#include "scheduler/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,6 +102,14 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
                 for (uint32_t d = 0; d < options->devices_per_island; d++)
                         add_device(world, i);
         }
+}
+
+void world_shrink(struct world *world, uint32_t device, uint64_t bytes)
+{
+        struct pw_device *shrunk = world->scheduler->devices[device];
+
+        assert_true(shrunk->free == shrunk->capacity && bytes <= shrunk->capacity);
+        shrunk->capacity = shrunk->free = bytes;
 }
 
 void world_done(struct world *world)

@@ -107,6 +107,9 @@ static inline uint64_t world_mix(uint64_t a, uint64_t b)
         return a ^ a >> 29;
 }
 
+/* The memory of an idle device has only this many bytes. */
+void world_shrink(struct world *world, uint32_t device, uint64_t bytes);
+
 /* daemon.c */
 void world_daemon(struct world *world);               /* one turn of its loop */
 void world_deliver(struct world *world, bool all);
@@ -133,6 +136,8 @@ void world_make_chain(struct world *world, struct world_program *program, const 
  * of its own. */
 void world_make_fork(struct world *world, struct world_program *program);
 void world_make_readers(struct world *world, struct world_program *makes, struct world_program *updates);
+/* 2 to 4 stages on slices in any islands, with quotas of 1 to 3, and 1 to 3 microbatches. */
+void world_make_pipeline(struct world *world, struct world_program *program);
 /* What the results must be, and whether a failing function reaches them. */
 void world_evaluate(struct world *world, struct world_run *run);
 
