@@ -56,6 +56,9 @@ enum pw_status pw_future_error(const struct pw_future *future, uint64_t word, st
  * Errors: PW_NOT_READY, PW_DEADLINE, PW_DAEMON_GONE, PW_FORKED, PW_LIMIT. */
 PW_MUST_CHECK enum pw_status pw_future_await(struct pw_future *future, int64_t timeout_us, uint64_t *ret_word,
                                              struct pw_error *ret_err);
+/* Sleep until one of the futures, which are of one session, is decided, or `*word` is no longer `value`.
+ * Errors: PW_LIMIT, PW_NO_MEMORY: it did not sleep. */
+enum pw_status pw_future_await_any(struct pw_future *const *futures, size_t count, const _Atomic uint32_t *word, uint32_t value);
 /* Absolute, CLOCK_MONOTONIC; INT64_MAX: none. */
 int64_t pw_deadline_ns(int64_t timeout_us);
 

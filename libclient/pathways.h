@@ -87,6 +87,15 @@ void pw_view_done(struct pw_view *view);
  * *ret_ready_count (may be NULL) is written in every case. Errors: PW_DEADLINE, PW_INVALID, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_wait(struct pw_future *const *futures, size_t count, size_t need, int64_t timeout_us,
                                      size_t *ret_ready_count, struct pw_error *ret_err);
+/* For programs with an event loop: a descriptor that poll(2) finds readable while pw_notified() has something to say. It is the
+ * session's, and only to be polled. Errors: PW_SYSTEM, PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_session_fd(struct pw_session *session, int *ret_fd, struct pw_error *ret_err);
+/* Have pw_notified() hand `future` out, once, when it is ready. Takes a reference of its own through the handle.
+ * Errors: PW_NO_MEMORY, PW_SYSTEM, PW_DAEMON_GONE. */
+PW_MUST_CHECK enum pw_status pw_notify(struct pw_future *future, struct pw_error *ret_err);
+/* The next future that is ready, of those that were given to pw_notify(). Never blocks.
+ * Own:     the reference that pw_notify() took is the caller's. Errors: PW_NOT_READY (none now), PW_DAEMON_GONE (none any more). */
+PW_MUST_CHECK enum pw_status pw_notified(struct pw_session *session, struct pw_future **ret_future, struct pw_error *ret_err);
 /* PW_OK: ready with a value. PW_NOT_READY. Else the status of the error that it is ready with. */
 enum pw_status pw_poll(struct pw_future *future);
 

@@ -2,6 +2,7 @@
 #include "libclient/session.h"
 
 #include "base/memory.h"
+#include "libclient/notify.h"
 #include "libclient/unref.h"
 
 #include <stdio.h>
@@ -67,6 +68,7 @@ static void gone(void *context)
                 if (session->lanes[i])
                         atomic_store(&session->lanes[i]->alive, false);
         pthread_mutex_unlock(&session->lock);
+        pw_notifier_gone(session);
 }
 
 static enum pw_status session_start(struct pw_session *session, const struct pw_session_params *params, struct pw_error *ret_err)
@@ -135,6 +137,7 @@ void pw_close(struct pw_session *session)
         pw_connection_end(session->connection);
         if (forked)
                 return; /* its memory is the parent's view of things: maps are not here, threads neither */
+        pw_notifier_end(session);
         atomic_store(&session->closed, true);
         pthread_mutex_lock(&session->lock);
         for (uint32_t i = 0; i < PW_LANES_MAX; i++) {

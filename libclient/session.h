@@ -24,6 +24,7 @@ struct pw_session {
         struct pw_map control_map, hint_map;
         _Atomic uint32_t refs;
         _Atomic bool closed;
+        struct pw_notifier *notifier; /* notify.h; NULL: nobody asked to be told of anything */
         _Atomic bool refers; /* the daemon knows that this session refers to futures by id */
 
         struct pw_segment_map segments;

@@ -134,15 +134,12 @@ static enum pw_status wait_narrow(struct wait *wait, int64_t deadline_ns, struct
         return wait->ready < wait->need ? status : PW_OK;
 }
 
-static enum pw_status wait_wide(struct wait *wait, int64_t deadline_ns, struct pw_error *ret_err)
+/* The same by bells. Errors: besides, PW_DAEMON_GONE where the word that `place` has for life changed. */
+static enum pw_status sleep_wide(struct wait *wait, struct pw_client_lane *lane, const struct pw_wait_place *place, int64_t deadline_ns)
 {
-        struct pw_client_lane *lane;
-        enum pw_status status = pw_lane_get(wait->session, &lane, ret_err);
-        if (status != PW_OK)
-                return status;
-        struct pw_wait_place place = place_of(lane);
+        enum pw_status status = PW_OK;
         struct pw_wide wide;
-        pw_wide_begin(&wide, &place, wait->bells, &wait->items[0]);
+        pw_wide_begin(&wide, place, wait->bells, &wait->items[0]);
         for (;;) {
                 pw_wide_arm(&wide);
                 look(wait);
@@ -153,9 +150,46 @@ static enum pw_status wait_wide(struct wait *wait, int64_t deadline_ns, struct p
                 status = pw_wide_sleep(&wide, deadline_ns);
         }
         pw_wide_end(&wide);
-        if (wait->ready >= wait->need)
-                return PW_OK;
+        return wait->ready >= wait->need ? PW_OK : status;
+}
+
+static enum pw_status wait_wide(struct wait *wait, int64_t deadline_ns, struct pw_error *ret_err)
+{
+        struct pw_client_lane *lane;
+        enum pw_status status = pw_lane_get(wait->session, &lane, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct pw_wait_place place = place_of(lane);
+        status = sleep_wide(wait, lane, &place, deadline_ns);
         return status == PW_DAEMON_GONE ? pw_session_check(wait->session, ret_err) : status;
+}
+
+enum pw_status pw_future_await_any(struct pw_future *const *futures, size_t count, const _Atomic uint32_t *word, uint32_t value)
+{
+        struct wait wait;
+        struct pw_client_lane *lane;
+        memset(&wait, 0, offsetof(struct wait, items));
+        wait.futures = futures;
+        wait.count = wait.watch = count;
+        wait.need = wait.lot = 1;
+        for (size_t i = 0; i < count; i++)
+                wait.bells |= pw_wide_bell(futures[i]->segment);
+        look(&wait);
+        if (wait.ready)
+                return PW_OK;
+        enum pw_status status = pw_lane_get(pw_future_session(futures[0]), &lane, NULL);
+        if (status != PW_OK)
+                return status;
+        struct pw_wait_place place = place_of(lane);
+        place.life = word;
+        place.life_alive = value;
+        if (wait.closing)
+                pw_lane_publish(lane, true);
+        if (count > WATCH_MAX)
+                (void)!sleep_wide(&wait, lane, &place, INT64_MAX);
+        else
+                pw_wait_any(&place, wait.items, wait.item_count, INT64_MAX);
+        return PW_OK;
 }
 
 static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)

@@ -52,8 +52,10 @@ static int use_session(struct things *t)
         struct pw_slice *slice;
         struct pw_error err;
         void *data;
-        int wrong = 0;
+        int wrong = 0, fd;
 
+        TOLD(pw_session_fd(pw, &fd, &err));
+        TOLD(pw_notified(pw, &future, &err));
         TOLD(pw_put(pw, "x", 1, NULL, &future, &err));
         TOLD(pw_create(pw, 100, NULL, &future, &data, &err));
         TOLD(pw_open(pw, (struct pw_id){ 0 }, &future, &err));
@@ -79,6 +81,7 @@ static int use_futures(struct things *t, struct pw_future *f)
         TOLD(pw_future_info(f, &info, &err));
         TOLD(pw_name(f, "name", &err));
         TOLD(pw_lease(f, 1000, &err));
+        TOLD(pw_notify(f, &err));
         TOLD(pw_seal(f, &err));
         TOLD(pw_abort(f, &err));
         wrong += told(pw_poll(f), NULL, "pw_poll");

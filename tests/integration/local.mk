@@ -56,6 +56,10 @@ integration_tests += tests/integration/messages_test
 tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
 tests_integration_messages_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/notify_test
+tests_integration_notify_test_SOURCES = tests/integration/notify_test.c $(integration_sources)
+tests_integration_notify_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/objects_test
 tests_integration_objects_test_SOURCES = tests/integration/objects_test.c $(integration_sources)
 tests_integration_objects_test_LDADD = $(integration_libraries)

@@ -1,0 +1,121 @@
+/* Event loops: a descriptor that is readable when a future that was asked for is ready, or the session has ended. */
+#include "tests/integration/harness.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define FUTURES 500u
+
+static bool readable(int fd, int timeout_ms)
+{
+        struct pollfd on = { .fd = fd, .events = POLLIN };
+
+        return poll(&on, 1, timeout_ms) == 1 && (on.revents & POLLIN);
+}
+
+/* What has been handed out, until nothing is left. */
+static uint32_t take_all(struct pw_session *session)
+{
+        struct pw_future *future;
+        uint32_t count = 0;
+
+        for (; pw_notified(session, &future, NULL) == PW_OK; count++) {
+                assert_int_not_equal(pw_poll(future), PW_NOT_READY);
+                pw_unref(future);
+        }
+        return count;
+}
+
+static void tells_each_future_once(void **state)
+{
+        static struct pw_future *futures[FUTURES];
+        struct it_host *host = *state;
+        struct pw_future *none;
+        uint32_t told = 0;
+        void *data;
+        int fd;
+
+        it_ok(pw_session_fd(host->session, &fd, IT_ERR));
+        it_fails(pw_notified(host->session, &none, IT_ERR), PW_NOT_READY, "");
+        assert_false(readable(fd, 0));
+        for (uint32_t i = 0; i < FUTURES; i++) {
+                it_ok(pw_create(host->session, 8, NULL, &futures[i], &data, IT_ERR));
+                it_ok(pw_notify(futures[i], IT_ERR));
+        }
+        assert_false(readable(fd, 0));
+        for (uint32_t i = 0; i < FUTURES; i++) {
+                if (i % 2)
+                        it_ok(pw_abort(futures[i], IT_ERR)); /* ready with an error, and told so */
+                else
+                        it_ok(pw_seal(futures[i], IT_ERR));
+                if (i % 100 == 0) {
+                        assert_true(readable(fd, (int)(IT_LONG / 1000)));
+                        told += take_all(host->session);
+                }
+                pw_unref(futures[i]);
+        }
+        while (told < FUTURES) {
+                assert_true(readable(fd, (int)(IT_LONG / 1000)));
+                told += take_all(host->session);
+        }
+        assert_int_equal(told, FUTURES);
+        assert_false(readable(fd, 0));
+        it_ok(pw_put(host->session, "x", 1, NULL, &futures[0], IT_ERR)); /* ready before it is asked for */
+        it_ok(pw_notify(futures[0], IT_ERR));
+        pw_unref(futures[0]);
+        assert_true(readable(fd, (int)(IT_LONG / 1000)));
+        assert_int_equal(take_all(host->session), 1);
+}
+
+static void closes_with_futures_left(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *session = it_connect(host);
+        struct pw_future *ready, *pending;
+        void *data;
+        int fd;
+
+        it_ok(pw_session_fd(session, &fd, IT_ERR));
+        it_ok(pw_put(session, "x", 1, NULL, &ready, IT_ERR));
+        it_ok(pw_create(session, 8, NULL, &pending, &data, IT_ERR));
+        it_ok(pw_notify(pending, IT_ERR));
+        it_ok(pw_notify(ready, IT_ERR));
+        assert_true(readable(fd, (int)(IT_LONG / 1000)));
+        pw_close(session);
+        pw_unref(ready);
+        pw_unref(pending);
+}
+
+static void tells_the_end(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *pending, *none;
+        char said[600];
+        void *data;
+        int fd, code;
+
+        it_ok(pw_session_fd(host->session, &fd, IT_ERR));
+        it_ok(pw_create(host->session, 8, NULL, &pending, &data, IT_ERR));
+        it_ok(pw_notify(pending, IT_ERR));
+        assert_int_equal(it_host_end(host, SIGKILL), 128 + SIGKILL);
+        assert_true(readable(fd, (int)(IT_LONG / 1000)));
+        while (pw_notified(host->session, &none, NULL) == PW_OK)
+                pw_unref(none);
+        it_fails(pw_notified(host->session, &none, IT_ERR), PW_DAEMON_GONE, "");
+        assert_true(readable(fd, 0));
+        pw_unref(pending);
+        pw_close(host->session);
+        host->session = NULL;
+        assert_true(it_host_start(host, IT_ARGS("--host-memory", "64MiB", "--device-memory", "4MiB"), &code, said));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(tells_each_future_once),
+                IT_TEST(closes_with_futures_left),
+                IT_TEST(tells_the_end),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
