@@ -67,7 +67,8 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
         getrlimit(RLIMIT_NOFILE, &limit);
         pw_error_set(&err, PW_LIMIT, "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the limit",
                      strerrorname_np(number), (unsigned long long)limit.rlim_cur);
-        refuse(daemon, fd, &err);
+        if (fd >= 0) /* else nobody was there: the kernel looks for a descriptor first */
+                refuse(daemon, fd, &err);
         pw_close_fd(&fd);
         daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
         return fd >= 0;
