@@ -105,6 +105,7 @@ static const struct pw_column owner_columns[] = {
         { .key = "device_bytes", .heading = "device", .format = PW_CELL_SIZE }, { .key = "objects" },
         { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
 };
+static const struct pw_column owner_note = { .key = "quota" };
 static const struct pw_column program_columns[] = {
         { .key = "program" }, { .key = "name" }, { .key = "nodes" }, { .key = "inputs" }, { .key = "results" },
         { .key = "peak", .heading = "peak/device", .format = PW_CELL_SIZE },
@@ -169,8 +170,9 @@ const struct pw_command pw_commands[] = {
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
           OPTIONS("memory", watch_options), FORM(memory_columns), { 0 } },
-        { "owners", "", 0, 0, "Who is charged for how much, and since when.", pw_command_list, OPTIONS("owners", list_options),
-          FORM(owner_columns), { 0 } },
+        { "owners", "", 0, 0, "Who is charged for how much, and since when. Beside it, what the tenant has of its quota.", pw_command_list,
+          OPTIONS("owners", list_options),
+          FORM_NOTE(owner_columns, owner_note), { 0 } },
         { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
           OPTIONS("programs", list_options), FORM(program_columns), FORM(node_columns) },
         { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", list_options),

@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "daemon/child.h"
 #include "daemon/lane.h"
+#include "daemon/quota.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
 
@@ -37,8 +38,10 @@ static enum pw_status make_client(struct pw_dsession *session, struct pw_error *
 {
         struct pw_daemon *daemon = session->daemon;
         uint64_t rooms = ROOM_SPACE * pw_round_up(daemon->settings.host_memory, 4096);
-        enum pw_status status = make_control(session, ret_err);
+        enum pw_status status = pw_quota_session(session->tenant, ret_err);
 
+        if (status == PW_OK)
+                status = make_control(session, ret_err);
         if (status != PW_OK)
                 return status;
         status = pw_store_session_open(daemon->store,
@@ -47,11 +50,13 @@ static enum pw_status make_client(struct pw_dsession *session, struct pw_error *
                                                                           .client = session->client,
                                                                           .control = session->control,
                                                                           .control_bytes = PW_CONTROL_BYTES,
+                                                                          .any_tenant = session->operator_,
                                                                           .now_us = pw_now_us() },
                                        ret_err);
         if (status != PW_OK)
                 return status;
         session->in_store = true;
+        session->tenant->sessions++;
         return pw_segment_new(daemon,
                               &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_CLIENT, CLIENT_SLOTS, rooms),
                                                     .tenant = session->tenant,

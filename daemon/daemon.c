@@ -10,6 +10,7 @@
 #include "daemon/meta/meta.h"
 #include "daemon/module.h"
 #include "daemon/notify.h"
+#include "daemon/operators.h"
 #include "daemon/reload.h"
 #include "daemon/room.h"
 #include "daemon/rundir.h"
@@ -187,6 +188,8 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
                 status = pw_futex_check(ret_err);
         if (status == PW_OK)
                 status = pw_settings_devices(&daemon->settings, daemon->kind, &daemon->device_count, ret_err);
+        if (status == PW_OK)
+                status = pw_operators_find(daemon, ret_err);
         if (status == PW_OK)
                 status = pw_rundir_take(daemon, ret_err);
         if (status == PW_OK)

@@ -50,6 +50,7 @@ struct pw_daemon {
         struct event *signals[3];
         struct event *watchdog; /* tells systemd that the loop turns; NULL: nobody asks */
         struct event *listener;
+        int64_t operators;      /* group; -1: none */
         int listen_fd, lock_fd;
         int reserve_fd;         /* given up for a moment to refuse a client when no descriptor is left */
         bool refusing;          /* the last connection was refused */

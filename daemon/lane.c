@@ -79,6 +79,12 @@ static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
         return records;
 }
 
+/* Is it wanted back at once, what it gives back? */
+static bool is_hungry(const struct pw_dsession *session)
+{
+        return session->daemon->hungry && pw_store_waits_for_room(session->daemon->store, session->number);
+}
+
 static void make_hot(struct pw_dlane *lane)
 {
         lane->quiet = 0;
@@ -129,7 +135,7 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
                 if (read_lane(lane, now_us)) {
                         lane->quiet = 0;
                         any = true;
-                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS && pw_ring_sleep(&lane->reader, daemon->hungry)) {
+                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS && pw_ring_sleep(&lane->reader, is_hungry(lane->session))) {
                         pw_list_remove(&lane->hot);
                 }
         }
@@ -163,7 +169,8 @@ void pw_lanes_hungry(struct pw_daemon *daemon)
         struct pw_dsession *session;
 
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
-                uint32_t count = session->ended || session->role != PW_ROLE_CLIENT ? 0 : lane_count(session);
+                bool wanted = !session->ended && session->role == PW_ROLE_CLIENT && pw_store_waits_for_room(daemon->store, session->number);
+                uint32_t count = wanted ? lane_count(session) : 0;
 
                 for (uint32_t j = 0; j < count; j++)
                         make_hot(&session->lanes[j]);
@@ -175,7 +182,7 @@ bool pw_lanes_sleep(struct pw_daemon *daemon)
         struct pw_dlane *lane;
 
         pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
-                if (!pw_ring_sleep(&lane->reader, daemon->hungry))
+                if (!pw_ring_sleep(&lane->reader, is_hungry(lane->session)))
                         return false;
                 pw_list_remove(&lane->hot);
         }

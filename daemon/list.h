@@ -25,8 +25,8 @@ enum pw_status pw_list_devices(struct pw_lister *lister);
 enum pw_status pw_list_islands(struct pw_lister *lister);
 enum pw_status pw_list_objects(struct pw_lister *lister);  /* list_store.c */
 enum pw_status pw_list_memory(struct pw_lister *lister);
-enum pw_status pw_list_owners(struct pw_lister *lister);
 enum pw_status pw_list_check(struct pw_lister *lister);
+enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
 enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
 enum pw_status pw_list_runs(struct pw_lister *lister);
 enum pw_status pw_list_gangs(struct pw_lister *lister);

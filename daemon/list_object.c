@@ -145,14 +145,16 @@ static void describe_maker(struct pw_rows *rows, const struct pw_object *object,
         pw_rows_text(rows, "node", "%u %s", node, pw_image_text(image, pw_image_node(image, node)->name));
 }
 
-static void describe_charge(struct pw_rows *rows, const struct pw_object_row *row, const struct pw_shard_list *list)
+static void describe_charge(struct pw_lister *lister, const struct pw_object_row *row, const struct pw_shard_list *list)
 {
+        struct pw_rows *rows = lister->rows;
         uint64_t device_bytes = 0;
+        char owner[300];
 
         for (uint32_t i = 0; list && i < list->shard_count; i++)
                 device_bytes += list->shards[i].bytes;
         pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
-        pw_rows_text(rows, "charged", "%s", row->client ? row->client : "-");
+        pw_rows_text(rows, "charged", "%s", pw_store_charge_text(lister->daemon->store, &row->charge, owner, sizeof owner));
         pw_rows_number(rows, "host_bytes", list ? 0 : row->room_bytes);
         pw_rows_number(rows, "device_bytes", device_bytes);
 }
@@ -178,7 +180,7 @@ static void list_it(struct looking *looking, const struct pw_shard_list *list)
         pw_rows_text(rows, "id", "%s", pw_id_format(looking->row.id, id));
         pw_list_value(lister, &looking->row);
         pw_rows_number(rows, "refs", looking->row.refs);
-        describe_charge(rows, &looking->row, list);
+        describe_charge(lister, &looking->row, list);
         pw_rows_text(rows, "producer", "%s", producer ? producer->client : "-");
         describe_maker(rows, looking->object,
                        looking->object->program ? pw_scheduler_program(lister->daemon->scheduler, looking->object->program) : NULL);

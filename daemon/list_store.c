@@ -1,10 +1,11 @@
-/* Listings of the store: objects, memory, owners, check. */
+/* Listings of the store: objects, memory, check. */
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/find.h"
 #include "daemon/list.h"
 #include "daemon/overhead.h"
+#include "daemon/quota.h"
 #include "daemon/segment.h"
 #include "daemon/term.h"
 #include "store/object.h"
@@ -19,7 +20,7 @@ static const char *state_text(uint64_t word)
         return pw_word_state(word) < pw_array_count(texts) ? texts[pw_word_state(word)] : "?";
 }
 
-struct names { char text[128]; size_t used; uint64_t since_us; };
+struct names { char text[128]; size_t used; };
 
 static void add_name(void *context, const struct pw_ref_row *row)
 {
@@ -27,8 +28,6 @@ static void add_name(void *context, const struct pw_ref_row *row)
 
         if (row->owner_kind == PW_OWNER_NAME && row->name && names->used < sizeof names->text)
                 names->used += (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s%s", names->used ? "," : "", row->name);
-        if (row->since_us && (!names->since_us || row->since_us < names->since_us))
-                names->since_us = row->since_us;
 }
 
 static void describe_value(struct pw_lister *lister, const struct pw_object_row *row)
@@ -63,8 +62,7 @@ void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row)
         pw_rows_text(rows, "state", "%s", state_text(row->word));
         pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);
         pw_rows_text(rows, "names", "%s", names.text);
-        if (names.since_us)
-                pw_rows_number(rows, "age_us", lister->now_us - names.since_us);
+        pw_rows_number(rows, "age_us", lister->now_us - pw_min_u64(lister->now_us, row->charge.since_us));
         describe_value(lister, row);
 }
 
@@ -72,7 +70,7 @@ static bool object_row(void *context, const struct pw_object_row *row)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
-        char id[PW_ID_TEXT_BYTES];
+        char id[PW_ID_TEXT_BYTES], owner[300];
         struct pw_program_row *program = row->object && row->object->program ? pw_scheduler_program(lister->daemon->scheduler, row->object->program)
                                                                              : NULL;
 
@@ -84,7 +82,7 @@ static bool object_row(void *context, const struct pw_object_row *row)
         pw_rows_text(rows, "id", "%s", id);
         pw_rows_number(rows, "refs", row->refs);
         pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
-        pw_rows_text(rows, "owner", "%s", row->client ? row->client : "-");
+        pw_rows_text(rows, "owner", "%s", pw_store_charge_text(lister->daemon->store, &row->charge, owner, sizeof owner));
         pw_rows_text(rows, "program", "%s", program ? program->name : "-");
         pw_list_value(lister, row);
         return true;
@@ -111,56 +109,35 @@ static void term_row(void *context, const struct pw_term *term)
         pw_rows_text(rows, "about", "%s", term->about);
 }
 
+static void quota_term(struct pw_lister *lister, const struct pw_tenant *tenant, const char *name, uint64_t used, uint64_t quota)
+{
+        char memory[80], about[80], size[16];
+
+        if (quota == PW_QUOTA_NONE)
+                return;
+        snprintf(memory, sizeof memory, "tenant %s", tenant->name);
+        snprintf(about, sizeof about, "of %s, its quota", pw_size_format(quota, size));
+        term_row(lister, &(struct pw_term){ memory, name, (int64_t)used, about });
+}
+
+/* Of tenants that have one. */
+static void quota_terms(struct pw_lister *lister)
+{
+        struct pw_daemon *daemon = lister->daemon;
+        struct pw_tenant *tenant;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));) {
+                if (!pw_list_visible(lister, tenant->name))
+                        continue;
+                quota_term(lister, tenant, "host", pw_store_use(daemon->store, tenant->name).host_bytes, tenant->quota.host_bytes);
+                quota_term(lister, tenant, "device", pw_scheduler_quota_used(daemon->scheduler, tenant->name), tenant->quota.device_bytes);
+        }
+}
+
 enum pw_status pw_list_memory(struct pw_lister *lister)
 {
+        quota_terms(lister);
         pw_terms_each(lister->daemon, term_row, lister);
-        return PW_OK;
-}
-
-/* Objects summed by who is charged. */
-struct owner_sum { const char *tenant, *client; uint32_t program; uint64_t host_bytes, device_bytes, objects; };
-struct owner_sums { struct pw_lister *lister; struct owner_sum *items; uint32_t count, capacity; };
-
-static bool add_owner(void *context, const struct pw_object_row *row)
-{
-        struct owner_sums *sums = context;
-        uint32_t program = row->object ? row->object->program : 0, i = 0;
-
-        if (!pw_list_visible(sums->lister, row->tenant))
-                return true;
-        while (i < sums->count && (sums->items[i].tenant != row->tenant || sums->items[i].client != row->client || sums->items[i].program != program))
-                i++;
-        if (i == sums->count) {
-                if (!pw_grow((void **)&sums->items, &sums->capacity, i + 1, sizeof *sums->items))
-                        return false;
-                sums->items[sums->count++] = (struct owner_sum){ row->tenant, row->client, program, 0, 0, 0 };
-        }
-        sums->items[i].objects++;
-        if (pw_word_state(row->word) == PW_ENTRY_READY && pw_word_flags(row->word) & PW_ENTRY_SHARDED)
-                sums->items[i].device_bytes += row->bytes;
-        else
-                sums->items[i].host_bytes += row->room_bytes;
-        return true;
-}
-
-enum pw_status pw_list_owners(struct pw_lister *lister)
-{
-        struct owner_sums sums = { .lister = lister };
-        struct pw_rows *rows = lister->rows;
-
-        pw_store_each_object(lister->daemon->store, add_owner, &sums);
-        for (uint32_t i = 0; i < sums.count && pw_rows_begin(rows); i++) {
-                const struct owner_sum *sum = &sums.items[i];
-                struct pw_program_row *program = sum->program ? pw_scheduler_program(lister->daemon->scheduler, sum->program) : NULL;
-
-                pw_rows_text(rows, "tenant", "%s", sum->tenant ? sum->tenant : "-");
-                pw_rows_text(rows, "client", "%s", sum->client ? sum->client : "-");
-                pw_rows_text(rows, "program", "%s", program ? program->name : "-");
-                pw_rows_number(rows, "host_bytes", sum->host_bytes);
-                pw_rows_number(rows, "device_bytes", sum->device_bytes);
-                pw_rows_number(rows, "objects", sum->objects);
-        }
-        free(sums.items);
         return PW_OK;
 }
 

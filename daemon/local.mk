@@ -11,11 +11,12 @@ noinst_HEADERS += daemon/cancel.h
 daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
 daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
 	-DPW_PREFIX='"$(prefix)"'
+daemon_pathwaysd_SOURCES += daemon/list_owners.c daemon/operators.c daemon/quota.c
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/graph_wire.h \
 	daemon/install.h daemon/lane.h daemon/limits.h daemon/list.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module.h \
-	daemon/name.h daemon/overhead.h daemon/program.h daemon/request.h daemon/room.h daemon/rows.h daemon/rundir.h \
+	daemon/name.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h daemon/request.h daemon/room.h daemon/rows.h daemon/rundir.h \
 	daemon/segment.h daemon/session.h daemon/settings.h daemon/slice.h daemon/spawn.h daemon/submit.h daemon/tenant.h \
 	daemon/trace.h daemon/turn.h daemon/waits.h daemon/worker.h
 noinst_HEADERS += daemon/counters.h daemon/environment.h daemon/health.h daemon/http.h daemon/http_address.h daemon/metric.h \

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "daemon/module.h"
 #include "daemon/notify.h"
+#include "daemon/operators.h"
+#include "daemon/quota.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -38,6 +40,7 @@ static enum pw_status nothing_more(struct pw_daemon *daemon, struct pw_error *re
 /* What can change while the daemon runs; the help of these options says so. */
 static const struct live { const char *name; enum pw_status (*apply)(struct pw_daemon *daemon, struct pw_error *ret_err); } lives[] = {
         { "admit-deadline", admit_deadline }, { "log-level", log_level },   { "modules", pw_modules_refresh },
+        { "operators", pw_operators_find },     { "quota", pw_quotas_apply },
         { "shutdown", nothing_more },         { "socket-mode", socket_mode },
 };
 

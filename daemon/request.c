@@ -30,7 +30,7 @@ static void take_room(struct pw_dsession *session, const Pathways__Wire__Request
         pw_rooms_ask(session, request->id, request->room);
 }
 
-/* Who may map a segment: its tenant's sessions, and executors; only the executor of a device may write its memory. */
+/* Who may map a segment: its tenant's sessions, operators and executors; for others there is none. Only the executor of a device may write its memory. */
 static void take_segment(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         struct pw_segment *segment = pw_segment_get(session->daemon, request->segment->segment);
@@ -41,12 +41,8 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         struct pw_error err;
         int fd = -1;
 
-        if (!segment) {
+        if (!segment || (!executor && segment->tenant != session->tenant && !session->operator_)) {
                 pw_session_reply_error(session, request->id, PW_NOT_FOUND, "there is no such segment (any more)");
-                return;
-        }
-        if (!executor && segment->tenant != session->tenant && !session->operator_) {
-                pw_session_reply_error(session, request->id, PW_DENIED, "the segment is of another tenant");
                 return;
         }
         if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE)

@@ -5,6 +5,7 @@
 #include "daemon/child.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
+#include "daemon/operators.h"
 #include "daemon/program.h"
 #include "daemon/request.h"
 #include "daemon/room.h"
@@ -233,7 +234,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->pid = pid;
         session->control_fd = -1;
         session->number = ++daemon->next_session;
-        session->operator_ = uid == 0 || uid == geteuid();
+        session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
         pw_list_init(&session->of_process);
         pw_list_init(&session->of_ended);
@@ -270,6 +271,7 @@ static void leave_store(struct pw_dsession *session)
         if (!session->in_store)
                 return;
         session->in_store = false;
+        session->tenant->sessions--;
         if (!dead && !pw_grow((void **)&process->ended, &process->ended_capacity, process->ended_count + 1, sizeof *process->ended))
                 dead = true; /* cannot be told later */
         if (!dead)

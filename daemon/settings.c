@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/http_address.h"
+#include "daemon/quota.h"
 #include "plane/board.h"
 #include "scheduler/scheduler.h"
 
@@ -31,6 +32,13 @@ static const struct pw_option items[] = {
         { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
         { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION", "How long a run may wait to be admitted. SIGHUP applies a change." },
         { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE", "Mode of the socket. A client's tenant is its user. SIGHUP applies a change." },
+        { "operators", 0, PW_OPTION_TEXT, AT(operators), NULL, "GROUP",
+          "Members of GROUP see and touch what is of every tenant. So do root and the daemon's user. Others see only their own. "
+          "SIGHUP applies a change." },
+        { "quota", 0, PW_OPTION_LIST, AT(quotas), NULL, "TENANT:WHAT=N,...",
+          "What TENANT may have: host=SIZE, device=SIZE, objects=N, sessions=N. For example bo:host=2GiB,sessions=50. "
+          "Device is the memory of all devices together. What is left out has no limit. TENANT * is every tenant. "
+          "A tenant's own line goes before; none lifts a limit. May be given several times. SIGHUP applies a change." },
         { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
           "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "
           "Not given: nowhere." },
@@ -80,6 +88,7 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         enum pw_log_level level;
         char kind[32];
         uint32_t count;
+        struct pw_quota quota;
         enum pw_status status = pw_settings_devices(settings, kind, &count, ret_err);
 
         if (status != PW_OK)
@@ -96,6 +105,8 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
                 status = pw_settings_log_level(settings, &level, ret_err);
         if (status == PW_OK)
                 status = pw_policy_check(settings->policy, ret_err);
+        if (status == PW_OK)
+                status = pw_quota_read(&settings->quotas, "*", &quota, ret_err);
         if (status != PW_OK)
                 return status;
         if (settings->device_memory < 4096)

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/quota.h"
 #include "daemon/segment.h"
 
 #include <pwd.h>
@@ -46,6 +47,9 @@ static enum pw_status fill(struct pw_daemon *daemon, struct pw_tenant *tenant, s
         if (status != PW_OK)
                 return status;
         tenant->hints = (struct pw_hint_page *)map.base;
+        status = pw_quota_apply(daemon, tenant, ret_err);
+        if (status != PW_OK)
+                return status;
         return pw_segment_new(daemon,
                               &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_FUTURES, FUTURES_SLOTS, FUTURES_ARENA_BYTES),
                                                     .tenant = tenant },

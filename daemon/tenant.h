@@ -4,6 +4,7 @@
 #define PW_DAEMON_TENANT_H
 
 #include "daemon/daemon.h"
+#include "store/quota.h"
 
 #include <sys/types.h>
 
@@ -15,7 +16,8 @@ struct pw_tenant {
         int hints_fd;
         struct pw_hint_page *hints;
         struct pw_segment *futures;
-        uint32_t sessions;
+        uint32_t sessions;      /* attached clients */
+        struct pw_quota quota;
 };
 
 /* The tenant of `uid`, made when first seen; lives as long as the daemon, since ids of its futures do. */

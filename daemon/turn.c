@@ -54,7 +54,7 @@ bool pw_turn(struct pw_daemon *daemon)
         bool any = daemon->more;
 
         daemon->more = false;
-        daemon->hungry = pw_store_waits_for_room(daemon->store);
+        daemon->hungry = pw_store_waits_for_room(daemon->store, 0);
         any |= pw_lanes_turn(daemon);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
         if (!pw_list_empty(&daemon->traces))

@@ -12,13 +12,15 @@
 #define HOST_MEMORY UINT32_MAX
 
 struct held { struct pw_object_row row; uint64_t bytes; };
-struct largest { struct pw_daemon *daemon; uint32_t device; struct held items[SHOWN]; uint64_t others_bytes, others; };
+struct largest { struct pw_daemon *daemon; uint32_t device; const char *tenant; /* NULL: any */ struct held items[SHOWN]; uint64_t others_bytes, others; };
 
 static uint64_t bytes_in(const struct largest *largest, const struct pw_object_row *row)
 {
         const struct pw_shard_list *list = pw_find_shards(largest->daemon, row);
         uint64_t bytes = 0;
 
+        if (largest->tenant && strcmp(row->tenant, largest->tenant))
+                return 0;
         if (largest->device == HOST_MEMORY)
                 return list || row->entry->is_inline ? 0 : row->room_bytes;
         for (uint32_t i = 0; list && i < list->shard_count; i++)
@@ -42,57 +44,38 @@ static bool take_object(void *context, const struct pw_object_row *row)
         return true;
 }
 
-struct first { uint64_t since_us; const char *name; bool lease, run, session; uint64_t number; };
-
-static void oldest_holder(void *context, const struct pw_ref_row *ref)
-{
-        struct first *first = context;
-
-        first->since_us = first->since_us && first->since_us < ref->since_us ? first->since_us : ref->since_us;
-        first->name = ref->owner_kind == PW_OWNER_NAME ? ref->name : first->name;
-        first->lease |= ref->owner_kind == PW_OWNER_LEASE;
-        first->session |= ref->owner_kind == PW_OWNER_SESSION;
-        if (ref->owner_kind == PW_OWNER_RUN) {
-                first->run = true;
-                first->number = ref->owner_number;
-        }
-}
-
 static void why_held(struct pw_chain *chain, const struct held *held, const char *what)
 {
         struct pw_lister *lister = chain->lister;
-        struct first first = { 0 };
+        const struct pw_charge *charge = &held->row.charge;
         uint32_t depth = chain->depth;
         const struct pw_program_row *program = NULL;
-        char id[PW_ID_TEXT_BYTES], size[16], waits[300], remedy[200];
+        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[400], remedy[200];
 
-        if (held->row.object) {
-                pw_object_each_ref(held->row.object, oldest_holder, &first);
-                program = held->row.object->program ? pw_scheduler_program(lister->daemon->scheduler, held->row.object->program) : NULL;
-        }
+        if (held->row.object && held->row.object->program)
+                program = pw_scheduler_program(lister->daemon->scheduler, held->row.object->program);
         if (!pw_list_visible(lister, held->row.tenant)) {
                 snprintf(waits, sizeof waits, "%s of another tenant to be let go", pw_size_format(held->bytes, size));
-                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, first.since_us, "ask an operator: `pathways owners` shows them all" });
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, "ask an operator: `pathways owners` shows them all" });
                 chain->depth = depth;
                 return;
         }
         pw_id_format(held->row.id, id);
-        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), held->row.tenant,
-                 held->row.client ? held->row.client : first.name ? "name " : first.lease ? "a lease" : "a run",
-                 held->row.client || !first.name ? "" : first.name, program ? ", made by " : "", program ? program->name : "");
-        if (first.name && !held->row.client)
-                snprintf(remedy, sizeof remedy, "`pathways free %.100s`", first.name);
-        else if (first.lease && !held->row.client)
+        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s, to be let go", id, pw_size_format(held->bytes, size), held->row.tenant,
+                 pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), program ? ", made by " : "", program ? program->name : "");
+        if (charge->kind == PW_OWNER_NAME)
+                snprintf(remedy, sizeof remedy, "`pathways free %.100s`", charge->name);
+        else if (charge->kind == PW_OWNER_LEASE)
                 snprintf(remedy, sizeof remedy, "`pathways free %s`", id);
         else
                 snprintf(remedy, sizeof remedy, "pw_unref() there or end it; `pathways free --force %s`; or more memory", id);
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, first.since_us, remedy });
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, remedy });
         chain->depth = depth;
 }
 
-static void why_largest(struct pw_chain *chain, uint32_t device, const char *what)
+static void why_largest(struct pw_chain *chain, uint32_t device, const char *tenant, const char *what)
 {
-        struct largest largest = { .daemon = chain->lister->daemon, .device = device };
+        struct largest largest = { .daemon = chain->lister->daemon, .device = device, .tenant = tenant };
         char waits[120], size[16];
 
         pw_store_each_object(largest.daemon->store, take_object, &largest);
@@ -112,16 +95,37 @@ void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack
         char what[80], size[16];
 
         snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device, pw_size_format(lack_bytes, size));
-        why_largest(chain, device, what);
+        why_largest(chain, device, NULL, what);
+}
+
+/* Is it the tenant's quota that keeps it waiting? What that is, then. */
+static bool is_over(struct pw_daemon *daemon, const struct pw_wait_row *wait, char *what, size_t what_bytes)
+{
+        const struct pw_tenant *tenant = wait->session->tenant;
+        struct pw_use use = pw_store_use(daemon->store, tenant->name);
+        char used[16], quota[16];
+
+        if (use.objects >= tenant->quota.objects)
+                snprintf(what, what_bytes, "quota of tenant %s, %" PRIu64 " of %" PRIu64 " objects", tenant->name, use.objects, tenant->quota.objects);
+        else if (tenant->quota.host_bytes != PW_QUOTA_NONE && use.host_bytes + wait->bytes > tenant->quota.host_bytes)
+                snprintf(what, what_bytes, "quota of tenant %s, %s of %s of host memory", tenant->name, pw_size_format(use.host_bytes, used),
+                         pw_size_format(tenant->quota.host_bytes, quota));
+        else
+                return false;
+        return true;
 }
 
 void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
 {
+        struct pw_daemon *daemon = chain->lister->daemon;
+        bool over;
         char what[120], waits[64], size[16];
 
         snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
         snprintf(waits, sizeof waits, "room of %s in host memory", pw_size_format(wait->bytes, size));
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
-        snprintf(what, sizeof what, "host memory h%u", chain->lister->daemon->host);
-        why_largest(chain, HOST_MEMORY, what);
+        over = is_over(daemon, wait, what, sizeof what);
+        if (!over)
+                snprintf(what, sizeof what, "host memory h%u", daemon->host);
+        why_largest(chain, HOST_MEMORY, over ? wait->session->tenant->name : NULL, what);
 }

@@ -6,11 +6,6 @@
  */
 #include "scheduler/state.h"
 
-#include "base/error.h"
-#include "base/size.h"
-
-#include <stdio.h>
-
 void pw_admission_arrive(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
@@ -77,80 +72,22 @@ void pw_admission_look(struct pw_scheduler *scheduler)
         if (!scheduler->look)
                 return;
         scheduler->look = false;
+        scheduler->looks++;
         while (before->next != &scheduler->queue) { /* runs that arrive meanwhile are appended, and looked at too */
                 struct pw_live *live = pw_list_item(before->next, struct pw_live, link);
                 enum pw_place_verdict verdict = PW_PLACE_HELD;
-                if (!(live->program->memory_mask & held)) {
+                if (!(live->program->memory_mask & held) && pw_live_quota(live)->held != scheduler->looks) {
                         pw_place_inputs(live);
                         verdict = pw_place_run(live);
                 }
                 live->aside = verdict == PW_PLACE_ASIDE;
-                if (verdict == PW_PLACE_HELD)
+                if (verdict == PW_PLACE_HELD && live->over_quota)
+                        pw_live_quota(live)->held = scheduler->looks;
+                else if (verdict == PW_PLACE_HELD)
                         held |= live->program->memory_mask;
                 if (verdict == PW_PLACED)
                         admit(live);
                 else
                         before = &live->link;
-        }
-}
-
-/* --- what is missing -------------------------------------------------------------------------------------------------------- */
-
-struct holder { uint32_t program; uint64_t bytes; uint32_t count; };
-
-/* The programs whose results take most of a device, largest first. */
-static uint32_t find_holders(struct pw_scheduler *scheduler, uint32_t device, struct holder *ret_holders, uint32_t capacity)
-{
-        struct pw_result *result;
-        uint32_t count = 0;
-
-        pw_list_each(&scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++) {
-                        uint32_t h = 0;
-                        if (result->rooms[i].device != device)
-                                continue;
-                        while (h < count && ret_holders[h].program != result->program)
-                                h++;
-                        if (h == capacity)
-                                continue;
-                        if (h == count)
-                                ret_holders[count++] = (struct holder){ .program = result->program };
-                        ret_holders[h].bytes += result->rooms[i].bytes;
-                        ret_holders[h].count++;
-                }
-        for (uint32_t i = 1; i < count; i++)
-                for (uint32_t h = i; h && ret_holders[h].bytes > ret_holders[h - 1].bytes; h--) {
-                        struct holder other = ret_holders[h];
-                        ret_holders[h] = ret_holders[h - 1];
-                        ret_holders[h - 1] = other;
-                }
-        return count;
-}
-
-void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        const struct pw_device *device = scheduler->devices[live->short_device];
-        struct holder holders[16];
-        uint32_t count;
-        char size[16];
-        size_t at;
-
-        if (!device || !live->short_bytes) {
-                snprintf(text, text_bytes, "runs that came earlier wait for memory of its devices");
-                return;
-        }
-        count = find_holders(scheduler, device->number, holders, pw_array_count(holders));
-        at = (size_t)snprintf(text, text_bytes, "device h%u:%u lacks %s", scheduler->host, device->number,
-                              pw_size_format(live->short_bytes, size));
-        if (device->used[PW_USE_BLOCK] && at < text_bytes)
-                at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s",
-                                       pw_size_format(device->used[PW_USE_BLOCK], size));
-        for (uint32_t i = 0; i < count && i < 3 && at < text_bytes; i++) {
-                const struct pw_program_row *row = pw_scheduler_program(scheduler, holders[i].program);
-                at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by tenant %s, %s: %u %s of %s",
-                                       pw_size_format(holders[i].bytes, size), row ? row->tenant : "?",
-                                       row && row->client ? row->client : "a process that ended", holders[i].count,
-                                       holders[i].count == 1 ? "result" : "results", row ? row->name : "a program that is gone");
         }
 }

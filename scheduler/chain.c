@@ -28,8 +28,10 @@ static void change_use(const struct pw_live *live, uint32_t index, enum pw_room_
         for (uint32_t b = 0; b < program->block_count; b++) {
                 const struct pw_program_block *block = &program->blocks[b];
                 const struct pw_slice_map *map = &program->row.slices[block->slice];
-                for (uint32_t place = 0; block->chain == index && place < map->device_count; place++)
-                        pw_room_change(program->scheduler->devices[map->devices[place]], block->bytes, from, to);
+                for (uint32_t place = 0; block->chain == index && place < map->device_count; place++) {
+                        struct pw_program_device *device = pw_program_device(program, map->devices[place]);
+                        pw_room_change(device->device, &(struct pw_room){ map->devices[place], device->rooms->segment, 0, block->bytes }, from, to);
+                }
         }
 }
 

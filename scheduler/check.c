@@ -130,6 +130,24 @@ static void check_gangs(struct check *check)
         }
 }
 
+/* What its tenants are charged lies in the rooms of all devices. */
+static void check_quotas(struct check *check)
+{
+        const struct pw_device_quota *quota;
+
+        for (uint32_t i = 0; (quota = pw_table_next(&check->scheduler->quotas, &i));) {
+                uint64_t used = 0;
+
+                for (uint32_t d = 0; d < PW_DEVICES_MAX; d++) {
+                        const struct pw_rooms *rooms = check->scheduler->devices[d] ? pw_device_rooms(check->scheduler->devices[d], quota->tenant) : NULL;
+
+                        used += rooms ? pw_range_used(rooms->range) : 0;
+                }
+                if (used != pw_quota_used(quota))
+                        problem(check, "bytes charged to a tenant", pw_quota_used(quota), used);
+        }
+}
+
 uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem),
                             void *context)
 {
@@ -142,6 +160,8 @@ uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *
                 check_memory(&check);
                 check_gangs(&check);
         }
+        if (check.device)
+                check_quotas(&check);
         free(check.rooms);
         return check.count;
 }

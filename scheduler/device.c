@@ -30,7 +30,6 @@ void pw_device_free(struct pw_device *device)
                 return;
         for (uint32_t i = 0; i < device->room_count; i++) {
                 pw_range_free(device->rooms[i]->range);
-                free(device->rooms[i]->tenant);
                 free(device->rooms[i]);
         }
         free(device->rooms);

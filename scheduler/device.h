@@ -10,15 +10,14 @@
 #define PW_SCHEDULER_DEVICE_H
 
 #include "base/range.h"
+#include "scheduler/quota.h"
 #include "scheduler/run.h"
 
 struct pw_part;
 struct pw_device_add;
 
-enum pw_room_use { PW_USE_RESULT, PW_USE_BLOCK, PW_USE_LETTING_GO };
-
 struct pw_rooms { /* of one tenant in one device */
-        char *tenant;
+        struct pw_device_quota *quota; /* of the tenant */
         uint32_t segment;
         uint64_t bytes;
         struct pw_range *range;
@@ -52,13 +51,13 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead)
 void pw_device_free(struct pw_device *device);
 
 /* memory.c */
-PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, const char *tenant, uint32_t segment, uint64_t bytes,
+PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quota *quota, uint32_t segment, uint64_t bytes,
                                                struct pw_error *ret_err);
 struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant); /* NULL: none */
 /* `bytes` is a multiple of 64, as all rooms are. False: no capacity, or no range that is long enough. */
 bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset);
 void pw_room_give(struct pw_device *device, const struct pw_room *room, enum pw_room_use use);
-void pw_room_change(struct pw_device *device, uint64_t bytes, enum pw_room_use from, enum pw_room_use to);
+void pw_room_change(struct pw_device *device, const struct pw_room *room, enum pw_room_use from, enum pw_room_use to);
 
 /* The next gang of this device is `seq`; its count is device->ordered afterwards. */
 static inline void pw_device_order(struct pw_device *device, uint64_t seq)

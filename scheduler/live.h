@@ -62,6 +62,7 @@ struct pw_live {
         bool aside;              /* needs room that admitted runs will not give back */
         uint32_t short_device;   /* where room was missing when it was looked at last */
         uint64_t short_bytes;
+        bool over_quota;         /* then: of what its tenant may have of all devices */
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
         struct pw_part *parts;   /* per column */
         struct pw_live_input *inputs;
@@ -98,6 +99,7 @@ static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t block,
 {
         return live->block_offsets[live->program->blocks[block].first_place + place];
 }
+static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->devices[0].rooms->quota; }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
 
 /* run.c */
@@ -139,7 +141,7 @@ void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw
 /* admission.c */
 void pw_admission_arrive(struct pw_live *live);
 void pw_admission_look(struct pw_scheduler *scheduler);
-/* Which memory lacks how much, and who holds it. */
+/* lack.c: which memory lacks how much, and who holds it. */
 void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);
 /* chain.c */
 /* The run has blocks of this chain: its own (`ahead` NULL), or it took over those of `ahead`. */
@@ -171,5 +173,6 @@ void pw_place_inputs(struct pw_live *live);
 enum pw_place_verdict pw_place_run(struct pw_live *live);
 /* Bytes by which the run can never fit, and where; 0: it can. */
 uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint64_t *ret_need);
+uint64_t pw_place_least(const struct pw_live *live); /* bytes that it needs of all devices together, if all is updated in place that can be */
 
 #endif

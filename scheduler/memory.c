@@ -7,28 +7,26 @@
 struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant)
 {
         for (uint32_t i = 0; i < device->room_count; i++)
-                if (!strcmp(device->rooms[i]->tenant, tenant))
+                if (!strcmp(device->rooms[i]->quota->tenant, tenant))
                         return device->rooms[i];
         return NULL;
 }
 
-enum pw_status pw_device_segment(struct pw_device *device, const char *tenant, uint32_t segment, uint64_t bytes,
+enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quota *quota, uint32_t segment, uint64_t bytes,
                                  struct pw_error *ret_err)
 {
         struct pw_rooms *rooms;
 
-        if (pw_device_rooms(device, tenant))
-                return pw_error_set(ret_err, PW_EXISTS, "device %u has a segment of tenant %s", device->number, tenant);
+        if (pw_device_rooms(device, quota->tenant))
+                return pw_error_set(ret_err, PW_EXISTS, "device %u has a segment of tenant %s", device->number, quota->tenant);
         if (!pw_grow((void **)&device->rooms, &device->room_capacity, device->room_count + 1, sizeof *device->rooms))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
         rooms = calloc(1, sizeof *rooms);
         if (!rooms)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
-        *rooms = (struct pw_rooms){ .tenant = strdup(tenant), .segment = segment, .bytes = bytes,
+        *rooms = (struct pw_rooms){ .quota = quota, .segment = segment, .bytes = bytes,
                                     .range = pw_range_new(bytes, PW_LINE_BYTES) };
-        if (!rooms->tenant || !rooms->range) {
-                pw_range_free(rooms->range);
-                free(rooms->tenant);
+        if (!rooms->range) {
                 free(rooms);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
         }
@@ -42,22 +40,38 @@ bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t byt
                 return false;
         device->free -= bytes;
         device->used[use] += bytes;
+        rooms->quota->used[use] += bytes;
         return true;
+}
+
+static struct pw_rooms *rooms_of(const struct pw_device *device, const struct pw_room *room)
+{
+        for (uint32_t i = 0; i < device->room_count; i++)
+                if (device->rooms[i]->segment == room->segment)
+                        return device->rooms[i];
+        return NULL;
 }
 
 void pw_room_give(struct pw_device *device, const struct pw_room *room, enum pw_room_use use)
 {
-        for (uint32_t i = 0; i < device->room_count; i++)
-                if (device->rooms[i]->segment == room->segment) {
-                        pw_range_give(device->rooms[i]->range, room->offset, room->bytes);
-                        device->used[use] -= room->bytes;
-                        device->free += room->bytes;
-                        return;
-                }
+        struct pw_rooms *rooms = rooms_of(device, room);
+
+        if (!rooms)
+                return;
+        pw_range_give(rooms->range, room->offset, room->bytes);
+        rooms->quota->used[use] -= room->bytes;
+        device->used[use] -= room->bytes;
+        device->free += room->bytes;
 }
 
-void pw_room_change(struct pw_device *device, uint64_t bytes, enum pw_room_use from, enum pw_room_use to)
+void pw_room_change(struct pw_device *device, const struct pw_room *room, enum pw_room_use from, enum pw_room_use to)
 {
-        device->used[from] -= bytes;
-        device->used[to] += bytes;
+        struct pw_rooms *rooms = rooms_of(device, room);
+
+        if (!rooms)
+                return;
+        rooms->quota->used[from] -= room->bytes;
+        rooms->quota->used[to] += room->bytes;
+        device->used[from] -= room->bytes;
+        device->used[to] += room->bytes;
 }

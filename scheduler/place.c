@@ -86,6 +86,17 @@ uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint6
         return excess;
 }
 
+uint64_t pw_place_least(const struct pw_live *live)
+{
+        const struct pw_program *program = live->program;
+        uint64_t less[PW_DEVICES_MAX], need = 0;
+
+        saved(live, true, less);
+        for (uint32_t i = 0; i < program->device_count; i++)
+                need += program->devices[i].bytes - less[i];
+        return need;
+}
+
 /* --- taking rooms ------------------------------------------------------------------------------------------------------------- */
 
 /* Takes rooms one after the other; after the first that is not there `failed` names its device. */
@@ -225,8 +236,7 @@ static void settle_result(struct pw_live *live, uint32_t index)
         if (!pw_result_live(result)->letting_go)
                 return;
         for (uint32_t place = 0; place < result->room_count; place++)
-                pw_room_change(scheduler->devices[result->rooms[place].device], result->rooms[place].bytes, PW_USE_RESULT,
-                               PW_USE_LETTING_GO);
+                pw_room_change(scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT, PW_USE_LETTING_GO);
 }
 
 static bool take_all(struct taking *taking)
@@ -252,6 +262,7 @@ static enum pw_place_verdict lacking(struct pw_live *live, const struct pw_devic
 {
         uint64_t coming = device->used[PW_USE_BLOCK] + device->used[PW_USE_LETTING_GO];
 
+        live->over_quota = false;
         live->short_device = device->number;
         live->short_bytes = need > device->free ? need - device->free : need;
         return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
@@ -275,14 +286,29 @@ static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MA
         }
 }
 
+/* Its tenant may not have as much as it needs: will runs of the tenant give back what is missing? */
+static enum pw_place_verdict over_quota(struct pw_live *live, uint64_t need)
+{
+        const struct pw_device_quota *quota = pw_live_quota(live);
+        uint64_t left = pw_quota_left(quota), coming = quota->used[PW_USE_BLOCK] + quota->used[PW_USE_LETTING_GO];
+
+        live->over_quota = true;
+        live->short_bytes = need - left;
+        return coming && need <= left + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
+}
+
 static enum pw_place_verdict try(struct taking *taking)
 {
         struct pw_live *live = taking->live;
         const struct pw_program *program = live->program;
         enum pw_place_verdict verdict = PW_PLACED;
-        uint64_t need[PW_DEVICES_MAX];
+        uint64_t need[PW_DEVICES_MAX], all = 0;
 
         needed(taking, need);
+        for (uint32_t i = 0; i < program->device_count; i++)
+                all += need[i];
+        if (all > pw_quota_left(pw_live_quota(live)))
+                return over_quota(live, all);
         for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_ASIDE; i++)
                 if (need[i] > program->devices[i].device->free)
                         verdict = lacking(live, program->devices[i].device, need[i]);

@@ -288,6 +288,14 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
                 pw_live_fail(live, PW_TOO_LARGE, text);
                 return;
         }
+        need = pw_place_least(live);
+        if (need > pw_live_quota(live)->bytes) {
+                snprintf(text, sizeof text, "run %lu of %s needs %s of its devices together; the quota of tenant %s is %s: raise --quota",
+                         (unsigned long)run->number, run->row->name, pw_size_format(need, need_text), run->row->tenant,
+                         pw_size_format(pw_live_quota(live)->bytes, have_text));
+                pw_live_fail(live, PW_TOO_LARGE, text);
+                return;
+        }
         pw_deadline_note(live);
         if (live->missing) {
                 pw_list_append(&scheduler->waiting, &live->link);

@@ -84,6 +84,7 @@ void pw_scheduler_free(struct pw_scheduler *scheduler)
                 pw_island_free(scheduler->islands[i]);
         pw_handles_done(&scheduler->programs);
         pw_handles_done(&scheduler->slices);
+        pw_quotas_done(&scheduler->quotas);
         free(scheduler);
 }
 
@@ -114,10 +115,14 @@ enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t num
                                     uint64_t bytes, struct pw_error *ret_err)
 {
         struct pw_device *device = pw_scheduler_device(scheduler, number);
+        struct pw_device_quota *quota;
 
         if (!device)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "no device %u", number);
-        return pw_device_segment(device, tenant, segment, bytes, ret_err);
+        quota = pw_quota_of(&scheduler->quotas, tenant);
+        if (!quota)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the quota of tenant %s", tenant);
+        return pw_device_segment(device, quota, segment, bytes, ret_err);
 }
 
 bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t number, const char *tenant)

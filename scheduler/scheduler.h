@@ -42,6 +42,9 @@ PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *schedu
 PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t device, const char *tenant, uint32_t segment,
                                                   uint64_t bytes, struct pw_error *ret_err);
 bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t device, const char *tenant);
+/* How much a tenant may have of all devices together; UINT64_MAX: no limit. A run beyond it waits for its tenant's own rooms. */
+PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes, struct pw_error *ret_err);
+uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
 /* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that were
  * ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is ordered
  * stays; it runs again after _up. The caller has fed what its board said last (pw_host_poll) before. */

@@ -43,6 +43,8 @@ struct pw_scheduler {
         struct pw_list timed;            /* admitted runs whose deadline is kept to their end */
         uint32_t queue_count;
         bool look;                       /* room was given back, or a run arrived */
+        uint64_t looks;
+        struct pw_table quotas;          /* by tenant: struct pw_device_quota */
         uint64_t next_deadline;          /* of those runs, at the earliest */
         uint64_t now_us;
         struct pw_list results;          /* all that are not gone */

@@ -198,6 +198,43 @@ static void check_segment(struct audit *audit, const struct segment *segment)
                   segment->layout.kind == PW_SEGMENT_FUTURES ? audit->body_bytes : span_bytes);
 }
 
+/* What a tenant is charged is what its segments say. */
+static void check_tenant(struct audit *audit, const struct tenant *tenant)
+{
+        uint64_t host_bytes = 0, slots = 0;
+        const struct segment *segment;
+        struct extent *extent;
+        char where[80];
+
+        snprintf(where, sizeof where, "tenant %s", tenant->name);
+        for (uint32_t i = 0; (segment = pw_table_next(&audit->store->segments, &i));) {
+                if (segment->tenant != tenant)
+                        continue;
+                host_bytes += pw_segment_charged(segment);
+                pw_list_each(&segment->extents, extent, struct extent, of_segment)
+                        slots += extent->populating ? extent->slot_count : extent->slot_count - extent->taken;
+        }
+        if (host_bytes != tenant->host_bytes || slots != tenant->slots)
+                report(audit, where, "%llu bytes and %llu slots are charged, %llu and %llu are granted", (unsigned long long)tenant->host_bytes,
+                       (unsigned long long)tenant->slots, (unsigned long long)host_bytes, (unsigned long long)slots);
+}
+
+static void check_queue(struct audit *audit)
+{
+        uint32_t lacking = audit->store->lacking_count, over = 0;
+        const struct tenant *tenant;
+        struct request *request;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&audit->store->tenants, &i));) {
+                over += tenant->over_count;
+                check_tenant(audit, tenant);
+        }
+        pw_list_each(&audit->store->queue, request, struct request, link)
+                *(request->over ? &over : &lacking) -= 1;
+        if (lacking || over)
+                report(audit, "host memory", "%d requests more wait for memory, %d for a quota, than are there", (int)lacking, (int)over);
+}
+
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context)
 {
         struct audit audit = { .store = store, .found = found, .context = context };
@@ -212,6 +249,7 @@ uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, con
         if (idle != store->idle_bytes)
                 report(&audit, "host memory", "%llu idle bytes are counted, %llu are there", (unsigned long long)store->idle_bytes,
                        (unsigned long long)idle);
+        check_queue(&audit);
         pw_store_terms(store, &terms);
         if (store->free_bytes + store->overhead_bytes < 0)
                 report(&audit, "host memory", "%lld bytes more are granted than there are", (long long)-(store->free_bytes + store->overhead_bytes));

@@ -151,6 +151,7 @@ static enum pw_status take_rooms(struct pw_store *store, struct extent *extent, 
         pw_pages_punch_any(store, fresh + growth);
         store->free_bytes -= (int64_t)(fresh + growth);
         segment->room_page_bytes += fresh;
+        segment->tenant->host_bytes += extent->span_bytes;
         segment->entry_page_bytes += growth;
         *ret_fresh = fresh != 0;
         return PW_OK;
@@ -202,6 +203,7 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
                 pw_list_append(&session->extents, &extent->of_session);
         }
         extent->taken = extent->slot_count;
+        extent->segment->tenant->slots += extent->slot_count;
         extent->populating = true;
         extent->leaving = false;
         extent->segment->populating_count++;
@@ -235,14 +237,17 @@ void pw_extent_open(struct pw_store *store, struct extent *extent)
 {
         opened(extent);
         for (uint32_t i = 0; i < extent->slot_count; i++) {
-                if (open_slot(extent, record(extent->segment, extent->first_slot + i)))
+                if (open_slot(extent, record(extent->segment, extent->first_slot + i))) {
                         extent->taken--;
-                else
+                } else {
+                        extent->segment->tenant->slots--;
                         extent->worn = true;
+                }
         }
         extent->returns = pw_return_ring_init((struct pw_return_ring *)(extent->session->control + extent->ring_offset), extent->slot_count);
         extent->granted_us = store->now_us;
-        store->grants++;
+        extent->grant = ++store->grants;
+        extent->untouched = true;
 }
 
 /* All slots are taken: the rooms' addresses are free, and so are the slots unless the lane may still look at them. */
@@ -266,10 +271,13 @@ static void emptied(struct pw_store *store, struct extent *extent)
 void pw_extent_discard(struct pw_store *store, struct extent *extent, bool populated)
 {
         opened(extent);
-        if (populated)
+        extent->segment->tenant->slots -= extent->slot_count;
+        if (populated) {
                 pw_pages_free(store, extent->segment, extent->room_offset, extent->span_bytes);
-        else if (extent->span_bytes)
+        } else if (extent->span_bytes) {
                 pw_pages_punch(store, extent->segment, extent->room_offset, extent->span_bytes);
+                extent->segment->tenant->host_bytes -= extent->span_bytes;
+        }
         emptied(store, extent);
 }
 
@@ -281,6 +289,7 @@ void pw_extent_give(struct extent *extent, struct pw_object *object)
                 open_slot(extent, object);
         pw_return_give(&extent->returns, object->slot);
         extent->given_last = object->slot;
+        extent->untouched = false;
         extent->row->given_count++;
         if (pw_list_empty(&extent->of_touched))
                 pw_list_append(&extent->row->touched, &extent->of_touched);
@@ -305,6 +314,7 @@ void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_obj
 
         object->taken = 1;
         extent->taken++;
+        extent->segment->tenant->slots--;
         if (!extent->room_bytes)
                 return;
         if (extent->room_bytes % PW_PAGE_BYTES == 0) {
@@ -419,6 +429,7 @@ void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session
 
 void pw_extent_drop(struct pw_store *store, struct extent *extent)
 {
+        extent->segment->tenant->slots -= extent->populating ? extent->slot_count : extent->slot_count - extent->taken;
         give_slots(extent);
         free_extent(store, extent);
 }

@@ -1,4 +1,4 @@
-/* Who holds host memory: rooms with values, summed by whom they are charged to. */
+/* Who is charged: for an object; and who holds host memory, rooms with values summed by that. */
 #include "store/parts.h"
 
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #define HOLDERS_SHOWN 4u
 
 struct holder {
-        enum pw_owner_kind kind; /* 0: nobody is left */
-        uint64_t number, bytes, since_us;
-        const char *tenant, *name;
+        struct pw_charge charge;
+        uint64_t bytes, objects;
+        const char *tenant;
 };
 struct holders {
         struct holder items[HOLDERS_MAX];
@@ -18,46 +18,49 @@ struct holders {
 
 static void add(struct holders *holders, const struct holder *holder)
 {
-        uint32_t i = 0;
+        struct holder *item = holders->items, *end = item + holders->count;
 
-        while (i < holders->count && (holders->items[i].kind != holder->kind || holders->items[i].number != holder->number))
-                i++;
-        if (i == HOLDERS_MAX)
+        while (item < end && (item->charge.kind != holder->charge.kind || item->charge.number != holder->charge.number))
+                item++;
+        if (item == holders->items + HOLDERS_MAX)
                 return;
-        if (i == holders->count) {
-                holders->items[holders->count++] = *holder;
+        if (item == end) {
+                *item = *holder;
+                holders->count++;
                 return;
         }
-        holders->items[i].bytes += holder->bytes;
-        holders->items[i].since_us = pw_min_u64(holders->items[i].since_us, holder->since_us);
+        item->bytes += holder->bytes;
+        item->objects += holder->objects;
+        item->charge.since_us = pw_min_u64(item->charge.since_us, holder->charge.since_us);
 }
 
-/* The grantee while it holds the object, then the oldest holder. */
-static void charge(struct holders *holders, const struct extent *extent, const struct pw_object *object)
+struct pw_charge pw_object_charge(const struct extent *extent, const struct pw_object *object)
 {
-        struct holder holder = { 0, 0, extent->room_bytes, extent->granted_us, extent->segment->tenant->name, NULL };
         const struct pw_ref *oldest = NULL;
 
         for (const struct pw_ref *ref = NULL; object->known && (ref = pw_ref_next(object, ref));)
-                if (!oldest || ref->since_us < oldest->since_us)
+                if (!oldest || ref->charged > oldest->charged || (ref->charged == oldest->charged && ref->since_us < oldest->since_us))
                         oldest = ref;
-        if (object->grantee && (!object->known || object->first_ref)) {
-                holder.kind = PW_OWNER_SESSION;
-                holder.number = object->grantee;
-        } else if (oldest) {
-                holder.kind = oldest->kind;
-                holder.number = oldest->number;
-                holder.name = oldest->name;
-        }
-        add(holders, &holder);
+        if (object->grantee && (!object->known || object->first_ref) && !(oldest && oldest->charged))
+                return (struct pw_charge){ PW_OWNER_SESSION, object->grantee, extent->granted_us, NULL };
+        if (oldest)
+                return (struct pw_charge){ oldest->kind, oldest->number, oldest->since_us, oldest->name };
+        return (struct pw_charge){ .since_us = extent->granted_us };
 }
 
-static void sum(struct pw_store *store, struct holders *holders)
+static void charge(struct holders *holders, const struct extent *extent, const struct pw_object *object)
+{
+        add(holders, &(struct holder){ pw_object_charge(extent, object), extent->room_bytes, 1, extent->segment->tenant->name });
+}
+
+static void sum(struct pw_store *store, const char *tenant, struct holders *holders)
 {
         for (uint32_t i = 1; i <= store->extents.top; i++) {
                 const struct extent *extent = pw_handles_get(&store->extents, i);
 
-                for (uint32_t j = 0; extent && extent->span_bytes && !extent->populating && j < extent->slot_count; j++) {
+                if (!extent || extent->populating || (tenant && strcmp(extent->segment->tenant->name, tenant)) || (!tenant && !extent->span_bytes))
+                        continue;
+                for (uint32_t j = 0; j < extent->slot_count; j++) {
                         const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + j);
 
                         if (!object->taken && !pw_slot_idle(extent, object))
@@ -66,47 +69,56 @@ static void sum(struct pw_store *store, struct holders *holders)
         }
 }
 
+static bool larger(const struct holder *left, const struct holder *right)
+{
+        return left->bytes > right->bytes || (left->bytes == right->bytes && left->objects > right->objects);
+}
+
 static struct holder *largest(struct holders *holders)
 {
         struct holder *found = NULL;
 
         for (uint32_t i = 0; i < holders->count; i++)
-                if (holders->items[i].bytes && (!found || holders->items[i].bytes > found->bytes))
+                if (holders->items[i].objects && (!found || larger(&holders->items[i], found)))
                         found = &holders->items[i];
         return found;
 }
 
-static void describe(struct pw_store *store, const struct holder *holder, char *text, size_t text_bytes)
+char *pw_store_charge_text(struct pw_store *store, const struct pw_charge *charge, char *text, size_t text_bytes)
 {
-        const struct session *session = holder->kind == PW_OWNER_SESSION ? pw_session_of(store, (uint32_t)holder->number) : NULL;
+        const struct session *session = charge->kind == PW_OWNER_SESSION ? pw_session_of(store, (uint32_t)charge->number) : NULL;
 
         if (session)
                 snprintf(text, text_bytes, "%s", session->client);
-        else if (holder->kind == PW_OWNER_NAME)
-                snprintf(text, text_bytes, "name %s", holder->name ? holder->name : "?");
-        else if (holder->kind == PW_OWNER_RUN)
-                snprintf(text, text_bytes, "run %llu", (unsigned long long)holder->number);
-        else if (holder->kind == PW_OWNER_LEASE)
+        else if (charge->kind == PW_OWNER_NAME)
+                snprintf(text, text_bytes, "name %s", charge->name ? charge->name : "?");
+        else if (charge->kind == PW_OWNER_RUN)
+                snprintf(text, text_bytes, "run %llu", (unsigned long long)charge->number);
+        else if (charge->kind == PW_OWNER_LEASE)
                 snprintf(text, text_bytes, "a lease");
         else
                 snprintf(text, text_bytes, "nobody: it is being reclaimed");
+        return text;
 }
 
-char *pw_store_holders_text(struct pw_store *store, char *text, size_t text_bytes, uint64_t now_us)
+char *pw_store_holders_text(struct pw_store *store, const char *tenant, char *text, size_t text_bytes, uint64_t now_us)
 {
         struct holders holders = { .count = 0 };
         char size[16], age[16], who[120];
         struct holder *holder;
         size_t used = 0;
 
-        sum(store, &holders);
+        sum(store, tenant, &holders);
         snprintf(text, text_bytes, "nobody holds any");
         for (uint32_t i = 0; i < HOLDERS_SHOWN && used < text_bytes && (holder = largest(&holders)); i++) {
-                describe(store, holder, who, sizeof who);
-                used += (size_t)snprintf(text + used, text_bytes - used, "%s%s held by tenant %s, %s, %s", used ? "; " : "",
-                                         pw_size_format(holder->bytes, size), holder->tenant, who,
-                                         pw_duration_format(now_us - pw_min_u64(now_us, holder->since_us), age));
-                holder->bytes = 0;
+                if (holder->bytes)
+                        pw_size_format(holder->bytes, size);
+                else
+                        snprintf(size, sizeof size, "%llu objects", (unsigned long long)holder->objects);
+                used += (size_t)snprintf(text + used, text_bytes - used, "%s%s held by tenant %s, %s, %s", used ? "; " : "", size, holder->tenant,
+                                         pw_store_charge_text(store, &holder->charge, who, sizeof who),
+                                         pw_duration_format(now_us - pw_min_u64(now_us, holder->charge.since_us), age));
+                holder->objects = 0;
         }
         return text;
 }

@@ -32,7 +32,7 @@ struct pw_object *pw_store_find(struct pw_store *store, uint32_t number, uint32_
         struct segment *segment = pw_segment_of(store, place);
         struct session *session = number ? pw_session_of(store, number) : NULL;
 
-        if (!segment || (number && (!session || session->tenant != segment->tenant)))
+        if (!segment || (number && !(session && pw_session_sees(session, segment))))
                 return NULL;
         return pw_object_find(segment, slot, generation);
 }
@@ -92,25 +92,11 @@ const char *pw_object_tenant(struct pw_store *store, const struct pw_object *obj
 
 /* --- listings --------------------------------------------------------------------------------------------------------- */
 
-/* Whom the object is charged to: its grantee while that holds it, then the oldest session that does. */
-static const struct session *charged(struct pw_store *store, const struct pw_object *object)
-{
-        const struct pw_ref *oldest = NULL;
-
-        if (object->grantee && (!object->known || object->first_ref))
-                return pw_session_of(store, object->grantee);
-        for (const struct pw_ref *ref = NULL; object->known && (ref = pw_ref_next(object, ref));)
-                if (ref->kind == PW_OWNER_SESSION && (!oldest || ref->since_us < oldest->since_us))
-                        oldest = ref;
-        return oldest ? pw_session_of(store, (uint32_t)oldest->number) : NULL;
-}
-
 static void fill_row(struct pw_store *store, const struct extent *extent, const struct pw_object *object, struct pw_object_row *ret_row)
 {
         const struct segment *segment = extent->segment;
         const struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         uint64_t word = pw_entry_load(entry);
-        const struct session *session = charged(store, object);
 
         *ret_row = (struct pw_object_row){ .id = pw_id_make(store->params.host, store->params.epoch, segment->number, object->slot,
                                                             pw_word_generation(word)),
@@ -118,9 +104,8 @@ static void fill_row(struct pw_store *store, const struct extent *extent, const 
                                            .bytes = entry->bytes,
                                            .room_bytes = extent->room_bytes,
                                            .refs = object->known ? object->refs : 1,
-                                           .session = session ? session->number : 0,
                                            .tenant = segment->tenant->name,
-                                           .client = session ? session->client : NULL,
+                                           .charge = pw_object_charge(extent, object),
                                            .object = object->known ? object : NULL,
                                            .entry = entry };
 }

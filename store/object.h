@@ -38,12 +38,23 @@ struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object 
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object);
 
+/* Whom an object is charged to: whom it was transferred to, else its grantee while that holds it, then its oldest holder. */
+struct pw_charge {
+        uint8_t kind;        /* enum pw_owner_kind; 0: nobody holds it any more */
+        uint64_t number;     /* of the owner */
+        uint64_t since_us;   /* that holds it since; of a grantee: since its room was granted */
+        const char *name;    /* of a name */
+};
+/* "digits[4411]", "name weights", "run 41", "a lease"; returns `text`. */
+char *pw_store_charge_text(struct pw_store *store, const struct pw_charge *charge, char *text, size_t text_bytes);
+
 /* One row per object that is alive (granted slots that hold a value included), for listings; false from `row` ends it. */
 struct pw_object_row {
         struct pw_id id;
         uint64_t word, bytes, room_bytes;
-        uint32_t refs, session;
-        const char *tenant, *client;
+        uint32_t refs;
+        const char *tenant;
+        struct pw_charge charge;
         const struct pw_object *object; /* NULL: not known */
         const struct pw_entry *entry;
 };

@@ -16,14 +16,22 @@ void pw_pages_punch(struct pw_store *store, struct segment *segment, uint64_t of
         store->free_bytes += (int64_t)bytes;
 }
 
+uint64_t pw_segment_charged(const struct segment *segment)
+{
+        return segment->room_page_bytes - (punchable(segment) ? segment->idle.bytes : 0);
+}
+
 void pw_pages_free(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes)
 {
+        uint64_t charged = pw_segment_charged(segment);
+
         if (!bytes)
                 return;
         if (!pw_idle_add(&segment->idle, offset, bytes))
                 pw_pages_punch(store, segment, offset, bytes);
         else if (punchable(segment))
                 store->idle_bytes += bytes;
+        segment->tenant->host_bytes -= charged - pw_segment_charged(segment);
 }
 
 void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64_t bytes)

@@ -14,6 +14,7 @@ static inline struct session *pw_session_of(struct pw_store *store, uint32_t num
         return last && last->number == number ? last : pw_session_find(store, number);
 }
 struct segment *pw_segment_find(struct pw_store *store, uint32_t number); /* NULL: none */
+struct tenant *pw_tenant_of(struct pw_store *store, const char *name); /* known from now on; NULL: out of memory */
 static inline struct segment *pw_segment_of(struct pw_store *store, uint32_t number)
 {
         struct segment *last = store->last_segment;
@@ -26,6 +27,12 @@ void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status stat
 void pw_session_broke(struct pw_store *store, struct session *session, const char *text);
 /* Nobody holds anything in the segment of a dead process: tell, once. Else punch what is idle there. */
 void pw_segment_settle(struct pw_store *store, struct segment *segment);
+
+/* What is of another tenant is not there. */
+static inline bool pw_session_sees(const struct session *session, const struct segment *segment)
+{
+        return session->any_tenant || session->tenant == segment->tenant;
+}
 
 /* object.c */
 static inline struct pw_object *pw_object_at(const struct segment *segment, uint32_t slot) /* NULL: never granted */
@@ -75,7 +82,24 @@ bool pw_idle_add(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* f
 uint64_t pw_idle_overlap(const struct idle_pages *idle, uint64_t offset, uint64_t bytes);
 bool pw_idle_cut(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory, nothing changed */
 
+/* refusal.c */
+static inline uint64_t pw_room_bytes(const struct pw_room_request *ask) { return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class); }
+/* What rooms of the segment can take when nobody else has any. */
+uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment);
+void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status); /* it was never queued */
+void pw_room_give_up(struct pw_store *store, const struct request *request); /* what it waits for did not come */
+
+/* holder.c */
+struct pw_charge pw_object_charge(const struct extent *extent, const struct pw_object *object);
+
+/* quota.c */
+/* How many of `count` slots with such rooms the tenant may be granted. */
+uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_t count);
+bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes); /* not even as its only one */
+bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes); /* one more would be too many bytes, not too many objects */
+
 /* pages.c: pages of rooms, booked while they are populated */
+uint64_t pw_segment_charged(const struct segment *segment); /* of them, to its tenant */
 void pw_pages_free(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes); /* to idle, or punched */
 void pw_pages_punch(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes);
 void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64_t bytes); /* at least so many, or all */
@@ -111,7 +135,10 @@ static inline bool pw_slot_idle(const struct extent *extent, const struct pw_obj
 
 /* room.c */
 void pw_room_serve(struct pw_store *store);
-bool pw_room_hungry(const struct pw_store *store);
+static inline bool pw_room_hungry(const struct pw_store *store, const struct extent *extent) /* somebody waits for a slot of it */
+{
+        return (extent->span_bytes && store->lacking_count) || extent->segment->tenant->over_count;
+}
 void pw_room_came_back(struct pw_store *store, struct row *row); /* to a lane that waits */
 void pw_room_session_end(struct pw_store *store, struct session *session);
 void pw_room_segment_gone(struct pw_store *store, const struct segment *segment);

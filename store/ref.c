@@ -130,6 +130,10 @@ static enum pw_status count_up(struct pw_store *store, struct pw_object *object,
                 ref = pw_ref_find(store, object, owner);
         if (!ref || ref->kind != owner.kind || ref->number != owner.number)
                 return pw_ref_add(store, object, owner, NULL);
+        if (ref->given) { /* it has this one already */
+                ref->given = 0;
+                return PW_OK;
+        }
         ref->count++;
         object->refs++;
         return PW_OK;
@@ -197,9 +201,9 @@ enum pw_status pw_store_drop(struct pw_store *store, uint32_t number, struct pw_
         struct pw_ref *ref;
 
         store->now_us = now_us;
-        if (!session || !segment)
-                return PW_OK; /* the segment went with its last object, which an operator took away */
-        if (segment->tenant != session->tenant || pw_cell_slot(cell) >= segment->layout.slot_count)
+        if (!session || !segment || !pw_session_sees(session, segment))
+                return PW_OK; /* the segment went with its last object, which an operator took away; or it never was there for the session */
+        if (pw_cell_slot(cell) >= segment->layout.slot_count)
                 return broken(session);
         if (!object)
                 return PW_OK;
@@ -224,9 +228,9 @@ enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_c
         struct pw_object *object;
 
         store->now_us = now_us;
-        if (!session || !segment)
+        if (!session || !segment || !pw_session_sees(session, segment))
                 return PW_OK;
-        if (segment->tenant != session->tenant || pw_cell_slot(cell) >= segment->layout.slot_count)
+        if (pw_cell_slot(cell) >= segment->layout.slot_count)
                 return broken(session);
         object = pw_object_find(segment, pw_cell_slot(cell), pw_cell_generation(cell));
         if (!object || object->donated == 2)

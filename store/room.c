@@ -1,21 +1,11 @@
 /* Room: requests granted, or queued first come until memory is there or their deadline has passed. */
 #include "store/parts.h"
 
-#include <stdio.h>
-
-static uint64_t room_bytes(const struct pw_room_request *ask)
+bool pw_store_waits_for_room(struct pw_store *store, uint32_t number)
 {
-        return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class);
-}
+        const struct session *session = number ? pw_session_of(store, number) : NULL;
 
-bool pw_room_hungry(const struct pw_store *store)
-{
-        return !pw_list_empty(&store->queue);
-}
-
-bool pw_store_waits_for_room(const struct pw_store *store)
-{
-        return pw_room_hungry(store);
+        return number ? store->lacking_count || (session && session->tenant->over_count) : !pw_list_empty(&store->queue);
 }
 
 static void find_next(struct pw_store *store)
@@ -25,6 +15,13 @@ static void find_next(struct pw_store *store)
         store->queue_next_us = UINT64_MAX;
         pw_list_each(&store->queue, request, struct request, link)
                 store->queue_next_us = pw_min_u64(store->queue_next_us, request->ask.deadline_us);
+}
+
+static void count_waiting(struct pw_store *store, const struct request *request, int by)
+{
+        uint32_t *count = request->over ? &request->tenant->over_count : &store->lacking_count;
+
+        *count += (uint32_t)by;
 }
 
 static struct row *row_of(struct pw_store *store, const struct request *request)
@@ -41,37 +38,9 @@ static void unqueue(struct pw_store *store, struct request *request)
 
         if (row && row->queued == request)
                 row->queued = NULL;
+        count_waiting(store, request, -1);
         pw_list_remove(&request->link);
         find_next(store);
-}
-
-/* What rooms of the segment can take when nobody else has any: besides there is what was measured, and its own table of entries. */
-static uint64_t usable(const struct pw_store *store, const struct segment *segment)
-{
-        int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
-                        (int64_t)pw_max_u64(segment->entry_page_bytes, PW_PAGE_BYTES);
-
-        return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
-}
-
-static void refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status)
-{
-        char text[480], holders[300], need[16], has[16], waited[16];
-
-        pw_size_format(pw_max_u64(ask->need_bytes, room_bytes(ask)), need);
-        if (status == PW_NO_SPACE)
-                snprintf(text, sizeof text, "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory",
-                         pw_duration_format(store->now_us - ask->now_us, waited), need, store->params.host,
-                         pw_store_holders_text(store, holders, sizeof holders, store->now_us));
-        else if (status == PW_TOO_LARGE)
-                snprintf(text, sizeof text, "%s do not fit into the %s of host memory on h%u that are neither reserved for devices nor overhead; raise "
-                         "--host-memory", need, pw_size_format(usable(store, pw_session_of(store, ask->session)->segment), has), store->params.host);
-        else if (status == PW_LIMIT)
-                snprintf(text, sizeof text, ask->futures ? "the tenant has no more slots for futures; give back what is not needed"
-                                                         : "the segment of the session has no more slots; connect once more for more");
-        else
-                snprintf(text, sizeof text, "a room of %s: %s", need, pw_status_text(status));
-        pw_store_answer(store, ask->token, status, text);
 }
 
 /* --- granting ----------------------------------------------------------------------------------------------------------------- */
@@ -91,35 +60,72 @@ static bool came_back(struct row *row)
         return any;
 }
 
-/* Idle slots are taken back, the asking row's own excepted, until so many bytes could be had. */
-static void take_back(struct pw_store *store, const struct row *row, uint64_t bytes)
+/* What was granted to somebody since this request came, and is still to be used: its lane is about to. */
+static bool is_promised(const struct request *request, const struct extent *extent)
 {
-        for (uint32_t i = 1; i <= store->extents.top && store->free_bytes + (int64_t)store->idle_bytes < (int64_t)bytes; i++) {
+        if (!extent->untouched || extent->grant <= request->arrived)
+                return false;
+        for (uint32_t i = 0; i < extent->slot_count; i++)
+                if (!pw_slot_idle(extent, pw_object_at(extent->segment, extent->first_slot + i)))
+                        return false;
+        return true;
+}
+
+/* Take idle slots back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those of its tenant,
+ * until its quota allows one slot more. Slots that were not granted since `ret_looked_at` cannot have become idle: while somebody
+ * waits, they do not go back to their lanes. */
+static void take_back(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, uint64_t *ret_looked_at)
+{
+        uint64_t room = pw_room_bytes(&request->ask);
+
+        if (*ret_looked_at == store->grants)
+                return;
+        *ret_looked_at = store->grants;
+        for (uint32_t i = 1; i <= store->extents.top; i++) {
                 struct extent *extent = pw_handles_get(&store->extents, i);
 
-                if (extent && extent->span_bytes && !extent->segment->ended && extent->row != row)
+                if (bytes ? store->free_bytes + (int64_t)store->idle_bytes >= (int64_t)bytes : pw_quota_fits(request->tenant, room, 1) != 0)
+                        return;
+                if (!extent || extent->populating || extent->segment->ended || extent->row == row ||
+                    (bytes ? !extent->span_bytes : extent->segment->tenant != request->tenant))
+                        continue;
+                if (is_promised(request, extent))
+                        *ret_looked_at = UINT64_MAX; /* look again */
+                else
                         pw_extent_take_idle(store, extent);
         }
+}
+
+/* How many of `count` slots the tenant may have. */
+static uint32_t within_quota(struct pw_store *store, const struct row *row, struct request *request, uint32_t count)
+{
+        uint64_t room = pw_room_bytes(&request->ask);
+
+        if (!pw_quota_fits(request->tenant, room, count))
+                take_back(store, row, request, 0, &request->own_looked_at);
+        return pw_quota_fits(request->tenant, room, count);
 }
 
 /* As many slots as are wanted and fit; with less than a page of them nothing is saved. PW_NOT_READY: not even so few. */
 static enum pw_status place(struct pw_store *store, struct session *session, struct row *row, struct request *request, bool *ret_fresh)
 {
-        uint64_t room = room_bytes(&request->ask);
+        uint64_t room = pw_room_bytes(&request->ask);
         uint32_t least = room ? (uint32_t)pw_max_u64(1, PW_PAGE_BYTES / room) : 1;
-        uint64_t most = room ? pw_max_u64(usable(store, session->segment) / room, 1) : UINT32_MAX;
-        uint32_t count = (uint32_t)pw_min_u64(request->ask.count, most);
-        enum pw_status status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
+        uint64_t most = room ? pw_max_u64(pw_room_usable(store, session->segment) / room, 1) : UINT32_MAX;
+        uint32_t count = within_quota(store, row, request, (uint32_t)pw_min_u64(request->ask.count, most));
+        enum pw_status status;
 
+        request->over = !count;
+        if (!count)
+                return PW_NOT_READY;
+        status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         while ((status == PW_NOT_READY || status == PW_LIMIT) && count > least) {
                 count = count / 2 > least ? count / 2 : least;
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
         if (status != PW_NOT_READY || request->looked_at == store->grants)
                 return status;
-        /* Only what was granted since can have become idle: while somebody waits, other slots do not go back to their lanes. */
-        request->looked_at = store->grants;
-        take_back(store, row, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES);
+        take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->looked_at);
         return pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
 }
 
@@ -172,7 +178,7 @@ static enum pw_status grant(struct pw_store *store, struct request *request)
                 pw_extent_open(store, request->extent);
                 send_grant(store, request->extent, request->ask.token);
         } else {
-                refuse(store, &request->ask, status);
+                pw_room_refuse(store, &request->ask, status);
         }
         free(request);
         return PW_OK;
@@ -185,14 +191,15 @@ static enum pw_status check(const struct pw_store *store, const struct session *
 {
         if (!session || !session->control || !ask->count || ask->lane >= PW_LANES_MAX || !(ask->futures ? session->tenant->futures : session->segment))
                 return PW_INVALID;
-        if (ask->futures || ask->inline_only)
-                return PW_OK;
-        return ask->size_class >= PW_CLASS_COUNT || room_bytes(ask) > usable(store, session->segment) ? PW_TOO_LARGE : PW_OK;
+        if (!ask->futures && !ask->inline_only && (ask->size_class >= PW_CLASS_COUNT || pw_room_bytes(ask) > pw_room_usable(store, session->segment)))
+                return PW_TOO_LARGE;
+        return pw_quota_never(session->tenant, pw_room_bytes(ask)) ? PW_TOO_LARGE : PW_OK;
 }
 
 static void queue(struct pw_store *store, struct row *row, struct request *request)
 {
         pw_list_append(&store->queue, &request->link);
+        count_waiting(store, request, 1);
         if (!row->queued)
                 row->queued = request;
         store->queue_next_us = pw_min_u64(store->queue_next_us, request->ask.deadline_us);
@@ -209,17 +216,20 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
 
         store->now_us = ask->now_us;
         if (!request) {
-                refuse(store, ask, status == PW_OK ? PW_NO_MEMORY : status);
+                pw_room_refuse(store, ask, status == PW_OK ? PW_NO_MEMORY : status);
                 return;
         }
         request->ask = *ask;
-        request->looked_at = UINT64_MAX;
+        request->tenant = session->tenant;
+        request->over = session->tenant->over_count != 0;
+        request->arrived = store->grants;
+        request->looked_at = request->own_looked_at = UINT64_MAX;
         pw_list_init(&request->link);
         enough = row->given_count >= ask->count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
         if (came) /* nothing is taken from others for it */
-                request->looked_at = store->grants;
-        if (!(came && enough) && (pw_list_empty(&store->queue) || ask->futures) && grant(store, request) == PW_OK)
+                request->looked_at = request->own_looked_at = store->grants;
+        if (!(came && enough) && !request->over && (!store->lacking_count || ask->futures) && grant(store, request) == PW_OK)
                 return;
         if (came) {
                 pw_store_answer(store, ask->token, PW_OK, NULL);
@@ -227,30 +237,49 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
                 return;
         }
         if (ask->deadline_us <= ask->now_us) {
-                refuse(store, ask, PW_NO_SPACE);
+                pw_room_give_up(store, request);
                 free(request);
                 return;
         }
         queue(store, row, request);
 }
 
-/* First come: the head is served before anybody behind it. */
+/* May it be tried, given which of those before it were passed over? Futures take no memory. */
+static bool is_next(const struct pw_store *store, const struct request *request, bool lacking)
+{
+        return request->tenant->passed != store->serving && (!lacking || request->ask.futures);
+}
+
+/* First come: who lacks memory is served before anybody behind it, who is over its tenant's quota before others of that tenant. */
 void pw_room_serve(struct pw_store *store)
 {
-        while (!pw_list_empty(&store->queue)) {
-                struct request *request = pw_list_first(&store->queue, struct request, link);
+        struct request *request;
+        bool lacking = false;
+
+        if (pw_list_empty(&store->queue))
+                return;
+        store->serving++;
+        pw_list_each(&store->queue, request, struct request, link) {
                 struct pw_list *behind = request->link.next;
                 struct row *row = row_of(store, request);
 
+                if (!is_next(store, request, lacking))
+                        continue;
                 pw_list_remove(&request->link);
-                if (grant(store, request) == PW_NOT_READY) {
-                        pw_list_append(behind, &request->link); /* the head again */
-                        return;
+                count_waiting(store, request, -1);
+                if (grant(store, request) != PW_NOT_READY) {
+                        if (row && row->queued == request)
+                                row->queued = NULL;
+                        continue;
                 }
-                if (row && row->queued == request)
-                        row->queued = NULL;
-                find_next(store);
+                pw_list_append(behind, &request->link); /* where it was */
+                count_waiting(store, request, 1);
+                if (request->over)
+                        request->tenant->passed = store->serving;
+                else
+                        lacking = true;
         }
+        find_next(store);
 }
 
 void pw_room_came_back(struct pw_store *store, struct row *row)
@@ -305,7 +334,7 @@ void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status s
                 if (extent)
                         pw_extent_discard(store, extent, status == PW_OK);
                 if (!request->cancelled)
-                        refuse(store, &request->ask, status == PW_OK ? PW_NO_MEMORY : status);
+                        pw_room_refuse(store, &request->ask, status == PW_OK ? PW_NO_MEMORY : status);
         }
         free(request);
         if (segment)
@@ -322,7 +351,8 @@ void pw_room_session_end(struct pw_store *store, struct session *session)
         pw_list_each(&store->queue, request, struct request, link) {
                 if (request->ask.session != session->number)
                         continue;
-                refuse(store, &request->ask, PW_CANCELLED);
+                pw_room_refuse(store, &request->ask, PW_CANCELLED);
+                count_waiting(store, request, -1);
                 pw_list_remove(&request->link);
                 free(request);
         }
@@ -372,7 +402,7 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us)
         pw_list_each(&store->queue, request, struct request, link) {
                 if (request->ask.deadline_us > now_us)
                         continue;
-                refuse(store, &request->ask, PW_NO_SPACE);
+                pw_room_give_up(store, request);
                 unqueue(store, request);
                 free(request);
         }

@@ -233,14 +233,14 @@ static void test_deadline(void **state)
         assert_true(pw_store_next_us(h.f.store) == UINT64_MAX);
         token = ask(&h, h.bo, ROOM, 2);
         fixture_only(&h.f, PW_STORE_DRAIN);
-        assert_true(pw_store_waits_for_room(h.f.store));
+        assert_true(pw_store_waits_for_room(h.f.store, 0));
         assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 1000000);
         pw_store_tick(h.f.store, h.f.now_us + 999999);
         assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
         pw_store_tick(h.f.store, h.f.now_us + 1000000);
         text = refused(&h, token, PW_NO_SPACE)->text;
         assert_non_null(strstr(text, "waited 1 s for 64 KiB of host memory on h0: 1 MiB held by tenant ann, digits[1], 1 s"));
-        assert_false(pw_store_waits_for_room(h.f.store));
+        assert_false(pw_store_waits_for_room(h.f.store, 0));
         assert_true(pw_store_next_us(h.f.store) == UINT64_MAX);
         fixture_clear(&h.f);
         h.f.now_us += 1000000;
@@ -296,7 +296,7 @@ static void test_own_room_comes_back(void **state)
         fixture_reclaim(&h.f);
         assert_true(fixture_only(&h.f, PW_STORE_LOOK_AGAIN)->token == token);
         assert_int_equal(fixture_state(places[7]), PW_ENTRY_FREE);
-        assert_false(pw_store_waits_for_room(h.f.store));
+        assert_false(pw_store_waits_for_room(h.f.store, 0));
         fixture_close(&h.f);
 }
 
@@ -361,7 +361,7 @@ static void test_populating_is_kept(void **state)
         first = ask(&h, h.ann, ROOM, 16);
         second = ask(&h, h.bo, ROOM, 1);
         assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 1);
-        assert_true(pw_store_waits_for_room(h.f.store));
+        assert_true(pw_store_waits_for_room(h.f.store, 0));
         pw_store_populated(h.f.store, first, PW_OK, 0);
         pw_store_populated(h.f.store, second, PW_OK, 0); /* its rooms were idle in the meantime */
         assert_true(pw_store_actions(h.f.store)->count > 2);

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "base/table.h"
 #include "store/object.h"
+#include "store/quota.h"
 #include "store/store.h"
 
 #define PW_CHUNK_SLOTS 64u
@@ -17,6 +18,11 @@
 struct tenant {
         char *name;
         struct segment *futures; /* NULL until it is added */
+        struct pw_quota quota;
+        uint64_t host_bytes;     /* charged: pages of rooms granted, or given back where a living process may still write into them */
+        uint64_t slots;          /* granted and not taken back */
+        uint32_t over_count;     /* requests in the queue that wait for its quota */
+        uint64_t passed;         /* serving of the queue in which one of them was passed over */
 };
 
 /* One claim of an object, in the object's ring. */
@@ -29,6 +35,8 @@ struct pw_ref {
         char *name;                /* of a name */
         uint32_t count;
         uint8_t kind;              /* enum pw_owner_kind */
+        uint8_t charged;           /* 1: the object was transferred to this owner */
+        uint8_t given;             /* 1: the claim was made for a session that has not asked for it: its next one is this */
 };
 
 /* Populated pages of a segment that no extent has: sorted, never touching. */
@@ -66,6 +74,8 @@ struct extent {
         bool leaving;              /* what becomes idle is taken back */
         bool populating;           /* not granted yet: its pages are on their way */
         bool worn;                 /* a slot's generations are used up */
+        bool untouched;            /* no slot came back since it was granted */
+        uint64_t grant;            /* its number among all */
         uint64_t room_offset, room_bytes; /* of each room */
         uint64_t span_bytes;       /* of all rooms, in whole pages */
         uint64_t ring_offset;
@@ -110,6 +120,7 @@ struct session {
         struct pw_object **watched;
         uint32_t watched_count, watched_capacity;
         uint64_t since_us;
+        bool any_tenant;           /* an operator's */
         bool ended, broke;         /* broke: the protocol */
 };
 
@@ -120,8 +131,12 @@ struct looks { uint32_t *sessions, count, capacity; };
 struct request {
         struct pw_list link;       /* in the queue or in `populating` */
         struct pw_room_request ask;
+        struct tenant *tenant;
+        bool over;                 /* its tenant's quota; else memory is missing */
         struct extent *extent;     /* being populated; NULL: none, or gone with its segment */
+        uint64_t arrived;          /* grants when it came */
         uint64_t looked_at;        /* grants when idle slots were last looked for */
+        uint64_t own_looked_at;    /* the same, among those of its tenant */
         bool cancelled;
 };
 
@@ -133,6 +148,8 @@ struct pw_store {
         struct segment *last_segment; /* found last */
         struct session *last_session;
         struct pw_list queue, populating;
+        uint32_t lacking_count;    /* requests in the queue that wait for memory */
+        uint64_t serving;          /* of the queue: counts up */
         struct pw_list leases;     /* by their end */
         struct pw_list spare_refs;
         struct pw_object **dropped, **closing; /* without references; of these, found so by begin */

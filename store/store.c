@@ -164,7 +164,7 @@ void pw_session_broke(struct pw_store *store, struct session *session, const cha
 
 /* --- tenants and sessions --------------------------------------------------------------------------------------------- */
 
-static struct tenant *tenant_of(struct pw_store *store, const char *name)
+struct tenant *pw_tenant_of(struct pw_store *store, const char *name)
 {
         uint64_t key = pw_text_key(name);
         struct tenant *tenant = pw_table_get(&store->tenants, key);
@@ -172,6 +172,8 @@ static struct tenant *tenant_of(struct pw_store *store, const char *name)
         if (tenant)
                 return strcmp(tenant->name, name) ? NULL : tenant;
         tenant = calloc(1, sizeof *tenant);
+        if (tenant)
+                tenant->quota = (struct pw_quota){ PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE };
         if (tenant && (tenant->name = strdup(name)) && pw_table_put(&store->tenants, key, tenant))
                 return tenant;
         if (tenant)
@@ -196,9 +198,10 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
 
         if (session) {
                 session->number = params->session;
-                session->tenant = tenant_of(store, params->tenant);
+                session->tenant = pw_tenant_of(store, params->tenant);
                 session->client = strdup(params->client);
                 session->control = (uint8_t *)params->control;
+                session->any_tenant = params->any_tenant;
                 session->since_us = params->now_us;
                 pw_list_init(&session->extents);
                 if (params->control)
@@ -231,8 +234,10 @@ static void end_extents(struct pw_store *store, struct session *session)
 
 static void end_segment(struct pw_store *store, struct segment *segment, bool dead)
 {
-        if (!dead) /* still writable by its process: nothing to be had from it */
+        if (!dead) { /* still writable by its process: nothing to be had from it */
                 store->idle_bytes -= segment->idle.bytes;
+                segment->tenant->host_bytes += segment->idle.bytes;
+        }
         segment->ended = true;
         segment->dead = dead;
         pw_segment_settle(store, segment);
@@ -279,6 +284,7 @@ void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now
                 return;
         store->now_us = now_us;
         store->idle_bytes += segment->idle.bytes;
+        segment->tenant->host_bytes -= segment->idle.bytes;
         segment->dead = true;
         pw_segment_settle(store, segment);
         pw_room_serve(store);
@@ -301,7 +307,7 @@ static enum pw_status fill_segment(struct pw_store *store, struct segment *segme
         segment->layout = params->layout;
         segment->map = params->map;
         segment->hints = params->hints;
-        segment->tenant = tenant_of(store, params->tenant);
+        segment->tenant = pw_tenant_of(store, params->tenant);
         segment->session = params->session ? pw_session_of(store, params->session) : NULL;
         pw_list_init(&segment->extents);
         segment->slots = pw_range_new(params->layout.slot_count, 1);
@@ -393,6 +399,7 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
         pw_room_segment_gone(store, segment);
         pw_list_each(&segment->extents, extent, struct extent, of_segment)
                 pw_extent_drop(store, extent);
+        segment->tenant->host_bytes -= pw_segment_charged(segment);
         if (!segment->ended || segment->dead)
                 store->idle_bytes -= segment->idle.bytes;
         store->free_bytes += (int64_t)(segment->entry_page_bytes + segment->room_page_bytes);

@@ -40,6 +40,7 @@ struct pw_store_session_params {
         const char *client;          /* "digits[4411]": for labels */
         struct pw_control *control;  /* map of the session's control memory; NULL for executors */
         uint64_t control_bytes;
+        bool any_tenant;             /* an operator's: it may refer to objects of every tenant */
         uint64_t now_us;
 };
 PW_MUST_CHECK enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_store_session_params *params,
@@ -83,9 +84,10 @@ struct pw_room_request {
         uint64_t now_us;
         uint64_t deadline_us;  /* UINT64_MAX: none */
 };
-/* Grant an extent, or queue. Before it queues, idle slots of others are taken back; a request that can never fit is refused at
- * once (PW_TOO_LARGE). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or
- * some did and an extent does not fit. */
+/* Grant an extent, or queue: for memory, or for what the tenant's quota allows. Who waits for a quota holds up its own tenant only.
+ * Before it queues, idle slots of others are taken back; a request that can never fit is refused at once (PW_TOO_LARGE). The
+ * answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and an extent does
+ * not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
 /* The worker did what POPULATE asked for. `status` other than PW_OK refuses the grant. */
@@ -103,11 +105,15 @@ struct pw_owner { enum pw_owner_kind kind; uint64_t number; /* session handle, r
 PW_MUST_CHECK enum pw_status pw_store_drop(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t now_us);
 PW_MUST_CHECK enum pw_status pw_store_ref(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t now_us);
 
-/* The object of {segment, slot, generation}, known from now on; NULL: there is none of that generation. `session` must be of
- * its tenant (0: any). */
+/* The object of {segment, slot, generation}, known from now on; NULL: there is none of that generation, or `session` (0: any) may
+ * not see its tenant. */
 struct pw_object *pw_store_find(struct pw_store *store, uint32_t session, uint32_t segment, uint32_t slot, uint32_t generation);
 PW_MUST_CHECK enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_error *ret_err);
 void pw_store_release(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us);
+/* From now on it is charged to session `to`, of its tenant, which holds a reference: the next one that it takes, if it has none.
+ * Errors: PW_NOT_FOUND (no such session of its tenant), PW_DONATED_USE. */
+PW_MUST_CHECK enum pw_status pw_store_transfer(struct pw_store *store, struct pw_object *object, uint32_t to, uint64_t now_us,
+                                               struct pw_error *ret_err);
 /* A donated input: the session's reference becomes the run's and the entry is flagged DONATED. After the next look
  * pw_store_donated_alone() says whether the run is the only holder; if not, the flag is taken back. */
 PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run,
@@ -164,8 +170,8 @@ PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct
 uint64_t pw_store_next_us(const struct pw_store *store);
 void pw_store_tick(struct pw_store *store, uint64_t now_us);
 
-/* Somebody queues for room: DROPs are wanted at once. */
-bool pw_store_waits_for_room(const struct pw_store *store);
+/* Somebody queues for room that this session may give back (0: any): its DROPs are wanted at once. */
+bool pw_store_waits_for_room(struct pw_store *store, uint32_t session);
 
 struct pw_memory_terms {
         uint64_t capacity, free, used, idle, letting_go, quarantined, reserved, overhead;
@@ -185,7 +191,8 @@ uint64_t pw_store_puts_waiting(const struct pw_store *store); /* requests for ro
 
 /* Proves the invariants; each violation is one call. Returns how many. */
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context);
-/* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`. */
-char *pw_store_holders_text(struct pw_store *store, char *text, size_t text_bytes, uint64_t now_us);
+/* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`.
+ * `tenant`: only what is its; NULL: all. */
+char *pw_store_holders_text(struct pw_store *store, const char *tenant, char *text, size_t text_bytes, uint64_t now_us);
 
 #endif

@@ -1,0 +1,112 @@
+/* --quota: "bo:host=2GiB,device=1GiB,objects=100000,sessions=50", and "*" for every tenant. */
+#include "daemon/quota.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+
+#include <errno.h>
+
+static enum pw_status read_count(const char *text, uint64_t *ret_count, struct pw_error *ret_err)
+{
+        unsigned long long count;
+        char *end;
+
+        errno = 0;
+        count = strtoull(text, &end, 10);
+        if (end == text || *end || *text == '-' || errno || !count)
+                return pw_error_set(ret_err, PW_INVALID, "\"%s\" is no number from 1 on", text);
+        *ret_count = count;
+        return PW_OK;
+}
+
+/* "host=2GiB"; "none" lifts what "*" says. */
+static enum pw_status read_part(char *part, struct pw_quota *quota, struct pw_error *ret_err)
+{
+        const struct { const char *key; uint64_t *field; bool bytes; } keys[] = {
+                { "host", &quota->host_bytes, true }, { "device", &quota->device_bytes, true },
+                { "objects", &quota->objects, false }, { "sessions", &quota->sessions, false },
+        };
+        char *value = strchr(part, '=');
+
+        if (value)
+                *value++ = 0;
+        for (uint32_t i = 0; value && i < pw_array_count(keys); i++) {
+                if (strcmp(keys[i].key, part))
+                        continue;
+                if (!strcmp(value, "none")) {
+                        *keys[i].field = PW_QUOTA_NONE;
+                        return PW_OK;
+                }
+                return keys[i].bytes ? pw_size_parse(value, keys[i].field, ret_err) : read_count(value, keys[i].field, ret_err);
+        }
+        return pw_error_set(ret_err, PW_INVALID, "\"%s\" is none of host=SIZE, device=SIZE, objects=N, sessions=N", part);
+}
+
+static enum pw_status read_line(const char *line, struct pw_quota *quota, struct pw_error *ret_err)
+{
+        pw_auto_free char *copy = strdup(strrchr(line, ':') ? strrchr(line, ':') + 1 : "");
+        char *rest = copy;
+        struct pw_error err;
+
+        if (!copy)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        while (rest) {
+                enum pw_status status = read_part(strsep(&rest, ","), quota, &err);
+
+                if (status != PW_OK)
+                        return pw_error_set(ret_err, status, "--quota \"%s\": %s, for example bo:host=2GiB,sessions=50", line, err.text);
+        }
+        return PW_OK;
+}
+
+static bool is_of(const char *line, const char *tenant)
+{
+        const char *end = strrchr(line, ':');
+
+        return end && (size_t)(end - line) == strlen(tenant) && !strncmp(line, tenant, strlen(tenant));
+}
+
+enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota, struct pw_error *ret_err)
+{
+        struct pw_quota quota = { PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE }, ignored;
+        const char *const names[] = { "*", tenant };
+        enum pw_status status;
+
+        for (uint32_t n = 0; n < pw_array_count(names); n++)
+                for (uint32_t i = 0; i < lines->count; i++) {
+                        status = read_line(lines->items[i], is_of(lines->items[i], names[n]) ? &quota : &ignored, ret_err);
+                        if (status != PW_OK)
+                                return status;
+                }
+        *ret_quota = quota;
+        return PW_OK;
+}
+
+enum pw_status pw_quota_apply(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_quota_read(&daemon->settings.quotas, tenant->name, &tenant->quota, ret_err);
+
+        if (status == PW_OK)
+                status = pw_store_quota(daemon->store, tenant->name, &tenant->quota, pw_now_us(), ret_err);
+        if (status == PW_OK)
+                status = pw_scheduler_quota(daemon->scheduler, tenant->name, tenant->quota.device_bytes, ret_err);
+        return status;
+}
+
+enum pw_status pw_quotas_apply(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+        struct pw_tenant *tenant;
+
+        for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->tenants, &i));)
+                status = pw_quota_apply(daemon, tenant, ret_err);
+        daemon->more = true; /* who waited may have room now */
+        return status;
+}
+
+enum pw_status pw_quota_session(const struct pw_tenant *tenant, struct pw_error *ret_err)
+{
+        if (tenant->sessions < tenant->quota.sessions)
+                return PW_OK;
+        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u sessions, its quota: end one, or raise --quota", tenant->name, tenant->sessions);
+}

@@ -1,0 +1,19 @@
+/* Quotas of tenants as the operator wrote them, told to store and scheduler, which keep to them.
+ */
+#ifndef PW_DAEMON_QUOTA_H
+#define PW_DAEMON_QUOTA_H
+
+#include "daemon/tenant.h"
+#include "store/quota.h"
+
+/* What `--quota` says of a tenant: of "*" first, then of its name; what is not said has no limit. Errors: PW_INVALID. */
+PW_MUST_CHECK enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota,
+                                           struct pw_error *ret_err);
+/* Tell store and scheduler the quota of a tenant, as the settings have it now. */
+PW_MUST_CHECK enum pw_status pw_quota_apply(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
+/* Every tenant's. */
+PW_MUST_CHECK enum pw_status pw_quotas_apply(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* May the tenant have one more session? Errors: PW_LIMIT. */
+PW_MUST_CHECK enum pw_status pw_quota_session(const struct pw_tenant *tenant, struct pw_error *ret_err);
+
+#endif

@@ -1,0 +1,29 @@
+/* What a tenant has of the memory of all devices together, and how much of it it may have.
+ *
+ * Counted as rooms are taken, change their use and are given back: used = the sum of the tenant's rooms in all devices, by use.
+ */
+#ifndef PW_SCHEDULER_QUOTA_H
+#define PW_SCHEDULER_QUOTA_H
+
+#include "base/table.h"
+#include "scheduler/run.h"
+
+enum pw_room_use { PW_USE_RESULT, PW_USE_BLOCK, PW_USE_LETTING_GO };
+
+struct pw_device_quota {
+        char *tenant;
+        uint64_t bytes;     /* UINT64_MAX: no limit */
+        uint64_t used[3];   /* by enum pw_room_use */
+        uint64_t held;      /* look at the queue in which one of its runs waits for others of its own to give back */
+};
+
+static inline uint64_t pw_quota_used(const struct pw_device_quota *quota) { return quota->used[0] + quota->used[1] + quota->used[2]; }
+static inline uint64_t pw_quota_left(const struct pw_device_quota *quota)
+{
+        return quota->bytes > pw_quota_used(quota) ? quota->bytes - pw_quota_used(quota) : 0;
+}
+/* Made when first asked for; lives as long as the scheduler. NULL: out of memory. */
+struct pw_device_quota *pw_quota_of(struct pw_table *quotas, const char *tenant);
+void pw_quotas_done(struct pw_table *quotas);
+
+#endif

@@ -1,0 +1,44 @@
+/* Quotas: what a tenant has been granted, counted as it is granted and taken back; how much more it may have. */
+#include "store/quota.h"
+
+#include "store/parts.h"
+
+enum pw_status pw_store_quota(struct pw_store *store, const char *name, const struct pw_quota *quota, uint64_t now_us, struct pw_error *ret_err)
+{
+        struct tenant *tenant = pw_tenant_of(store, name);
+
+        if (!tenant)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the quota of tenant %s", name);
+        tenant->quota = *quota;
+        store->now_us = now_us;
+        pw_room_serve(store);
+        return PW_OK;
+}
+
+struct pw_use pw_store_use(const struct pw_store *store, const char *name)
+{
+        const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
+
+        return tenant && !strcmp(tenant->name, name) ? (struct pw_use){ tenant->host_bytes, tenant->slots } : (struct pw_use){ 0, 0 };
+}
+
+static uint64_t left(uint64_t quota, uint64_t used) { return quota > used ? quota - used : 0; }
+
+uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_t count)
+{
+        uint64_t fits = pw_min_u64(count, left(tenant->quota.objects, tenant->slots));
+        uint64_t page_bytes = left(tenant->quota.host_bytes, tenant->host_bytes) / PW_PAGE_BYTES * PW_PAGE_BYTES;
+
+        return (uint32_t)(room_bytes ? pw_min_u64(fits, page_bytes / room_bytes) : fits);
+}
+
+bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes)
+{
+        return pw_round_up(room_bytes, PW_PAGE_BYTES) > tenant->quota.host_bytes || !tenant->quota.objects;
+}
+
+/* Which of the two quotas stands in the way of one room more? */
+bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes)
+{
+        return left(tenant->quota.objects, tenant->slots) && pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, tenant->host_bytes);
+}

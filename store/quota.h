@@ -1,0 +1,22 @@
+/* Quotas of tenants: what each may have on this host. The store keeps to those of host memory and objects, and says what is used.
+ */
+#ifndef PW_STORE_QUOTA_H
+#define PW_STORE_QUOTA_H
+
+#include "base/error.h"
+
+struct pw_store;
+
+#define PW_QUOTA_NONE UINT64_MAX /* no limit */
+struct pw_quota { uint64_t host_bytes, device_bytes, objects, sessions; };
+
+/* From now on, for requests that wait too. What is granted beyond it already stays. */
+PW_MUST_CHECK enum pw_status pw_store_quota(struct pw_store *store, const char *tenant, const struct pw_quota *quota, uint64_t now_us,
+                                            struct pw_error *ret_err);
+
+/* Bytes of the pages of rooms that it was granted, those included that a living process of an ended session may still write
+ * into; slots that it was granted and that were not taken back, for a value each. */
+struct pw_use { uint64_t host_bytes, objects; };
+struct pw_use pw_store_use(const struct pw_store *store, const char *tenant);
+
+#endif

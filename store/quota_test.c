@@ -1,0 +1,228 @@
+/* Quotas: what is granted within them, who waits for them, who does not, and what is told. */
+#include "store/fixture_test.h"
+#include "store/quota.h"
+
+#define ROOM (64 * PW_KIB)
+
+struct host { struct fixture f; struct client *ann, *ann2, *bo; };
+
+static void open_host(struct host *h, const struct pw_quota *quota)
+{
+        fixture_open(&h->f, 64 * PW_MIB);
+        h->ann = fixture_client(&h->f, "ann");
+        h->ann2 = fixture_client(&h->f, "ann");
+        h->bo = fixture_client(&h->f, "bo");
+        assert_int_equal(pw_store_quota(h->f.store, "ann", quota, h->f.now_us, NULL), PW_OK);
+}
+
+#define BYTES(bytes) (&(struct pw_quota){ (bytes), PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE })
+#define OBJECTS(count) (&(struct pw_quota){ PW_QUOTA_NONE, PW_QUOTA_NONE, (count), PW_QUOTA_NONE })
+
+static uint64_t ask(struct host *h, const struct client *client, uint64_t bytes, uint32_t count)
+{
+        struct pw_room_request request = fixture_ask(&h->f, client, bytes, count);
+
+        pw_store_room_request(h->f.store, &request);
+        return request.token;
+}
+
+static const char *refused(struct host *h, uint64_t token, enum pw_status status)
+{
+        const struct pw_store_action *action = fixture_only(&h->f, PW_STORE_REFUSE);
+
+        assert_true(action->token == token);
+        assert_int_equal(action->status, status);
+        return action->text;
+}
+
+static struct pw_use use(struct host *h) { return pw_store_use(h->f.store, "ann"); }
+
+/* Nothing is answered: it waits. */
+static void waits(struct host *h)
+{
+        assert_int_equal(fixture_count(&h->f, PW_STORE_GRANT), 0);
+        assert_int_equal(fixture_count(&h->f, PW_STORE_POPULATE), 0);
+        assert_int_equal(fixture_count(&h->f, PW_STORE_REFUSE), 0);
+        fixture_clear(&h->f);
+}
+
+/* A grant is as large as the quota leaves, in whole pages; who is not of the tenant has all. */
+static void test_within(void **state)
+{
+        struct host h;
+
+        (void)state;
+        open_host(&h, BYTES(4 * ROOM));
+        assert_int_equal(fixture_grant(&h.f, h.ann, ROOM, 3).slot_count, 3);
+        assert_int_equal(use(&h).host_bytes, 3 * ROOM);
+        assert_int_equal(use(&h).objects, 3);
+        assert_int_equal(fixture_grant(&h.f, h.ann2, ROOM, 3).slot_count, 1);
+        assert_int_equal(fixture_grant(&h.f, h.bo, ROOM, 9).slot_count, 9);
+        assert_int_equal(use(&h).host_bytes, 4 * ROOM);
+        assert_int_equal(fixture_grant(&h.f, h.ann, 0, 16).slot_count, 16); /* takes no room */
+        fixture_close(&h.f);
+}
+
+static void test_never(void **state)
+{
+        struct host h;
+
+        (void)state;
+        open_host(&h, BYTES(4 * ROOM));
+        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 5 * ROOM, 1), PW_TOO_LARGE), "quota of tenant ann, 256 KiB"));
+        fixture_clear(&h.f);
+        assert_int_equal(fixture_grant(&h.f, h.bo, 5 * ROOM, 1).slot_count, 1);
+        fixture_close(&h.f);
+}
+
+/* Who waits for a quota holds up only its tenant, and slots are taken back only from that. */
+static void test_waits_alone(void **state)
+{
+        struct host h;
+        struct pw_store_grant held, other;
+        struct pw_return_reader returns;
+        struct place places[4];
+        uint64_t token;
+
+        (void)state;
+        open_host(&h, BYTES(4 * ROOM));
+        held = fixture_grant(&h.f, h.ann, ROOM, 4);
+        for (uint32_t i = 0; i < 4; i++)
+                places[i] = fixture_put(h.ann, held.first_slot + i);
+        other = fixture_grant(&h.f, h.bo, ROOM, 1);
+        token = ask(&h, h.ann2, ROOM, 1);
+        waits(&h);
+        ask(&h, h.ann2, ROOM / 2, 1); /* behind the first */
+        waits(&h);
+        assert_true(pw_store_waits_for_room(h.f.store, h.ann->session));
+        assert_false(pw_store_waits_for_room(h.f.store, h.bo->session));
+        fixture_drop(&h.f, h.bo, fixture_put(h.bo, other.first_slot));
+        fixture_reclaim(&h.f);
+        returns = fixture_returns(h.bo, &other);
+        assert_int_equal(fixture_returned(&returns), other.first_slot); /* to its lane, not to who waits */
+        assert_int_equal(fixture_grant(&h.f, h.bo, ROOM, 20).slot_count, 20);
+        fixture_drop(&h.f, h.ann, places[2]);
+        fixture_reclaim(&h.f);
+        assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == token);
+        pw_store_populated(h.f.store, token, PW_OK, h.f.now_us);
+        assert_int_equal(fixture_only(&h.f, PW_STORE_GRANT)->grant.slot_count, 1);
+        assert_int_equal(use(&h).host_bytes, 4 * ROOM);
+        fixture_close(&h.f);
+}
+
+/* Idle slots of the tenant's other lanes go first. */
+static void test_takes_back_its_own(void **state)
+{
+        struct host h;
+
+        (void)state;
+        open_host(&h, BYTES(4 * ROOM));
+        fixture_grant(&h.f, h.bo, ROOM, 1);
+        fixture_grant(&h.f, h.ann, ROOM, 4);
+        assert_int_equal(fixture_grant(&h.f, h.ann2, 2 * ROOM, 2).slot_count, 2);
+        assert_int_equal(use(&h).host_bytes, 4 * ROOM);
+        assert_int_equal(use(&h).objects, 2);
+        assert_int_equal(pw_store_use(h.f.store, "bo").objects, 1);
+        fixture_close(&h.f);
+}
+
+static void test_deadline(void **state)
+{
+        struct host h;
+        struct pw_store_grant held;
+        uint64_t token;
+        const char *text;
+
+        (void)state;
+        open_host(&h, BYTES(4 * ROOM));
+        held = fixture_grant(&h.f, h.ann, 4 * ROOM, 1);
+        fixture_put(h.ann, held.first_slot);
+        fixture_put(h.bo, fixture_grant(&h.f, h.bo, 8 * ROOM, 1).first_slot);
+        token = ask(&h, h.ann2, ROOM, 1);
+        waits(&h);
+        assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 1000000);
+        pw_store_tick(h.f.store, h.f.now_us + 1000000);
+        text = refused(&h, token, PW_NO_SPACE);
+        assert_non_null(strstr(text, "waited 1 s for 64 KiB: tenant ann has 256 KiB of its quota of 256 KiB"));
+        assert_non_null(strstr(text, "256 KiB held by tenant ann, digits[1], 1 s"));
+        assert_null(strstr(text, "tenant bo"));
+        assert_false(pw_store_waits_for_room(h.f.store, 0));
+        fixture_close(&h.f);
+}
+
+static void test_objects(void **state)
+{
+        struct host h;
+        struct place places[8];
+        struct pw_store_grant grant;
+        uint64_t token;
+
+        (void)state;
+        open_host(&h, OBJECTS(8));
+        grant = fixture_grant(&h.f, h.ann, 0, 16);
+        assert_int_equal(grant.slot_count, 8);
+        for (uint32_t i = 0; i < 8; i++)
+                places[i] = fixture_put(h.ann, grant.first_slot + i);
+        token = ask(&h, h.ann2, ROOM, 1);
+        waits(&h);
+        fixture_drop(&h.f, h.ann, places[0]);
+        fixture_reclaim(&h.f);
+        assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == token);
+        pw_store_populated(h.f.store, token, PW_OK, h.f.now_us);
+        fixture_put(h.ann2, fixture_only(&h.f, PW_STORE_GRANT)->grant.first_slot);
+        fixture_clear(&h.f);
+        token = ask(&h, h.ann, 0, 1);
+        pw_store_tick(h.f.store, h.f.now_us + 1000000);
+        assert_non_null(strstr(refused(&h, token, PW_NO_SPACE), "for an object: tenant ann has 8 slots of its quota of 8 objects: 64 KiB held"));
+        fixture_close(&h.f);
+}
+
+/* A larger quota is for who waits, too. */
+static void test_raised(void **state)
+{
+        struct host h;
+        uint64_t token;
+
+        (void)state;
+        open_host(&h, BYTES(ROOM));
+        fixture_put(h.ann, fixture_grant(&h.f, h.ann, ROOM, 1).first_slot);
+        token = ask(&h, h.ann2, ROOM, 1);
+        waits(&h);
+        assert_int_equal(pw_store_quota(h.f.store, "ann", BYTES(2 * ROOM), h.f.now_us, NULL), PW_OK);
+        assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == token);
+        pw_store_populated(h.f.store, token, PW_NO_SPACE, h.f.now_us); /* and its pages cannot be had */
+        assert_int_equal(use(&h).host_bytes, ROOM);
+        assert_int_equal(use(&h).objects, 1);
+        fixture_close(&h.f);
+}
+
+/* What a living process of an ended session may still write into is charged until it is dead. */
+static void test_ended_session(void **state)
+{
+        struct host h;
+        struct pw_store_grant grant;
+
+        (void)state;
+        open_host(&h, BYTES(8 * ROOM));
+        grant = fixture_grant(&h.f, h.ann, ROOM, 4);
+        fixture_put(h.ann, grant.first_slot);
+        pw_store_session_end(h.f.store, h.ann->session, false, h.f.now_us);
+        fixture_reclaim(&h.f);
+        fixture_check(&h.f);
+        assert_int_equal(use(&h).host_bytes, 4 * ROOM);
+        assert_int_equal(use(&h).objects, 0);
+        pw_store_session_dead(h.f.store, h.ann->session, h.f.now_us);
+        assert_int_equal(use(&h).host_bytes, 0);
+        fixture_close(&h.f);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_within),   cmocka_unit_test(test_never),   cmocka_unit_test(test_waits_alone),
+                cmocka_unit_test(test_takes_back_its_own), cmocka_unit_test(test_deadline), cmocka_unit_test(test_objects),
+                cmocka_unit_test(test_raised),   cmocka_unit_test(test_ended_session),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* What a request for room is told that is not granted: how much there is, and who holds it. */
+#include "store/parts.h"
+
+#include <stdio.h>
+
+/* Besides there is what was measured, and its own table of entries. */
+uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment)
+{
+        int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
+                        (int64_t)pw_max_u64(segment->entry_page_bytes, PW_PAGE_BYTES);
+
+        return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
+}
+
+/* How much its tenant has, and who of it. */
+static void describe_over(struct pw_store *store, const struct tenant *tenant, const struct pw_room_request *ask, char *text, size_t text_bytes)
+{
+        char holders[240], used[16], quota[16];
+
+        pw_store_holders_text(store, tenant->name, holders, sizeof holders, store->now_us);
+        if (pw_quota_of_bytes(tenant, pw_room_bytes(ask)))
+                snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name, pw_size_format(tenant->host_bytes, used),
+                         pw_size_format(tenant->quota.host_bytes, quota), holders);
+        else
+                snprintf(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %s", tenant->name,
+                         (unsigned long long)tenant->slots, (unsigned long long)tenant->quota.objects, holders);
+}
+
+static void describe_wait(struct pw_store *store, const struct request *request, char *text, size_t text_bytes)
+{
+        const struct pw_room_request *ask = &request->ask;
+        char who[360], need[16], waited[16];
+
+        pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
+        pw_duration_format(store->now_us - ask->now_us, waited);
+        if (request->over) {
+                describe_over(store, request->tenant, ask, who, sizeof who);
+                snprintf(text, text_bytes, "waited %s for %s: %s; `pathways free`, end a holder, or raise --quota", waited,
+                         pw_room_bytes(ask) ? need : "an object", who);
+                return;
+        }
+        snprintf(text, text_bytes, "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory", waited,
+                 need, store->params.host, pw_store_holders_text(store, NULL, who, sizeof who, store->now_us));
+}
+
+static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)
+{
+        const struct session *session = pw_session_of(store, ask->session);
+        char need[16], has[16];
+
+        pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
+        if (pw_quota_never(session->tenant, pw_room_bytes(ask)))
+                snprintf(text, text_bytes, "%s do not fit into the quota of tenant %s, %s of host memory; raise --quota", need,
+                         session->tenant->name, pw_size_format(session->tenant->quota.host_bytes, has));
+        else
+                snprintf(text, text_bytes, "%s do not fit into the %s of host memory on h%u that are neither reserved for devices nor overhead; "
+                         "raise --host-memory", need, pw_size_format(pw_room_usable(store, session->segment), has), store->params.host);
+}
+
+void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status)
+{
+        char text[480], need[16];
+
+        if (status == PW_TOO_LARGE)
+                describe_too_large(store, ask, text, sizeof text);
+        else if (status == PW_LIMIT)
+                snprintf(text, sizeof text, ask->futures ? "the tenant has no more slots for futures; give back what is not needed"
+                                                         : "the segment of the session has no more slots; connect once more for more");
+        else
+                snprintf(text, sizeof text, "a room of %s: %s", pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need),
+                         pw_status_text(status));
+        pw_store_answer(store, ask->token, status, text);
+}
+
+void pw_room_give_up(struct pw_store *store, const struct request *request)
+{
+        char text[480];
+
+        describe_wait(store, request, text, sizeof text);
+        pw_store_answer(store, request->ask.token, PW_NO_SPACE, text);
+}
