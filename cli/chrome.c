@@ -9,7 +9,7 @@
 
 #define RUNS_PROCESS 1000u /* islands are processes from 1 on */
 
-struct node { char *name; char kind[12]; uint64_t bytes; };
+struct node { char *name, *stage; char kind[12]; uint64_t bytes; }; /* stage: NULL: none */
 struct program { struct node *nodes; uint32_t node_count; };
 
 struct pw_chrome {
@@ -38,8 +38,10 @@ void pw_chrome_free(struct pw_chrome *chrome)
         if (!chrome)
                 return;
         for (uint32_t i = 0; i < chrome->program_capacity; i++) {
-                for (uint32_t j = 0; j < chrome->programs[i].node_count; j++)
+                for (uint32_t j = 0; j < chrome->programs[i].node_count; j++) {
                         free(chrome->programs[i].nodes[j].name);
+                        free(chrome->programs[i].nodes[j].stage);
+                }
                 free(chrome->programs[i].nodes);
         }
         free(chrome->programs);
@@ -93,6 +95,7 @@ static bool add_node(struct program *program, const char *name, const Pathways__
                 return false;
         snprintf(text, bytes, "%s/%s", name, from->name);
         node->name = pw_json_text(text);
+        node->stage = *from->stage ? pw_json_text(from->stage) : NULL;
         node->bytes = from->bytes;
         snprintf(node->kind, sizeof node->kind, "%s", from->kind);
         program->node_count += node->name != NULL;
@@ -141,8 +144,9 @@ static void put_gang(struct pw_chrome *chrome, const Pathways__Wire__TraceGang *
                 process_of(chrome->islands[gang->device]), row_of(gang->device, strcmp(node->kind, "call") != 0));
         put_time(chrome, "ts", start_ns);
         put_time(chrome, "dur", end_ns - start_ns);
-        fprintf(chrome->out, ",\"args\":{\"run\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"node\":%" PRIu32 ",\"bytes\":%" PRIu64 ",\"status\":\"%s\"}}",
-                gang->run, gang->seq, gang->node, node->bytes, pw_status_name((enum pw_status)gang->status));
+        fprintf(chrome->out, ",\"args\":{\"run\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"node\":%" PRIu32 ",\"bytes\":%" PRIu64 "%s%s,\"status\":\"%s\"}}",
+                gang->run, gang->seq, gang->node, node->bytes, node->stage ? ",\"stage\":" : "", node->stage ? node->stage : "",
+                pw_status_name((enum pw_status)gang->status));
         chrome->counts.gangs++;
         chrome->counts.took_ns = pw_max_u64(chrome->counts.took_ns, end_ns);
 }

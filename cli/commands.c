@@ -110,8 +110,8 @@ static const struct pw_column program_columns[] = {
         { .key = "program" }, { .key = "name" }, { .key = "nodes" }, { .key = "inputs" }, { .key = "results" },
         { .key = "peak", .heading = "peak/device", .format = PW_CELL_SIZE },
         { .key = "measured_peak", .heading = "measured", .format = PW_CELL_SIZE }, { .key = "runs" }, { .key = "slices" },
-        { .key = "stages" },
 };
+static const struct pw_column program_note = { .key = "stages" };
 static const struct pw_column node_columns[] = {
         { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },
         { .key = "waits" }, { .key = "room", .heading = "room" },
@@ -174,7 +174,7 @@ const struct pw_command pw_commands[] = {
           OPTIONS("owners", list_options),
           FORM_NOTE(owner_columns, owner_note), { 0 } },
         { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
-          OPTIONS("programs", list_options), FORM(program_columns), FORM(node_columns) },
+          OPTIONS("programs", list_options), FORM_NOTE(program_columns, program_note), FORM(node_columns) },
         { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", list_options),
           FORM_NOTE(run_columns, run_note), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",

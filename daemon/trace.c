@@ -75,6 +75,19 @@ static uint64_t node_bytes(const struct pw_image *image, const struct pw_image_n
         return bytes;
 }
 
+/* The stage whose outputs in flight the node writes; "": none. */
+static const char *node_stage(const struct pw_image *image, const struct pw_image_node *node)
+{
+        for (uint32_t i = 0; i < node->output_count; i++) {
+                const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[i]);
+                uint32_t stage = value->place == PW_PLACE_BLOCK ? pw_image_block(image, value->index)->stage : 0;
+
+                if (stage)
+                        return pw_image_text(image, pw_image_stage(image, stage - 1)->name);
+        }
+        return "";
+}
+
 /* The image is copied whole, for its texts. */
 static struct traced_program *new_program(const struct pw_image *image)
 {
@@ -104,6 +117,7 @@ static struct traced_program *new_program(const struct pw_image *image)
                 program->nodes[i].name = program->texts + node->name;
                 program->nodes[i].kind = (char *)(uintptr_t)(node->kind < pw_array_count(kinds) ? kinds[node->kind] : kinds[0]);
                 program->nodes[i].bytes = node_bytes(image, node);
+                program->nodes[i].stage = (char *)(uintptr_t)node_stage((const struct pw_image *)(const void *)program->texts, node);
                 pointers[program->message.n_nodes++] = &program->nodes[i];
         }
         return program;

@@ -40,6 +40,7 @@ static bool take_args(struct reader *reader, const json_t *args, struct it_chrom
                         return wrong(reader, "args of a bar lack run, seq, node or bytes");
                 *fields[i] = json_integer_value(number);
         }
+        snprintf(bar->stage, sizeof bar->stage, "%s", json_is_string(json_object_get(args, "stage")) ? json_string_value(json_object_get(args, "stage")) : "");
         snprintf(bar->status, sizeof bar->status, "%s", status ? status : "");
         return status || wrong(reader, "args of a bar lack status");
 }

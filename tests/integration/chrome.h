@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct it_chrome_bar {
-        char name[128], category[16], status[32];
+        char name[128], category[16], status[32], stage[32];
         int64_t row, process, start_ns, end_ns, run, seq, node, bytes;
 };
 struct it_chrome {

@@ -176,6 +176,38 @@ static void fast_runs_are_all_there(void **state)
         pw_slice_close(slice);
 }
 
+static void gangs_of_a_stage_name_it(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1), *other = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/staged");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        size_t staged = 0;
+        char path[120];
+        struct it_command command;
+
+        value = pw_call_with(program, slice, "pw/nop", PW_ARGS(value), PW_BROADCAST,
+                             &(struct pw_call_params){ .stage = pw_stage(program, "first", 1) });
+        pw_result(program, it_grow(program, other, pw_move(value, other, PW_BROADCAST), PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        command = begin(host, path);
+        result = it_run_1(program, input);
+        assert_true(it_get_scalar(result) == 2);
+        struct it_chrome chrome = end(&command, path);
+        for (size_t i = 0; i < chrome.bar_count; i++) {
+                assert_string_equal(chrome.bars[i].stage, strstr(chrome.bars[i].name, "pw/nop") ? "first" : "");
+                staged += chrome.bars[i].stage[0] != 0;
+        }
+        assert_int_equal(staged, 1);
+        it_chrome_free(&chrome);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        pw_slice_close(other);
+}
+
 static void failures_and_runs_that_go_on_show(void **state)
 {
         struct it_host *host = *state;
@@ -215,6 +247,7 @@ int main(void)
                 IT_TEST(the_judge_finds_what_is_wrong),
                 IT_TEST(every_gang_is_there_once),
                 IT_TEST(fast_runs_are_all_there),
+                IT_TEST(gangs_of_a_stage_name_it),
                 IT_TEST(failures_and_runs_that_go_on_show),
         };
 
