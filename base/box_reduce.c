@@ -1,6 +1,7 @@
 /* Reductions between boxes, element by element: the same bits on every machine and in every run. */
 #include "base/box_rows.h"
 
+#include "base/box_reduce_half.h"
 #include "base/half.h"
 #include "base/memory.h"
 
@@ -38,10 +39,26 @@ DEFINE_ALL(u8, uint8_t, uint8_t, SAME, SAME)
 DEFINE_ALL(i8, uint8_t, int8_t, SAME, SAME)
 DEFINE_ALL(i32, uint32_t, int32_t, SAME, SAME)
 DEFINE_ALL(i64, uint64_t, int64_t, SAME, SAME)
-DEFINE_ALL(f16, uint16_t, uint16_t, pw_f16_to_float, pw_f16_from_float)
-DEFINE_ALL(bf16, uint16_t, uint16_t, pw_bf16_to_float, pw_bf16_from_float)
+DEFINE_ALL(f16_plain, uint16_t, uint16_t, pw_f16_to_float, pw_f16_from_float)
+DEFINE_ALL(bf16_plain, uint16_t, uint16_t, pw_bf16_to_float, pw_bf16_from_float)
 DEFINE_ALL(f32, float, float, SAME, SAME)
 DEFINE_ALL(f64, double, double, SAME, SAME)
+
+/* As many as the processor does by itself, then the rest. */
+#define DEFINE_HALF(dtype, name, op)                                                                                   \
+        static void dtype##_##name(void *restrict to, const void *restrict from, uint64_t count)                       \
+        {                                                                                                              \
+                uint64_t done = pw_##dtype##_reduce(op, to, from, count);                                              \
+                dtype##_plain_##name((uint16_t *)to + done, (const uint16_t *)from + done, count - done);              \
+        }
+#define DEFINE_HALVES(dtype)                                                                                           \
+        DEFINE_HALF(dtype, sum, PW_SUM)                                                                                \
+        DEFINE_HALF(dtype, max, PW_MAX)                                                                                \
+        DEFINE_HALF(dtype, min, PW_MIN)                                                                                \
+        DEFINE_HALF(dtype, prod, PW_PROD)
+
+DEFINE_HALVES(f16)
+DEFINE_HALVES(bf16)
 
 #define ROW(dtype) { dtype##_sum, dtype##_max, dtype##_min, dtype##_prod }
 static reduce_row *const reductions[][4] = {

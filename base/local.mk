@@ -6,12 +6,16 @@ base_libbase_la_LIBADD = $(INIH_LIBS)
 noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \
 	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/table.h
 
-base_tests = base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
+base_libbase_la_SOURCES += base/box_reduce_half.c
+noinst_HEADERS += base/box_reduce_half.h
+
+base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 EXTRA_DIST += base/README.md
 
+base_box_reduce_test_LDADD = $(base_test_libs) -lm
 base_dims_test_LDADD = $(base_test_libs)
 base_error_test_LDADD = $(base_test_libs)
 base_half_test_LDADD = $(base_test_libs) -lm
