@@ -46,3 +46,14 @@ examples_tensor_tensor_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 dist_check_SCRIPTS += examples/tensor/train_test.sh
 TESTS += examples/tensor/train_test.sh
 EXTRA_DIST += examples/tensor/README.md
+
+# examples/pipeline
+noinst_LTLIBRARIES += examples/pipeline/pipeline.la
+examples_pipeline_pipeline_la_SOURCES = examples/pipeline/pipeline.c
+examples_pipeline_pipeline_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(moduledir)
+noinst_PROGRAMS += examples/pipeline/pipeline
+examples_pipeline_pipeline_SOURCES = examples/pipeline/classify.c $(example_data)
+examples_pipeline_pipeline_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
+dist_check_SCRIPTS += examples/pipeline/classify_test.sh
+TESTS += examples/pipeline/classify_test.sh
+EXTRA_DIST += examples/pipeline/README.md
