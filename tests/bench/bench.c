@@ -15,11 +15,12 @@ static const struct pw_bench benches[] = {
         { "reclaim", pw_bench_reclaim }, { "clients", pw_bench_clients }, { "objects_1m", pw_bench_objects },
 };
 
-struct settings { bool json, quick, help; };
+struct settings { bool json, quick, growth, help; };
 
 static const struct pw_option option_items[] = {
         { "json", 0, PW_OPTION_FLAG, offsetof(struct settings, json), NULL, NULL, "Print one JSON object per line." },
         { "quick", 0, PW_OPTION_FLAG, offsetof(struct settings, quick), NULL, NULL, "Do a tenth of the work." },
+        { "growth", 0, PW_OPTION_FLAG, offsetof(struct settings, growth), NULL, NULL, "Print how costs grow, instead." },
         { "help", 'h', PW_OPTION_FLAG, offsetof(struct settings, help), NULL, NULL, "Print this and exit." },
 };
 static const struct pw_options options = { option_items, pw_array_count(option_items), "bench" };
@@ -113,6 +114,12 @@ int main(int argc, char **argv)
         if (settings.help) {
                 print_help();
                 return 0;
+        }
+        if (settings.growth) {
+                if (pw_bench_growth(&error) == PW_OK)
+                        return 0;
+                fprintf(stderr, "bench: %s\n", error.text);
+                return 1;
         }
         for (int i = operand; i < argc; i++)
                 if (!find(argv[i]))

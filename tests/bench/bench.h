@@ -57,6 +57,9 @@ enum pw_status pw_bench_clients(struct pw_bench_context *context, struct pw_erro
 enum pw_status pw_bench_reclaim(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_start(struct pw_bench_context *context, struct pw_error *ret_err);
 
+/* Prints how costs grow with objects, clients, devices and nodes: a table of its own. growth.c */
+enum pw_status pw_bench_growth(struct pw_error *ret_err);
+
 /* A new row, to be filled through the pointer. */
 struct pw_bench_row *pw_bench_row_add(struct pw_bench_context *context, const char *name, const char *unit,
                                       enum pw_bench_goal goal, double reach);

@@ -5,6 +5,7 @@ tests_bench_bench_SOURCES += tests/bench/child.c tests/bench/child.h
 tests_bench_bench_SOURCES += tests/bench/clients.c
 tests_bench_bench_SOURCES += tests/bench/daemon.c tests/bench/daemon.h
 tests_bench_bench_SOURCES += tests/bench/get.c
+tests_bench_bench_SOURCES += tests/bench/growth.c
 tests_bench_bench_SOURCES += tests/bench/memory.c tests/bench/memory.h
 tests_bench_bench_SOURCES += tests/bench/objects.c
 tests_bench_bench_SOURCES += tests/bench/open.c
