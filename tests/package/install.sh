@@ -64,7 +64,7 @@ installed() {
         user=$(of_unit User)
         id "$user" >/dev/null || die "there is no user $user"
         libraries=$(dirname "$(ls /usr/lib/*/libpathways.so)")
-        command -v systemd-analyze >/dev/null && systemd-analyze verify /lib/systemd/system/pathwaysd.service
+        command -v systemd-analyze >/dev/null && systemd-analyze verify --man=no /lib/systemd/system/pathwaysd.service
         man -w pathwaysd >/dev/null 2>&1 || [ -e /usr/share/man/man8/pathwaysd.8.gz ] || die "no manual page"
         try
         apt-get -q -y purge pathways libpathways-dev
