@@ -129,7 +129,7 @@ PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_
 /* --- names and leases --------------------------------------------------------------------------------------------- */
 
 /* Bind `name` (1 to 255 bytes, printable, no space) of the tenant to the object; the name holds a reference of its own and
- * outlives the session. Errors: PW_EXISTS (it names another object), PW_INVALID, PW_GONE. */
+ * outlives the session. Errors: PW_EXISTS (it names another object), PW_DENIED (another tenant's object), PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err);
 /* Errors: PW_NOT_FOUND. */
 PW_MUST_CHECK enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw_error *ret_err);

@@ -22,6 +22,10 @@ enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, co
         struct pw_ref *ref = find_name(store, tenant, name);
         char *copy;
 
+        /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it does not share. */
+        if (strcmp(pw_object_tenant(store, object), tenant))
+                return pw_error_set(ret_err, PW_DENIED, "name %s: the object is of tenant %s, names of tenant %s are for its own objects", name,
+                                    pw_object_tenant(store, object), tenant);
         if (ref && ref->object == object)
                 return PW_OK;
         if (pw_table_get(&store->names, key))

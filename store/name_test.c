@@ -69,6 +69,24 @@ static void test_tenants(void **state)
         fixture_close(&n.f);
 }
 
+/* An operator sees objects of every tenant; it names its own, so no name outlives its reference. */
+static void test_other_tenants_object(void **state)
+{
+        struct named n;
+        struct pw_error err;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_name_bind(n.f.store, "root", "weights", n.object, &err), PW_DENIED);
+        assert_string_equal(err.text, "name weights: the object is of tenant ann, names of tenant root are for its own objects");
+        assert_int_equal(n.object->refs, 1);
+        fixture_drop(&n.f, n.ann, n.place);
+        assert_gone(&n);
+        assert_null(pw_store_name_find(n.f.store, "root", "weights"));
+        assert_int_equal(pw_store_name_remove(n.f.store, "root", "weights", 0, NULL), PW_NOT_FOUND);
+        fixture_close(&n.f);
+}
+
 /* A name outlives who made it; the segment goes with the name. */
 static void test_outlives_its_session(void **state)
 {
@@ -176,6 +194,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bind_and_remove),
                 cmocka_unit_test(test_tenants),
+                cmocka_unit_test(test_other_tenants_object),
                 cmocka_unit_test(test_outlives_its_session),
                 cmocka_unit_test(test_segment_goes_with_names),
                 cmocka_unit_test(test_leases),
