@@ -32,12 +32,55 @@ void pw_lanes_end(struct pw_dsession *session)
                 pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX);
 }
 
-/* One record at the head of the ring, `left` cells being there. Returns its cells; 0: the session broke the protocol. */
+/* Does the record name a result of a run that was not read yet? */
+static bool names_unclaimed(struct pw_dlane *lane, struct pw_cell cell, uint32_t left)
+{
+        struct pw_dsession *session = lane->session;
+        struct pw_store *store = session->daemon->store;
+
+        if (pw_cell_top(cell) == PW_RING_DROP || pw_cell_top(cell) == PW_RING_REF)
+                return pw_store_unclaimed(store, session->number, cell);
+        for (uint32_t i = 0; pw_cell_top(cell) == PW_RING_RUN && i < pw_cell_run_inputs(cell) && i + 2 < left; i++)
+                if (pw_store_unclaimed(store, session->number, pw_ring_peek(&lane->reader, 2 + i)))
+                        return true;
+        return false;
+}
+
+static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us);
+
+/* A thread may drop, refer to or run on what another thread's run made: the RUN in that one's lane was published before, so it is
+ * there to be read, and so is all that it depends on. While the other lanes are read, one that meets such a name itself stops;
+ * the others go on until nothing moves. False: the session ended, or the lane is one of those. */
+static bool catch_up(struct pw_dlane *lane, uint64_t now_us)
+{
+        struct pw_dsession *session = lane->session;
+        uint32_t count = lane_count(session), records = 1;
+
+        if (session->catching_up)
+                return false;
+        session->catching_up = true;
+        while (records) {
+                records = 0;
+                for (uint32_t i = 0; i < count; i++)
+                        if (&session->lanes[i] != lane)
+                                records += read_lane(&session->lanes[i], now_us);
+        }
+        session->catching_up = false;
+        return !session->ended;
+}
+
+#define LATER UINT32_MAX
+
+/* One record at the head of the ring, `left` cells being there. Returns its cells; 0: the session broke the protocol; LATER: it
+ * stays where it is. */
 static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         struct pw_cell cell = pw_ring_peek(&lane->reader, 0);
         enum pw_status status;
+
+        if (names_unclaimed(lane, cell, left) && !catch_up(lane, now_us))
+                return LATER;
 
         switch (pw_cell_top(cell)) {
         case PW_RING_DROP:
@@ -68,6 +111,8 @@ static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
         while (cells) {
                 uint32_t taken = take_record(lane, cells, now_us);
 
+                if (taken == LATER)
+                        break;
                 if (!taken) {
                         pw_session_end(session, "a record in its ring that cannot be");
                         return records;

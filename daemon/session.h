@@ -56,6 +56,7 @@ struct pw_dsession {
         struct pw_control *control;
         struct pw_segment *own;
         struct pw_dlane lanes[PW_LANES_MAX];
+        bool catching_up;           /* its other lanes are being read before a record goes on: lane.c */
         struct pw_table slices, programs; /* handle -> this */
         uint64_t attached_us;
 };

@@ -46,6 +46,20 @@ void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, st
                 action->number = object->run;
 }
 
+bool pw_store_unclaimed(struct pw_store *store, uint32_t number, struct pw_cell cell)
+{
+        struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
+        struct pw_object *object;
+        uint64_t word;
+
+        if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_cell_slot(cell) >= segment->layout.slot_count)
+                return false;
+        object = pw_object_at(segment, pw_cell_slot(cell));
+        word = pw_entry_load(pw_segment_entry(segment, pw_cell_slot(cell)));
+        return object && object->grantee == number && !object->claimed && !object->taken && pw_word_state(word) == PW_ENTRY_PENDING &&
+               pw_word_generation(word) == pw_cell_generation(cell);
+}
+
 enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t run, void *payload,
                               struct pw_object **ret_object, struct pw_error *ret_err)
 {
