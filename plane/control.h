@@ -9,8 +9,11 @@
 
 #include "plane/ring.h"
 
+#ifndef PW_LANES_MAX /* the models have less of all */
 #define PW_LANES_MAX 64u
 #define PW_NOTES_MAX 128u
+#define PW_LANE_REST 2816u
+#endif
 #define PW_CONTROL_BYTES (UINT64_C(1) << 27) /* virtual; return rings of 4 M slots fit in several times */
 
 /* What a sleeping thread waits for, for `pathways why` and for taking back the counts of the dead.
@@ -32,7 +35,7 @@ struct pw_lane {
         _Atomic uint32_t thread_id;           /* for listings */
         _Alignas(64) _Atomic uint64_t notes[PW_NOTES_MAX];
         struct pw_ring ring;
-        uint8_t zero[2816];
+        uint8_t zero[PW_LANE_REST];
 };
 _Static_assert(sizeof(struct pw_lane) % 4096 == 0, "so that it is for each of them");
 

@@ -3,7 +3,8 @@ plane_libplane_la_SOURCES = plane/board.c plane/entry.c plane/hint.c plane/ring.
 noinst_HEADERS += plane/board.h plane/control.h plane/entry.h plane/hint.h plane/image.h plane/maps_test.h plane/ring.h \
 	plane/segment.h plane/wide.h
 
-plane_tests = plane/board_test plane/entry_test plane/hint_test plane/ring_test plane/segment_test plane/wide_test
+plane_tests = plane/board_test plane/entry_test plane/hint_test plane/ring_test plane/segment_test plane/wide_test \
+	plane/stress_test
 check_PROGRAMS += $(plane_tests)
 TESTS += $(plane_tests)
 plane_tests_libraries = plane/libplane.la base/libbase.la $(CMOCKA_LIBS) -lpthread
@@ -19,4 +20,6 @@ plane_segment_test_SOURCES = plane/segment_test.c
 plane_segment_test_LDADD = $(plane_tests_libraries)
 plane_wide_test_SOURCES = plane/wide_test.c
 plane_wide_test_LDADD = $(plane_tests_libraries)
+plane_stress_test_SOURCES = plane/stress_test.c
+plane_stress_test_LDADD = $(plane_tests_libraries)
 EXTRA_DIST += plane/README.md

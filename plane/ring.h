@@ -21,7 +21,9 @@
 
 #include <stdatomic.h>
 
-#define PW_RING_CELLS 8192u /* a power of two */
+#ifndef PW_RING_CELLS
+#define PW_RING_CELLS 8192u /* a power of two; a few in tests/model */
+#endif
 
 enum pw_ring_op { PW_RING_DROP = 1, PW_RING_REF = 2, PW_RING_RUN = 3 };
 

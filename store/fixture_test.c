@@ -1,15 +1,17 @@
 /* Clients and their memory for tests of the store. */
 #include "store/fixture_test.h"
 
-#define RING_BYTES (4 * PW_MIB)
+#include <sys/mman.h>
+
+#define CONTROL_BYTES (PW_CONTROL_RINGS_OFFSET + 4 * PW_MIB)
 #define ROOM_BYTES (64 * PW_MIB)
 
-static uint8_t *zeroed(uint64_t bytes, uint64_t from)
+/* Zeros that cost nothing until they are touched. */
+static uint8_t *zeroed(uint64_t bytes)
 {
-        uint8_t *memory = aligned_alloc(4096, pw_round_up(bytes, 4096));
+        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-        assert_non_null(memory);
-        memset(memory + from, 0, bytes - from);
+        assert_true(memory != MAP_FAILED);
         return memory;
 }
 
@@ -21,7 +23,7 @@ void fixture_open(struct fixture *fixture, uint64_t capacity_bytes)
         fixture->store = pw_store_new(&(struct pw_store_params){ .host = 0, .epoch = 7, .capacity_bytes = capacity_bytes });
         fixture->hints = calloc(1, sizeof *fixture->hints);
         fixture->futures_layout = layout;
-        fixture->futures = (struct pw_map){ zeroed(layout.bytes, 0), layout.bytes, true };
+        fixture->futures = (struct pw_map){ zeroed(layout.bytes), layout.bytes, true };
         assert_non_null(fixture->store);
         assert_non_null(fixture->hints);
         assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = FIXTURE_FUTURES, .layout = layout,
@@ -33,28 +35,27 @@ void fixture_close(struct fixture *fixture)
         fixture_check(fixture);
         pw_store_free(fixture->store);
         for (uint32_t i = 0; i < fixture->client_count; i++) {
-                free(fixture->clients[i].control);
-                free(fixture->clients[i].map.base);
+                munmap(fixture->clients[i].control, CONTROL_BYTES);
+                munmap(fixture->clients[i].map.base, fixture->clients[i].map.bytes);
         }
-        free(fixture->futures.base);
+        munmap(fixture->futures.base, fixture->futures.bytes);
         free(fixture->hints);
 }
 
 struct client *fixture_client(struct fixture *fixture, const char *tenant)
 {
         struct client *client = &fixture->clients[fixture->client_count];
-        uint64_t control_bytes = PW_CONTROL_RINGS_OFFSET + RING_BYTES;
         char name[32];
 
         assert_true(fixture->client_count < FIXTURE_CLIENTS);
         client->session = ++fixture->client_count;
         client->segment = 10 * client->session;
-        client->control = zeroed(control_bytes, PW_CONTROL_RINGS_OFFSET);
+        client->control = zeroed(CONTROL_BYTES);
         client->layout = pw_segment_layout(PW_SEGMENT_CLIENT, FIXTURE_SLOTS, ROOM_BYTES);
-        client->map = (struct pw_map){ zeroed(client->layout.room_offset, 0), client->layout.room_offset, true };
+        client->map = (struct pw_map){ zeroed(client->layout.room_offset), client->layout.room_offset, true };
         snprintf(name, sizeof name, "digits[%u]", client->session);
         assert_int_equal(pw_store_session_open(fixture->store, &(struct pw_store_session_params){ .session = client->session, .tenant = tenant,
-                         .client = name, .control = (struct pw_control *)(void *)client->control, .control_bytes = control_bytes,
+                         .client = name, .control = (struct pw_control *)(void *)client->control, .control_bytes = CONTROL_BYTES,
                          .now_us = fixture->now_us }, NULL), PW_OK);
         assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = client->segment,
                          .layout = client->layout, .tenant = tenant, .session = client->session, .map = client->map,

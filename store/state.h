@@ -11,7 +11,9 @@
 #include "store/quota.h"
 #include "store/store.h"
 
+#ifndef PW_CHUNK_SLOTS /* fewer in tests/model */
 #define PW_CHUNK_SLOTS 64u
+#endif
 #define PW_DECIDE_TRIES 1000u
 #define PW_PAGE_BYTES UINT64_C(4096)
 

@@ -1,0 +1,45 @@
+# A target for each decoder, ring and checker that meets what others wrote. `make check` replays the corpus; in a tree configured
+# with CC=clang --enable-fuzz, `make fuzz` looks for more.
+FUZZ_SECONDS = 60
+fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz \
+	tests/fuzz/text_fuzz
+noinst_HEADERS += tests/fuzz/fuzz.h
+check_PROGRAMS += $(fuzz_programs)
+if FUZZ
+fuzz_main =
+else
+fuzz_main = tests/fuzz/replay.c
+TESTS += $(fuzz_programs)
+endif
+fuzz_flags = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+
+tests_fuzz_entry_fuzz_SOURCES = tests/fuzz/entry_fuzz.c $(fuzz_main)
+tests_fuzz_entry_fuzz_LDADD = plane/libplane.la base/libbase.la
+tests_fuzz_entry_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_frame_fuzz_SOURCES = tests/fuzz/frame_fuzz.c $(fuzz_main)
+tests_fuzz_frame_fuzz_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)
+tests_fuzz_frame_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/graph_wire.c scheduler/graph_make.c $(fuzz_main)
+tests_fuzz_graph_fuzz_LDADD = scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
+	$(CMOCKA_LIBS)
+tests_fuzz_graph_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_rows_fuzz_SOURCES = tests/fuzz/rows_fuzz.c $(fuzz_main)
+tests_fuzz_rows_fuzz_LDADD = cli/libcli.la
+tests_fuzz_rows_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_store_fuzz_SOURCES = tests/fuzz/store_fuzz.c $(store_fixture) $(fuzz_main)
+tests_fuzz_store_fuzz_LDADD = $(store_test_libs)
+tests_fuzz_store_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_text_fuzz_SOURCES = tests/fuzz/text_fuzz.c $(fuzz_main)
+tests_fuzz_text_fuzz_LDADD = cli/libcli.la
+tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
+dist_check_SCRIPTS += tests/fuzz/fuzz.sh
+EXTRA_DIST += tests/fuzz/README.md tests/fuzz/replay.c
+dist-hook: dist-corpus
+dist-corpus:
+	cp -R '$(srcdir)/tests/fuzz/corpus' '$(distdir)/tests/fuzz/corpus'
+.PHONY: dist-corpus
+
+# What is found first is left in the folder fuzz/ of the build tree.
+fuzz: $(fuzz_programs)
+	$(AM_TESTS_ENVIRONMENT) FUZZ_SECONDS='$(FUZZ_SECONDS)' '$(srcdir)/tests/fuzz/fuzz.sh' $(fuzz_programs)
+.PHONY: fuzz

@@ -1,0 +1,31 @@
+# Models: the product's own sources over a <stdatomic.h> that lets the explorer choose who runs next. Nothing here is linked with
+# the libraries of the tree: each source is built once more.
+noinst_HEADERS += tests/model/explore.h tests/model/models.h tests/model/point.h tests/model/world.h tests/model/shim/stdatomic.h
+check_LTLIBRARIES += tests/model/libexplore.la
+tests_model_libexplore_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_MODEL_EXPLORER
+tests_model_libexplore_la_SOURCES = tests/model/explore.c tests/model/model.c
+check_PROGRAMS += tests/model/model
+TESTS += tests/model/model
+tests_model_sizes = -DPW_RING_CELLS=4u -DPW_LANES_MAX=1u -DPW_NOTES_MAX=4u -DPW_LANE_REST=3712u -DFIRST_LOOKS=0u -DRING_LOOKS=1u \
+	-DPW_CHUNK_SLOTS=2u
+tests_model_model_CPPFLAGS = -I$(top_srcdir)/tests/model/shim $(AM_CPPFLAGS) -include $(top_srcdir)/tests/model/point.h \
+	$(tests_model_sizes)
+tests_model_model_CFLAGS = $(AM_CFLAGS) -O2
+tests_model_subjects = base/error.c base/handles.c base/id.c base/dims.c base/memory.c base/range.c base/size.c base/size_class.c \
+	base/status.c base/table.c $(plane_libplane_la_SOURCES) $(store_libstore_la_SOURCES) daemon/lane.c daemon/turn.c \
+	libclient/future.c libclient/open.c libclient/put.c libclient/room.c libclient/take.c libclient/unref.c libclient/wait.c
+tests_model_sources = tests/model/world.c tests/model/entry_model.c tests/model/lane_model.c tests/model/reclaim_model.c \
+	tests/model/wait_model.c tests/model/letgo_model.c
+tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
+tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)
+dist_check_SCRIPTS += tests/model/mutations.sh
+EXTRA_DIST += tests/model/README.md
+
+# Each rule of the protocol is taken out once: a model notices. A minute or two.
+tests_model_mutation_flags = -Itests/model/shim -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) \
+	-I$(abs_top_builddir)/wire $(PROTOBUF_C_CFLAGS) -include tests/model/point.h $(tests_model_sizes)
+mutations: all
+	@$(AM_TESTS_ENVIRONMENT) MODEL_CPPFLAGS='$(tests_model_mutation_flags)' MODEL_CFLAGS='-std=gnu11 -O1' \
+	MODEL_SUBJECTS='$(tests_model_subjects)' MODEL_SOURCES='$(tests_model_sources)' \
+	MODEL_LIBS='$(abs_top_builddir)/wire/.libs/pathways.pb-c.o $(PROTOBUF_C_LIBS)' '$(srcdir)/tests/model/mutations.sh'
+.PHONY: mutations

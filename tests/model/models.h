@@ -1,0 +1,14 @@
+/* The models, each in a file of its own.
+ */
+#ifndef PW_MODEL_MODELS_H
+#define PW_MODEL_MODELS_H
+
+#include "tests/model/explore.h"
+
+extern const struct model entry_take_model, entry_decide_model;
+extern const struct model lane_work_model, lane_drop_model, lane_full_model;
+extern const struct model reclaim_model, reuse_model, open_model;
+extern const struct model wait_model, wait_two_model;
+extern const struct model letgo_model;
+
+#endif

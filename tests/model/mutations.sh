@@ -1,0 +1,96 @@
+#!/bin/bash
+# Takes one rule of the protocol out of a copy of the sources at a time, and shows that a model notices. Each row: what was taken
+# out, and the model that said so. Run by `make mutations`, which hands over CC, MODEL_CPPFLAGS, MODEL_CFLAGS, MODEL_SUBJECTS,
+# MODEL_SOURCES and MODEL_LIBS, with paths from the top of the source tree.
+set -u
+: "${PW_SRC:?}" "${CC:?}" "${MODEL_SUBJECTS:?}" "${MODEL_SOURCES:?}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+missed=0
+
+# compile FILES...: objects of the copy, those of the model's own sources once.
+compile() {
+        printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' sh -c \
+                'cd "$0" && $CC $MODEL_CPPFLAGS $MODEL_CFLAGS -w -c "{}" -o "objects/$(echo "{}" | tr / _).o"' "$work"
+}
+link() { (cd "$work" && $CC $MODEL_CFLAGS objects/*.o $MODEL_LIBS -o model); }
+
+# mutate MODEL FILE SED WHAT: the model named must fail.
+mutate() {
+        local model=$1 file=$2 edit=$3 what=$4 said
+        cp "$work/$file" "$work/kept"
+        sed -i -e "$edit" "$work/$file"
+        if cmp -s "$work/kept" "$work/$file"; then
+                printf 'FAIL: %-58s does not apply to %s any more\n' "$what" "$file"
+                missed=$((missed + 1))
+                return
+        fi
+        rm -rf "$work/good" && cp -r "$work/objects" "$work/good"
+        case $file in
+        *.h) compile $MODEL_SUBJECTS $MODEL_SOURCES ;;
+        *) compile "$file" ;;
+        esac
+        if ! link; then
+                said="does not build"
+        elif (cd "$work" && timeout 300 ./model "$model" >said 2>&1); then
+                said=
+        else
+                said=$(tail -n 1 "$work/said" | sed -E 's/^.*executions +//')
+        fi
+        if [ -n "$said" ] && [ "$said" != "does not build" ]; then
+                printf 'PASS: %-58s %-8s %s\n' "$what" "$model" "$said"
+        else
+                printf 'FAIL: %-58s %-8s %s\n' "$what" "$model" "${said:-holds all the same}"
+                missed=$((missed + 1))
+        fi
+        mv "$work/kept" "$work/$file"
+        rm -rf "$work/objects" && mv "$work/good" "$work/objects"
+}
+
+mkdir "$work/objects"
+(cd "$PW_SRC" && cp -r --parents base plane store daemon libclient wire scheduler tests/model "$work") || exit 1
+compile $MODEL_SUBJECTS $MODEL_SOURCES || exit 1
+MODEL_CPPFLAGS="$MODEL_CPPFLAGS -DPW_MODEL_EXPLORER" compile tests/model/explore.c tests/model/model.c || exit 1
+link || exit 1
+
+mutate take plane/entry.h 's/if (!pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_PENDING.*/atomic_store(\&entry->word, pw_word_make(PW_ENTRY_PENDING, 0, generation, PW_OK)); if (0)/' \
+        'FREE goes to PENDING by a plain store'
+mutate take plane/entry.h 's/generation = pw_word_generation(word) + 1;/generation = pw_word_generation(word);/' \
+        'the generation does not count up'
+mutate decide plane/entry.h 's/if (pw_entry_swap(entry, &word, pw_word_make(state, /if (atomic_store(\&entry->word, pw_word_make(state, /; s/generation, status))) {/generation, status)), true) {/' \
+        'PENDING is left by a plain store'
+mutate decide plane/entry.h 's/if (pw_entry_swap(entry, &word, set ? word | flag : word & ~(uint64_t)flag))/if (atomic_store(\&entry->word, set ? word | flag : word \& ~(uint64_t)flag), true)/' \
+        'a flag is set by a plain store'
+mutate decide plane/entry.h 's/pw_word_make(state, pw_word_flags(word) | flags, generation/pw_word_make(state, flags, generation/; s/\*ret_old = word;/*ret_old = 0;/' \
+        'who decides forgets the flags of the word before'
+mutate work plane/ring.h 's/^        atomic_store(&writer->ring->tail, writer->tail);$//; s/^        return watch != PW_RING_WATCHED/        atomic_store(\&writer->ring->tail, writer->tail);\n&/' \
+        'the watch word is read before the records are visible'
+mutate work plane/ring.c 's/^        if (atomic_load(&reader->ring->tail) == reader->head)$/        if (last == reader->head)/; s/^bool pw_ring_sleep(.*$/&/; s/^        atomic_store(&reader->ring->watch, hungry.*$/        uint32_t last = atomic_load(\&reader->ring->tail);\n&/' \
+        'the daemon looks, then sets the watch word'
+mutate hungry plane/ring.c 's/hungry ? PW_RING_HUNGRY : PW_RING_RESTING/PW_RING_RESTING/' \
+        'a hungry daemon does not say so'
+mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_seen) >= cells;/return true;/' \
+        'a full ring is written over'
+mutate reclaim libclient/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
+        'a reference by id without the second look'
+mutate reclaim daemon/turn.c 's/^        pw_lanes_look(daemon);//' \
+        'freed without a look at the rings'
+mutate reclaim store/ref.c 's/^        if (object->closing)$/        if (0)/' \
+        'a REF does not reopen'
+mutate reclaim store/look.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
+        'the look leaves out who asked for the segment'
+mutate reclaim store/reclaim.c 's/^        pw_object_wake(store, segment, object->slot);//' \
+        'what waits under CLOSING is not woken'
+mutate reclaim store/reclaim.c 's/if (!object->known || object->refs || object->closing)/if (!object->known || object->closing)/' \
+        'an object with references is closed'
+mutate wait libclient/put.c 's/^        if (!pw_entry_decide(future->entry, future->generation, status, 0.*$/        bool waits = atomic_load(\&session->hints->waiters[pw_hint_bucket(future->segment, future->slot)]);\n&/; s/^        pw_hint_wake(session->hints, future->entry.*/        if (waits)\n                pw_entry_wake(future->entry);/' \
+        'the hint is read before the swap'
+mutate wait store/object.c '/^bool pw_object_fail/,/^}/s/pw_object_wake(store, segment, object->slot);//' \
+        'ERROR does not wake'
+mutate waiters plane/hint.c '/^static void enter/,/^}/{s/PW_NOTE_GOING/PW_NOTE_COUNTED/}' \
+        'a waiter notes that it is counted before it is'
+mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE_COUNTED/}' \
+        'a waiter counts down without noting that it leaves'
+mutate letgo store/store.c 's/^        segment->dead = dead;/        segment->dead = true;/; s/^        if (!dead) .*/        if (0)/' \
+        'rooms go before their writer is dead'
+[ "$missed" = 0 ]

@@ -1,0 +1,43 @@
+/* What the code under test calls while it is explored: points between its operations on shared words, memory that is gone with
+ * the execution, and the kernel's futexes. Included before everything else in each of its files.
+ */
+#ifndef PW_MODEL_POINT_H
+#define PW_MODEL_POINT_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Before an operation on a word: if it is shared, another thread may run first. */
+void model_point(const volatile void *place);
+/* After it: what was read of it. */
+void model_read(const volatile void *place, uint64_t value);
+
+void *model_alloc(size_t bytes); /* zeroed, on lines */
+void *model_realloc(void *memory, size_t bytes);
+void model_free(void *memory); /* cleared, so that equal states are equal; not used again */
+char *model_strdup(const char *text);
+long model_syscall(long number, ...); /* futexes only */
+
+#ifndef PW_MODEL_EXPLORER /* of the explorer itself these are the real ones */
+#define malloc(bytes) model_alloc(bytes)
+#define calloc(count, bytes) model_alloc((count) * (bytes))
+#define aligned_alloc(line, bytes) model_alloc(bytes)
+#define realloc(memory, bytes) model_realloc(memory, bytes)
+#undef strdup
+#define strdup(text) model_strdup(text)
+#define free(memory) model_free(memory)
+#define syscall(...) model_syscall(__VA_ARGS__)
+#define clock_gettime(clock, at) model_time(at)
+#define sched_getaffinity(pid, bytes, set) model_affinity(set)
+static inline int model_affinity(cpu_set_t *set) { memset(set, 0, sizeof *set); CPU_SET(0, set); return 0; }
+static inline int model_time(struct timespec *at) { *at = (struct timespec){ 1, 0 }; return 0; }
+#endif
+
+#endif

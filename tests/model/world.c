@@ -1,0 +1,482 @@
+/* The daemon's loop and the clients' session, as far as the models need them, around the product's own sources. */
+#include "tests/model/world.h"
+
+#include "daemon/child.h"
+#include "daemon/describe.h"
+#include "daemon/effect.h"
+#include "daemon/lane.h"
+#include "daemon/name.h"
+#include "daemon/submit.h"
+#include "daemon/trace.h"
+#include "daemon/turn.h"
+#include "store/object.h"
+
+struct world world;
+static uint64_t seen_words[WORLD_CLIENTS][WORLD_SLOTS]; /* of shared entries, after the last step */
+static struct pw_entry *shared_entries[WORLD_CLIENTS][WORLD_SLOTS];
+
+/* --- the daemon: one look at everything that epoll would tell, then turns ------------------------------------------------- */
+
+/* Without a point. */
+static uint32_t peek(_Atomic uint32_t *place) { return *(volatile uint32_t *)place; }
+
+static bool anything_told(void *context)
+{
+        (void)context;
+        for (uint32_t i = 0; i < world.client_count; i++) {
+                struct world_client *client = &world.clients[i];
+                if (peek(&client->bell) || peek(&client->asked) != peek(&client->answered) || (peek(&client->hung_up) && !client->session.ended) || (model_dead((int)i) && !client->noticed))
+                        return true;
+        }
+        return false;
+}
+
+struct told { uint32_t rung, asked, hung_up; bool died; };
+
+static void poll_one(uint32_t i, struct told told)
+{
+        struct world_client *client = &world.clients[i];
+
+        if (told.rung && !client->session.ended)
+                pw_lanes_rung(&client->session);
+        if (told.died) {
+                client->noticed = true;
+                if (client->session.ended)
+                        pw_store_session_dead(world.daemon.store, client->session.number, pw_now_us());
+                else
+                        pw_session_end(&client->session, NULL);
+                world.daemon.more = true;
+        } else if (told.hung_up && !client->session.ended) {
+                pw_session_end(&client->session, NULL);
+        }
+        if (told.asked != client->answered) {
+                pw_lanes_drain(&client->session);
+                atomic_store(&client->answered, told.asked);
+        }
+}
+
+static void poll(void)
+{
+        struct told told[WORLD_CLIENTS];
+
+        model_point(&world.clients[0].bell); /* what the kernel knows, in one step */
+        for (uint32_t i = 0; i < world.client_count; i++) {
+                struct world_client *client = &world.clients[i];
+                told[i] = (struct told){ peek(&client->bell), peek(&client->asked), peek(&client->hung_up),
+                                         model_dead((int)i) && !client->noticed };
+                *(volatile uint32_t *)&client->bell = 0;
+                model_read(&client->bell, (uint64_t)told[i].asked << 3 | told[i].rung << 2 | told[i].hung_up << 1 | told[i].died);
+        }
+        for (uint32_t i = 0; i < world.client_count; i++)
+                poll_one(i, told[i]);
+}
+
+static void serve(void *context)
+{
+        struct pw_daemon *daemon = context;
+
+        for (;;) {
+                model_settle(1, NULL, 0);
+                poll();
+                if (pw_turn(daemon))
+                        continue;
+                if (pw_turn_may_sleep(daemon))
+                        model_wait(anything_told, NULL);
+        }
+}
+
+bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_store_actions *actions = pw_store_actions(daemon->store);
+        uint32_t i = 0;
+
+        for (; i < actions->count; i++) {
+                struct pw_store_action action = actions->items[i];
+                uint32_t client = action.segment / 10 - 1;
+
+                if (action.kind == PW_STORE_WAKE)
+                        pw_hint_wake(world.tenant.hints, pw_map_entry(&world.clients[client].segment.map, action.slot), action.segment,
+                                     action.slot);
+                else if (action.kind == PW_STORE_PUNCH || action.kind == PW_STORE_SEGMENT_IDLE)
+                        world.punched |= 1u << client;
+                if (action.kind == PW_STORE_SEGMENT_IDLE)
+                        pw_store_segment_remove(daemon->store, action.segment);
+                else if (action.kind == PW_STORE_END_SESSION)
+                        pw_session_end(&world.clients[action.number - 1].session, action.text);
+                else if (action.kind == PW_STORE_DRAIN)
+                        daemon->more = true, pw_lanes_hungry(daemon);
+                else if (action.kind == PW_STORE_POPULATE)
+                        pw_store_populated(daemon->store, action.token, PW_OK, now_us);
+        }
+        pw_store_actions_clear(actions);
+        return i != 0;
+}
+
+void pw_session_end(struct pw_dsession *session, const char *why)
+{
+        struct world_client *client = &world.clients[session->number - 1];
+
+        if (session->ended)
+                return;
+        model_must(!why, why ? why : "");
+        pw_lanes_drain(session);
+        session->ended = true;
+        pw_list_append(&world.daemon.ended, &session->of_ended);
+        pw_store_session_end(world.daemon.store, session->number, client->noticed, pw_now_us());
+        world.daemon.more = true;
+}
+
+void pw_sessions_reap(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
+                pw_list_remove(&session->of_ended);
+                pw_lanes_end(session);
+                pw_table_remove(&daemon->sessions, session->number);
+        }
+}
+
+struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
+{
+        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
+
+        return session && !session->ended ? session : NULL;
+}
+
+uint64_t pw_now_us(void) { return 1000000; }
+void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) { (void)log, (void)level, (void)format; }
+
+/* Runs are not part of these models. */
+uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us)
+{
+        (void)lane, (void)header, (void)left, (void)now_us;
+        return 0;
+}
+void pw_submit_close_batch(struct pw_daemon *daemon) { (void)daemon; }
+void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        (void)host, (void)scheduler, (void)now_us;
+        return false;
+}
+bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        return pw_host_poll(host, scheduler, now_us);
+}
+void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
+void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
+uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
+void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+
+/* --- the clients' session ------------------------------------------------------------------------------------------------- */
+
+static struct world_client *client_of(const struct pw_session *session)
+{
+        return pw_container_of(session, struct world_client, library);
+}
+
+enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **ret_lane, struct pw_error *ret_err)
+{
+        (void)ret_err;
+        *ret_lane = client_of(session)->lane;
+        return PW_OK;
+}
+
+enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment, struct pw_error *ret_err)
+{
+        (void)session, (void)ret_err;
+        *ret_segment = &world.clients[number / 10 - 1].segment;
+        return PW_OK;
+}
+
+enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment, struct pw_error *ret_err)
+{
+        return pw_session_segment(session, number, ret_segment, ret_err);
+}
+
+/* The world's `connection` is the client itself. */
+void pw_connection_doorbell(struct pw_connection *connection)
+{
+        atomic_store(&((struct world_client *)connection)->bell, 1);
+}
+void pw_connection_nudge(struct pw_connection *connection) { (void)connection; }
+enum pw_status pw_connection_check(const struct pw_connection *connection, struct pw_error *ret_err)
+{
+        (void)connection;
+        return pw_error_set(ret_err, PW_DAEMON_GONE, "gone");
+}
+static bool fenced(void *context)
+{
+        struct world_client *client = context;
+
+        return peek(&client->answered) == peek(&client->asked);
+}
+enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err)
+{
+        struct world_client *client = client_of(session);
+
+        (void)ret_err;
+        atomic_fetch_add(&client->asked, 1);
+        model_wait(fenced, client);
+        return PW_OK;
+}
+/* A few handles, gone with the execution. */
+struct pw_slab *pw_slab_new(struct pw_slab *before)
+{
+        struct pw_slab *slab = model_alloc(sizeof *slab);
+
+        *slab = (struct pw_slab){ before, model_alloc(8 * sizeof(struct pw_future)), 8, 8 * sizeof(struct pw_future) };
+        return slab;
+}
+/* Nobody grants more than world_grant() did. */
+enum pw_status pw_session_call(struct pw_session *session, Pathways__Wire__Request *request, Pathways__Wire__Reply__BodyCase body,
+                               struct pw_answer *ret_answer, struct pw_error *ret_err)
+{
+        (void)session, (void)request, (void)body, (void)ret_answer;
+        return pw_error_set(ret_err, PW_NO_SPACE, "no room");
+}
+void pw_answer_done(struct pw_answer *answer) { (void)answer; }
+void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request) { (void)session, (void)request; }
+void pw_session_unref(struct pw_session *session) { (void)session; }
+
+/* --- building it ---------------------------------------------------------------------------------------------------------- */
+
+static void open_session(uint32_t i)
+{
+        struct world_client *client = &world.clients[i];
+        struct pw_dsession *session = &client->session;
+        uint64_t control_bytes = PW_CONTROL_RINGS_OFFSET + 512;
+        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_CLIENT, WORLD_SLOTS, WORLD_ROOMS_BYTES);
+
+        client->control = model_alloc(control_bytes);
+        client->segment = (struct pw_segment){ 10 * (i + 1), PW_SEGMENT_CLIENT, WORLD_SLOTS, layout.room_offset,
+                                               { model_alloc(layout.bytes), layout.bytes, true } };
+        *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
+                                         .control = client->control };
+        for (uint32_t j = 0; j < PW_LANES_MAX; j++)
+                pw_list_init(&session->lanes[j].hot);
+        pw_list_init(&session->of_ended);
+        pw_lanes_begin(session);
+        client->control->lane_count = 1;
+        pw_table_put(&world.daemon.sessions, session->number, session);
+        model_must(pw_store_session_open(world.daemon.store, &(struct pw_store_session_params){ .session = i + 1, .tenant = "ann",
+                           .client = "model", .control = client->control, .control_bytes = control_bytes }, NULL) == PW_OK &&
+                   pw_store_segment_add(world.daemon.store, &(struct pw_store_segment_params){ .segment = client->segment.number,
+                           .layout = layout, .tenant = "ann", .session = i + 1, .map = client->segment.map,
+                           .hints = world.tenant.hints }, NULL) == PW_OK, "a session opens");
+}
+
+static void open_library(uint32_t i)
+{
+        struct world_client *client = &world.clients[i];
+
+        client->library = (struct pw_session){ .life = &world.life, .hints = world.tenant.hints, .own = &client->segment,
+                                               .control = client->control, .connection = (struct pw_connection *)(void *)client,
+                                               .host_capacity = WORLD_ROOMS_BYTES, .epoch = 7 };
+        client->lane = model_alloc(sizeof *client->lane);
+        client->lane->session = &client->library;
+        client->lane->shared = &client->control->lanes[0];
+        client->lane->writer.ring = &client->lane->shared->ring;
+        pw_future_free(pw_future_alloc(client->lane), client->lane); /* so that addresses do not depend on who is first */
+}
+
+static void share(const struct world_client *client)
+{
+        const struct pw_ring *ring = &client->control->lanes[0].ring;
+
+        model_share(&client->bell, 4 * sizeof client->bell);
+        model_share(&ring->tail, sizeof ring->tail);
+        model_share(&ring->watch, sizeof ring->watch);
+        model_share_plain(ring->cells, sizeof ring->cells, &ring->tail);
+}
+
+void world_begin(uint32_t clients)
+{
+        memset(&world, 0, sizeof world);
+        memset(shared_entries, 0, sizeof shared_entries);
+        model_state(&world, sizeof world);
+        world.life = PW_LIFE_ALIVE;
+        world.client_count = clients;
+        world.tenant.hints = model_alloc(sizeof *world.tenant.hints);
+        world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
+        pw_list_init(&world.daemon.hot);
+        pw_list_init(&world.daemon.ended);
+        pw_list_init(&world.daemon.submitted);
+        pw_list_init(&world.daemon.batch);
+        model_thread("daemon", -1, true, serve, &world.daemon);
+        for (uint32_t i = 0; i < world.client_count; i++) {
+                open_session(i);
+                open_library(i);
+                share(&world.clients[i]);
+        }
+        /* Everybody has asked for everybody's segment. */
+        for (uint32_t i = 0; i < world.client_count * world.client_count; i++)
+                model_must(pw_store_reader_add(world.daemon.store, world.clients[i / clients].segment.number, i % clients + 1, NULL) == PW_OK,
+                           "a segment is asked for");
+}
+
+void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
+{
+        struct world_client *client = &world.clients[i];
+        struct pw_store *store = world.daemon.store;
+        struct pw_store_actions *actions = pw_store_actions(store);
+        uint32_t row = room_bytes ? pw_size_class(room_bytes) : PW_ROW_INLINE;
+        Pathways__Wire__RoomGrant wire = PATHWAYS__WIRE__ROOM_GRANT__INIT;
+        struct pw_grant_bounds bounds = { (uint8_t *)client->control, PW_CONTROL_RINGS_OFFSET + 512, WORLD_SLOTS,
+                                          client->segment.map.bytes };
+        struct pw_store_grant grant = { 0 };
+
+        pw_store_room_request(store, &(struct pw_room_request){ .token = ++world.token, .session = i + 1, .inline_only = !room_bytes,
+                              .size_class = room_bytes ? row : 0, .count = count, .need_bytes = room_bytes, .deadline_us = UINT64_MAX });
+        for (uint32_t j = 0; j < actions->count; j++) {
+                if (actions->items[j].kind == PW_STORE_POPULATE)
+                        pw_store_populated(store, actions->items[j].token, PW_OK, 0);
+                if (actions->items[j].kind == PW_STORE_GRANT)
+                        grant = actions->items[j].grant;
+        }
+        pw_store_actions_clear(actions);
+        wire.extent = grant.extent;
+        wire.first_slot = grant.first_slot;
+        wire.slot_count = grant.slot_count;
+        wire.room_offset = grant.room_offset;
+        wire.room_bytes = grant.room_bytes;
+        wire.return_ring = grant.return_ring;
+        model_must(pw_row_add(&client->lane->rows[row], &wire, &bounds, NULL) == PW_OK, "room is granted");
+        model_share(&client->lane->rows[row].current->returned.ring->tail, 4);
+}
+
+int world_client(uint32_t i, const char *name, void (*run)(void *))
+{
+        return model_thread(name, (int)i, false, run, &world.clients[i]);
+}
+
+struct pw_entry *world_entry(uint32_t i, uint32_t slot)
+{
+        struct pw_entry *entry = pw_map_entry(&world.clients[i].segment.map, slot);
+        uint32_t bucket = pw_hint_bucket(world.clients[i].segment.number, slot);
+
+        model_share(entry, sizeof *entry);
+        model_share(&world.tenant.hints->waiters[bucket], sizeof(uint32_t));
+        shared_entries[i][slot] = entry;
+        seen_words[i][slot] = entry->word;
+        return entry;
+}
+
+struct pw_future *world_put(uint32_t i, uint64_t bytes, bool sealed)
+{
+        static const uint8_t zeros[WORLD_ROOMS_BYTES];
+        struct world_client *client = &world.clients[i];
+        struct pw_future *future = NULL;
+        void *data;
+
+        if (sealed)
+                model_must(pw_put(&client->library, zeros, bytes, NULL, &future, NULL) == PW_OK, "a put before the start");
+        else
+                model_must(pw_create(&client->library, bytes, NULL, &future, &data, NULL) == PW_OK, "a create before the start");
+        return future;
+}
+
+struct pw_future *world_share(uint32_t i, const struct pw_future *future)
+{
+        struct pw_future *other = pw_future_alloc(world.clients[i].lane);
+
+        model_must(pw_store_ref(world.daemon.store, i + 1, pw_cell_object(PW_RING_REF, future->segment, future->slot, future->generation),
+                                0) == PW_OK, "a reference before the start");
+        pw_future_fill(other, &world.clients[future->segment / 10 - 1].segment, future->slot, future->generation);
+        return other;
+}
+
+void world_hang_up(uint32_t i) { atomic_store(&world.clients[i].hung_up, 1); }
+void world_settle(uint32_t i, uint32_t where)
+{
+        struct pw_client_lane *lane = world.clients[i].lane;
+        struct { struct pw_client_lane lane; struct pw_extent extent; } kept;
+
+        memset(&kept, 0, sizeof kept);
+        kept.lane = *lane;
+        kept.extent = lane->rows[PW_ROW_INLINE].current ? *lane->rows[PW_ROW_INLINE].current : (struct pw_extent){ 0 };
+        model_settle(where, &kept, sizeof kept);
+}
+
+void world_press(uint32_t i) { pw_lane_publish(world.clients[i].lane, true); }
+
+/* --- what must hold --------------------------------------------------------------------------------------------------------- */
+
+/* The table of plane/entry.h: may the word go from one to the other in one step? */
+static bool lawful(uint64_t from, uint64_t to)
+{
+        enum pw_entry_state old = pw_word_state(from), new = pw_word_state(to);
+        bool next = pw_word_generation(to) == pw_word_generation(from) + 1;
+
+        if (old == PW_ENTRY_FREE)
+                return new == PW_ENTRY_PENDING ? next : new == PW_ENTRY_TAKEN;
+        if (pw_word_generation(from) != pw_word_generation(to))
+                return false;
+        if (old == new) /* flags; none is lost that the daemon set */
+                return old == PW_ENTRY_PENDING && (pw_word_flags(from) & ~pw_word_flags(to)) == 0;
+        switch (old) {
+        case PW_ENTRY_TAKEN:
+                return new == PW_ENTRY_FREE;
+        case PW_ENTRY_PENDING:
+                return (new == PW_ENTRY_READY || new == PW_ENTRY_ERROR) && (pw_word_flags(from) & ~pw_word_flags(to)) == 0;
+        case PW_ENTRY_READY:
+                return new == PW_ENTRY_LOST || new == PW_ENTRY_CLOSING;
+        case PW_ENTRY_ERROR:
+        case PW_ENTRY_LOST:
+                return new == PW_ENTRY_CLOSING;
+        default:
+                return new != PW_ENTRY_PENDING;
+        }
+}
+
+void world_step(void)
+{
+        for (uint32_t i = 0; i < world.client_count; i++)
+                for (uint32_t j = 0; j < WORLD_SLOTS; j++) {
+                        uint64_t word = shared_entries[i][j] ? shared_entries[i][j]->word : 0;
+                        if (!shared_entries[i][j] || word == seen_words[i][j])
+                                continue;
+                        model_must(lawful(seen_words[i][j], word), "an entry's word changed as no row of its table says");
+                        seen_words[i][j] = word;
+                }
+}
+
+static void found(void *context, const char *where, const char *problem)
+{
+        (void)context, (void)where;
+        model_must(false, problem);
+}
+
+void world_end(void)
+{
+        struct pw_memory_terms terms;
+
+        model_must(!anything_told(NULL), "the daemon sleeps though somebody rang");
+        pw_store_check(world.daemon.store, found, NULL);
+        pw_store_terms(world.daemon.store, &terms);
+        model_must(terms.unaccounted == 0, "bytes that nobody accounts for");
+}
+
+static bool count_row(void *context, const struct pw_object_row *row)
+{
+        (void)row;
+        ++*(uint32_t *)context;
+        return true;
+}
+
+uint32_t world_objects(void)
+{
+        uint32_t count = 0;
+
+        pw_store_each_object(world.daemon.store, count_row, &count);
+        return count;
+}

@@ -1,0 +1,67 @@
+/* A daemon and up to three clients in one address space, for the explorer: the product's store, lanes, turns and library over plain
+ * memory; the loop's socket, the scheduler and everything rare are stand-ins.
+ *
+ * Client 0 is process 0, session 1, segment 10, and so on. Each has one lane.
+ */
+#ifndef PW_MODEL_WORLD_H
+#define PW_MODEL_WORLD_H
+
+#include "daemon/session.h"
+#include "libclient/session.h"
+#include "libclient/slab.h"
+#include "libclient/unref.h"
+#include "tests/model/explore.h"
+
+#define WORLD_CLIENTS 3u
+#define WORLD_SLOTS 2u /* of each segment */
+#define WORLD_ROOMS_BYTES 8192u
+#define WORLD_CAPACITY_BYTES 16384u /* two rooms of a page, their entries, and a page that is too little for another lane */
+
+struct world_client {
+        struct pw_dsession session;     /* the daemon's */
+        struct pw_session library;      /* the client's */
+        struct pw_client_lane *lane;
+        struct pw_segment segment;
+        struct pw_control *control;
+        _Atomic uint32_t bell;          /* bytes on the socket */
+        _Atomic uint32_t hung_up;       /* it closed the socket */
+        _Atomic uint32_t asked, answered; /* fences */
+        bool noticed;                   /* the daemon was told of its death */
+};
+
+struct world {
+        struct pw_daemon daemon;
+        struct pw_tenant tenant;
+        struct world_client clients[WORLD_CLIENTS];
+        _Atomic uint32_t life;
+        uint32_t client_count, token;
+        uint32_t punched; /* clients whose rooms were given back to the host */
+};
+extern struct world world;
+
+/* Build it with `clients` clients; the daemon's thread is 0. Shares what the socket carries, tails, watch words and cells; entries and hints are the model's to share. */
+void world_begin(uint32_t clients);
+/* Grant client `i` an extent of `count` slots, inline or with rooms of `room_bytes`. */
+void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count);
+/* Client `i` runs `run` as a process that may be killed. Returns its thread. */
+int world_client(uint32_t i, const char *name, void (*run)(void *));
+/* The entry of a slot of client `i`, shared, with its bucket of hints. */
+struct pw_entry *world_entry(uint32_t i, uint32_t slot);
+/* A value of client `i`, sealed or not, made before anything runs; its handle. */
+struct pw_future *world_put(uint32_t i, uint64_t bytes, bool sealed);
+/* A second reference, client `i`'s, to what `future` names; its handle. */
+struct pw_future *world_share(uint32_t i, const struct pw_future *future);
+/* The client closes its socket; its process lives on. */
+void world_hang_up(uint32_t i);
+/* The client's call is over: from this place on it needs nothing of what it read but its lane. */
+void world_settle(uint32_t i, uint32_t where);
+/* Have every record read soon, as who needs a slot does. */
+void world_press(uint32_t i);
+/* After each step: entries change only as the table of plane/entry.h says. */
+void world_step(void);
+/* At the end: the store's invariants; nothing of the daemon is left to do. */
+void world_end(void);
+/* Objects that the store still has. */
+uint32_t world_objects(void);
+
+#endif
