@@ -24,24 +24,42 @@
 #undef atomic_fetch_or
 #undef atomic_fetch_and
 
+#ifdef __clang__
+#define MODEL_LOAD(place) __c11_atomic_load(place, __ATOMIC_SEQ_CST)
+#define MODEL_STORE(place, value) __c11_atomic_store(place, value, __ATOMIC_SEQ_CST)
+#define MODEL_MODIFY(operation, place, value) __c11_atomic_##operation(place, value, __ATOMIC_SEQ_CST)
+#define MODEL_SWAP(place, expected, value)                                                                             \
+        __c11_atomic_compare_exchange_strong(place, expected, value, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#else
+#define MODEL_LOAD(place) __atomic_load_n(place, __ATOMIC_SEQ_CST)
+#define MODEL_STORE(place, value) __atomic_store_n(place, value, __ATOMIC_SEQ_CST)
+#define MODEL_MODIFY(operation, place, value) MODEL_MODIFY_##operation(place, value, __ATOMIC_SEQ_CST)
+#define MODEL_MODIFY_exchange __atomic_exchange_n
+#define MODEL_MODIFY_fetch_add __atomic_fetch_add
+#define MODEL_MODIFY_fetch_sub __atomic_fetch_sub
+#define MODEL_MODIFY_fetch_or __atomic_fetch_or
+#define MODEL_MODIFY_fetch_and __atomic_fetch_and
+#define MODEL_SWAP(place, expected, value)                                                                             \
+        __atomic_compare_exchange_n(place, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#endif
+
 #define model_op(place, operation) __extension__ ({                                                                    \
         __auto_type model_place = (place);                                                                             \
         model_point(model_place);                                                                                      \
         __auto_type model_value = operation;                                                                           \
         model_read(model_place, (uint64_t)model_value);                                                                \
         model_value; })
-#define atomic_load(place) model_op(place, __atomic_load_n(model_place, __ATOMIC_SEQ_CST))
+#define atomic_load(place) model_op(place, MODEL_LOAD(model_place))
 #define atomic_store(place, value)                                                                                     \
-        ((void)model_op(place, (__atomic_store_n(model_place, (value), __ATOMIC_SEQ_CST), 0)))
-#define atomic_exchange(place, value) model_op(place, __atomic_exchange_n(model_place, (value), __ATOMIC_SEQ_CST))
-#define atomic_fetch_add(place, value) model_op(place, __atomic_fetch_add(model_place, (value), __ATOMIC_SEQ_CST))
-#define atomic_fetch_sub(place, value) model_op(place, __atomic_fetch_sub(model_place, (value), __ATOMIC_SEQ_CST))
-#define atomic_fetch_or(place, value) model_op(place, __atomic_fetch_or(model_place, (value), __ATOMIC_SEQ_CST))
-#define atomic_fetch_and(place, value) model_op(place, __atomic_fetch_and(model_place, (value), __ATOMIC_SEQ_CST))
+        ((void)model_op(place, (MODEL_STORE(model_place, (value)), 0)))
+#define atomic_exchange(place, value) model_op(place, MODEL_MODIFY(exchange, model_place, (value)))
+#define atomic_fetch_add(place, value) model_op(place, MODEL_MODIFY(fetch_add, model_place, (value)))
+#define atomic_fetch_sub(place, value) model_op(place, MODEL_MODIFY(fetch_sub, model_place, (value)))
+#define atomic_fetch_or(place, value) model_op(place, MODEL_MODIFY(fetch_or, model_place, (value)))
+#define atomic_fetch_and(place, value) model_op(place, MODEL_MODIFY(fetch_and, model_place, (value)))
 #define atomic_compare_exchange_strong(place, expected, value) __extension__ ({                                        \
         __auto_type model_expected = (expected);                                                                       \
-        bool model_done = model_op(place, __atomic_compare_exchange_n(model_place, model_expected, (value), false,     \
-                                                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));            \
+        bool model_done = model_op(place, MODEL_SWAP(model_place, model_expected, (value)));                           \
         if (!model_done)                                                                                               \
                 model_read(place, (uint64_t)*model_expected);                                                          \
         model_done; })
