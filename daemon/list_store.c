@@ -141,14 +141,17 @@ enum pw_status pw_list_memory(struct pw_lister *lister)
         return PW_OK;
 }
 
+/* It may speak of any tenant's objects. */
 static void problem(void *context, const char *where, const char *text)
 {
-        struct pw_rows *rows = ((struct pw_lister *)context)->rows;
+        struct pw_lister *lister = context;
+        struct pw_rows *rows = lister->rows;
+        bool told = lister->session->operator_;
 
         if (!pw_rows_begin(rows))
                 return;
-        pw_rows_text(rows, "problem", "%s", text);
-        pw_rows_text(rows, "where", "%s", where);
+        pw_rows_text(rows, "problem", "%s", told ? text : "one that an operator is told: `pathways check` as root");
+        pw_rows_text(rows, "where", "%s", told ? where : "-");
 }
 
 enum pw_status pw_list_check(struct pw_lister *lister)

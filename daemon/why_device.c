@@ -88,6 +88,14 @@ static void why_stopped(struct pw_chain *chain, const struct pw_child *child, co
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
 }
 
+/* Runs that have ended are not looked for: their gangs are the operators' to see, as `pathways gangs` has it. */
+static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
+{
+        const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, number);
+
+        return pw_list_visible(chain->lister, run ? run->row->tenant : NULL);
+}
+
 static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)
 {
         const struct pw_child *child = &chain->lister->daemon->children[gang->device];
@@ -96,6 +104,11 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
         char waits[240], remedy[240];
         bool found = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order);
 
+        if (!is_run_visible(chain, gang->run)) {
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "a gang of another tenant, or of a run that has ended", 0,
+                                                              "ask an operator: `pathways why` shows them all" });
+                return;
+        }
         if (found)
                 name = pw_image_text(order.image, order.node->name);
         if (!gang->running) {
@@ -152,7 +165,7 @@ enum pw_status pw_why_gang(struct pw_chain *chain, uint32_t device, uint64_t seq
 
         if (device < lister->daemon->device_count)
                 pw_host_each_gang(lister->daemon->boards, device, match_gang, &wanted);
-        if (!wanted.found)
+        if (!wanted.found || !is_run_visible(chain, wanted.row.run))
                 return pw_error_set(lister->err, PW_NOT_FOUND,
                                     "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, `why run N` says why a run is not",
                                     seq, lister->daemon->host, device);

@@ -110,9 +110,13 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
         if (!device)
                 return;
         at = gang_at(scheduler, device);
-        snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host, device->number,
-                 device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
-                 gang_name(at->part->live, at->part->plan->gangs[at->gang].node), (unsigned long)at->part->live->run.number);
+        if (strcmp(at->part->live->run.row->tenant, live->run.row->tenant)) /* the text is the run's tenant's to read */
+                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, of another tenant", scheduler->host,
+                         device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device));
+        else
+                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host, device->number,
+                         device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
+                         gang_name(at->part->live, at->part->plan->gangs[at->gang].node), (unsigned long)at->part->live->run.number);
         if (at->part->live != live)
                 row->blocking_run = at->part->live->run.number;
 }

@@ -97,6 +97,10 @@ integration_tests += tests/integration/steps_test
 tests_integration_steps_test_SOURCES = tests/integration/steps_test.c $(integration_sources)
 tests_integration_steps_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/tenants_test
+tests_integration_tenants_test_SOURCES = tests/integration/tenants_test.c $(integration_sources)
+tests_integration_tenants_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/timeline_test
 tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
 	tests/integration/command.c tests/integration/command.h $(integration_sources)

@@ -1,0 +1,346 @@
+/* Two tenants on one host: who has every id and name of another tenant reads, holds, frees, ends and slows nothing of it.
+ *
+ * The first tenant is root, the second a user that nothing else runs as; without root there is nobody to become, so it is skipped.
+ */
+#include "tests/integration/trace.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OTHER 65533
+#define PROGRAM "test/one" /* it_one_node() */
+#define ROUNDS 20
+
+enum { READY, PENDING, RESULT, AWAITED, COUNT };
+
+struct first {
+        struct it_host *host;
+        struct pw_id ids[COUNT];
+        uint64_t run;  /* that waits for PENDING */
+        char gang[64]; /* of the run that made RESULT */
+};
+
+/* True: the test is skipped. */
+static bool alone(const struct it_host *host)
+{
+        if (geteuid() != 0) {
+                print_message("a second tenant is another user, whom only root can become\n");
+                return true;
+        }
+        assert_int_equal(chmod(host->folder, 0711), 0);
+        return false;
+}
+
+/* In a child: the kernel forgets at such a change that it dies with its parent. */
+static struct pw_session *connect_as_other(const struct it_host *host)
+{
+        assert_int_equal(setgroups(0, NULL), 0);
+        assert_int_equal(setresgid(OTHER, OTHER, OTHER), 0);
+        assert_int_equal(setresuid(OTHER, OTHER, OTHER), 0);
+        assert_int_equal(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+        return it_connect(host);
+}
+
+/* --- what the second tenant tries ------------------------------------------------------------------------------------------- */
+
+static void list_fails(struct pw_session *session, const char *what, const char *filter, enum pw_status status)
+{
+        struct pw_listing *listing;
+
+        it_fails(pw_list(session, what, filter, 0, &listing, IT_ERR), status, NULL);
+}
+
+/* Nobody's rows but those of the second tenant, which has one object. */
+static void list_has(struct pw_session *session, const char *what, const char *filter, size_t rows)
+{
+        struct pw_listing *listing = it_list(session, what, filter);
+
+        if (it_rows(listing) != rows) {
+                it_print(listing);
+                fail_msg("%s has %d rows, not %d", what, (int)it_rows(listing), (int)rows);
+        }
+        pw_listing_free(listing);
+}
+
+static void try_id(struct pw_session *session, struct pw_id id)
+{
+        struct pw_future *future;
+        char text[PW_ID_TEXT_BYTES];
+
+        pw_id_format(id, text);
+        it_fails(pw_open(session, id, &future, IT_ERR), PW_NOT_FOUND, "no such segment");
+        it_fails(pw_free_object(session, id, false, IT_ERR), PW_GONE, "no such object");
+        it_fails(pw_free_object(session, id, true, IT_ERR), PW_GONE, "no such object");
+        it_fails(pw_cancel_object(session, id, IT_ERR), PW_GONE, "no such object");
+        list_has(session, "objects", text, 0);
+        list_fails(session, "object", text, PW_GONE);
+        list_fails(session, "why", text, PW_GONE);
+}
+
+static void try_names(struct pw_session *session)
+{
+        struct pw_future *future;
+
+        it_fails(pw_lookup(session, "pending", 0, &future, IT_ERR), PW_NOT_FOUND, "not bound");
+        it_fails(pw_lookup(session, "pending", 1000, &future, IT_ERR), PW_DEADLINE, NULL);
+        it_fails(pw_unname(session, "pending", IT_ERR), PW_NOT_FOUND, "not bound");
+        list_fails(session, "object", "pending", PW_NOT_FOUND);
+        list_fails(session, "why", "pending", PW_NOT_FOUND);
+}
+
+static void try_work(struct pw_session *session, const struct first *first)
+{
+        char run[40];
+        struct pw_listing *why;
+
+        it_fails(pw_cancel_run(session, first->run, IT_ERR), PW_NOT_FOUND, NULL);
+        list_has(session, "programs", NULL, 0);
+        list_has(session, "runs", NULL, 0);
+        list_has(session, "gangs", NULL, 0);
+        list_fails(session, "why", first->gang, PW_NOT_FOUND);
+        snprintf(run, sizeof run, "run %llu", (unsigned long long)first->run);
+        why = it_list(session, "why", run);
+        for (size_t i = 0; i < it_rows(why); i++) {
+                assert_null(strstr(it_text(why, i, "what"), PROGRAM));
+                assert_null(strstr(it_text(why, i, "waits_for"), "input"));
+        }
+        pw_listing_free(why);
+}
+
+/* Its own name is as that of the first tenant. */
+static int second(void *context, int pipe)
+{
+        const struct first *first = context;
+        struct pw_session *session = connect_as_other(first->host);
+        struct pw_future *mine, *found;
+
+        it_ok(pw_put(session, "mine", 4, NULL, &mine, IT_ERR));
+        it_ok(pw_name(mine, "weights", IT_ERR));
+        assert_int_equal(write(pipe, "", 1), 1);
+        for (uint32_t i = 0; i < ROUNDS; i++) {
+                for (uint32_t j = 0; j < COUNT; j++)
+                        try_id(session, first->ids[j]);
+                try_names(session);
+                try_work(session, first);
+                list_has(session, "objects", NULL, 1);
+        }
+        it_ok(pw_lookup(session, "weights", 0, &found, IT_ERR));
+        assert_int_equal(pw_future_id(found).place, pw_future_id(mine).place);
+        it_ok(pw_unname(session, "weights", IT_ERR));
+        pw_unref(found);
+        pw_unref(mine);
+        pw_close(session);
+        return 0;
+}
+
+/* --- what the first tenant has ---------------------------------------------------------------------------------------------- */
+
+static int64_t refs_of(struct pw_session *session, struct pw_id id)
+{
+        char text[PW_ID_TEXT_BYTES];
+        struct pw_listing *listing = it_list(session, "objects", pw_id_format(id, text));
+        int64_t refs = it_number(listing, it_find(listing, "id", text), "refs");
+
+        pw_listing_free(listing);
+        return refs;
+}
+
+static void note_work(struct first *first)
+{
+        struct pw_session *session = first->host->session;
+        struct pw_listing *runs = it_list(session, "runs", NULL), *gangs = it_list(session, "gangs", NULL);
+
+        first->run = (uint64_t)it_number(runs, it_find(runs, "state", "waiting"), "run");
+        size_t row = it_find(gangs, "program", "-"); /* its run has ended */
+        snprintf(first->gang, sizeof first->gang, "gang %s %lld", it_text(gangs, row, "device"), (long long)it_number(gangs, row, "seq"));
+        pw_listing_free(runs);
+        pw_listing_free(gangs);
+}
+
+static void put_meanwhile(struct pw_session *session)
+{
+        int64_t since_us = it_now_us();
+
+        for (uint32_t i = 0; i < 2000; i++) {
+                struct pw_future *future = it_put_scalar(session, i);
+
+                assert_true(it_get_scalar(future) == i);
+                pw_unref(future);
+        }
+        it_within("2000 values beside another tenant", since_us, IT_SECOND);
+}
+
+static void expect_name(struct pw_session *session, const char *name, struct pw_id id)
+{
+        struct pw_future *future;
+
+        it_ok(pw_lookup(session, name, 0, &future, IT_ERR));
+        assert_int_equal(pw_future_id(future).place, id.place);
+        assert_int_equal(pw_future_id(future).generation, id.generation);
+        pw_unref(future);
+        it_ok(pw_unname(session, name, IT_ERR));
+}
+
+static void another_tenant_has_all_ids(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *session = host->session;
+        struct pw_put_params params = { .dtype = PW_F64 };
+        struct first first = { .host = host };
+        struct pw_future *futures[COUNT];
+        const double expected[] = { 7, 8, 9, 10, 11, 12, 13, 14 };
+        int64_t refs[COUNT];
+        void *data;
+        char byte;
+
+        if (alone(host))
+                skip();
+        struct pw_slice *slice = it_slice(session, 1, 1);
+        struct pw_program *program = it_one_node(session, slice, "pw/nop", PW_DIMS(8), NULL);
+        struct pw_program *scalar = it_one_node(session, slice, "pw/nop", PW_SCALAR, NULL);
+        futures[READY] = it_put_f64(session, PW_DIMS(8), 7);
+        it_ok(pw_create(session, sizeof(double), &params, &futures[PENDING], &data, IT_ERR));
+        futures[RESULT] = it_run_1(program, futures[READY]);
+        it_expect_f64(futures[RESULT], expected, 8);
+        it_ok(pw_name(futures[READY], "weights", IT_ERR));
+        it_ok(pw_name(futures[PENDING], "pending", IT_ERR));
+        futures[AWAITED] = it_run_1(scalar, futures[PENDING]);
+        for (uint32_t i = 0; i < COUNT; i++) {
+                first.ids[i] = pw_future_id(futures[i]);
+                refs[i] = refs_of(session, first.ids[i]);
+        }
+        note_work(&first);
+
+        struct it_child child = it_fork(second, &first);
+        it_read(&child, &byte, 1);
+        put_meanwhile(session);
+        assert_int_equal(it_reap(&child, 0), 0);
+
+        for (uint32_t i = 0; i < COUNT; i++)
+                assert_int_equal(refs_of(session, first.ids[i]), refs[i]);
+        expect_name(session, "weights", first.ids[READY]);
+        expect_name(session, "pending", first.ids[PENDING]);
+        it_expect_f64(futures[READY], expected, 8);
+        it_expect_f64(futures[RESULT], expected, 8);
+        assert_int_equal(pw_poll(futures[AWAITED]), PW_NOT_READY);
+        *(double *)data = 7;
+        it_ok(pw_seal(futures[PENDING], IT_ERR));
+        it_expect_f64(futures[AWAITED], expected, 1);
+        for (uint32_t i = 0; i < COUNT; i++)
+                pw_unref(futures[i]);
+        pw_program_free(program);
+        pw_program_free(scalar);
+        pw_slice_close(slice);
+}
+
+/* --- one device of both ----------------------------------------------------------------------------------------------------- */
+
+static struct pw_program *program_everywhere(struct pw_session *session)
+{
+        struct pw_slice *slice = it_slice(session, 8, 2);
+        struct pw_program *program = it_one_node(session, slice, "pw/nop", PW_DIMS(8), NULL);
+
+        pw_slice_close(slice);
+        return program;
+}
+
+static bool waits_for_other(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        return it_rows(runs) == 1 && strstr(it_text(runs, 0, "waiting_for"), "of another tenant");
+}
+
+/* The device that its run waits for is at a gang of the first tenant. */
+static int run_behind(void *context, int pipe)
+{
+        struct pw_session *session = connect_as_other(context);
+        struct pw_program *program = program_everywhere(session);
+        struct pw_future *input = it_put_f64(session, PW_DIMS(8), 0), *result = it_run_1(program, input);
+        struct pw_listing *runs;
+
+        (void)pipe;
+        it_until(session, "runs", waits_for_other, NULL);
+        runs = it_list(session, "runs", NULL);
+        assert_null(strstr(it_text(runs, 0, "waiting_for"), "pw/"));
+        assert_null(strstr(it_text(runs, 0, "waiting_for"), "run"));
+        pw_listing_free(runs);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_close(session);
+        return 0;
+}
+
+static bool runs_one(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        return it_rows(runs) == 1 && !strcmp(it_text(runs, 0, "state"), "running");
+}
+
+static void waiting_for_another_tenant_tells_nothing_of_it(void **state)
+{
+        struct it_host *host = *state;
+        const double expected[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+        if (alone(host))
+                skip();
+        struct pw_program *program = program_everywhere(host->session);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0), *result;
+        assert_true(it_signal_executor(host, "h0:0", SIGSTOP));
+        result = it_run_1(program, input);
+        it_until(host->session, "runs", runs_one, NULL);
+        struct it_child child = it_fork(run_behind, host);
+        assert_int_equal(it_reap(&child, 0), 0);
+        assert_true(it_signal_executor(host, "h0:0", SIGCONT));
+        it_expect_f64(result, expected, 8);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+}
+
+/* --- an operator ------------------------------------------------------------------------------------------------------------ */
+
+static int put_and_stay(void *context, int pipe)
+{
+        struct pw_session *session = connect_as_other(context);
+        struct pw_future *mine;
+
+        it_ok(pw_put(session, "mine", 4, NULL, &mine, IT_ERR));
+        struct pw_id id = pw_future_id(mine);
+        if (write(pipe, &id, sizeof id) == sizeof id)
+                pause();
+        return 1;
+}
+
+/* Root sees what every tenant has, and may hold it; a name would be neither tenant's. */
+static void an_operator_holds_but_does_not_name(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *future;
+        struct pw_id id;
+
+        if (alone(host))
+                skip();
+        struct it_child child = it_fork(put_and_stay, host);
+        it_read(&child, &id, sizeof id);
+        it_ok(pw_open(host->session, id, &future, IT_ERR));
+        it_fails(pw_name(future, "weights", IT_ERR), PW_DENIED, "the object is of tenant|root");
+        assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+        pw_unref(future);
+        it_fails(pw_lookup(host->session, "weights", 0, &future, IT_ERR), PW_NOT_FOUND, "not bound");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(another_tenant_has_all_ids),
+                IT_TEST(waiting_for_another_tenant_tells_nothing_of_it),
+                IT_TEST(an_operator_holds_but_does_not_name),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
