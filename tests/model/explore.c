@@ -51,7 +51,7 @@ static struct {
         uint32_t path_count, depth;
         uint64_t *seen; /* hashes; 0: empty */
         uint64_t seen_count, seen_capacity;
-        uint64_t ends; /* executions that were not cut short */
+        uint64_t ends; /* states at which nothing happens any more */
         bool is_broken;
         char broken[200];
 } x;
@@ -363,6 +363,15 @@ static void list_options(struct depth *depth)
         }
 }
 
+/* Nothing happens any more, unless somebody is killed. */
+static bool at_rest(const struct depth *depth)
+{
+        for (uint32_t i = 0; i < depth->count; i++)
+                if (depth->options[i] >> 4 != KILL)
+                        return false;
+        return true;
+}
+
 static void resume(int number)
 {
         struct thread *thread = &x.threads[number];
@@ -435,10 +444,10 @@ static void execute(void)
                         if (!seen_put(state()))
                                 return;
                         list_options(depth);
-                        if (!depth->count) {
+                        if (at_rest(depth))
                                 check_end();
+                        if (!depth->count)
                                 return;
-                        }
                         if (++x.path_count == DEPTH_MAX)
                                 model_must(false, "an execution does not end");
                 }

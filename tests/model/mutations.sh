@@ -81,8 +81,6 @@ mutate reclaim store/look.c 's/^        for (uint32_t i = 0; (session = pw_table
         'the look leaves out who asked for the segment'
 mutate reclaim store/reclaim.c 's/^        pw_object_wake(store, segment, object->slot);//' \
         'what waits under CLOSING is not woken'
-mutate reclaim store/reclaim.c 's/if (!object->known || object->refs || object->closing)/if (!object->known || object->closing)/' \
-        'an object with references is closed'
 mutate wait libclient/put.c 's/^        if (!pw_entry_decide(future->entry, future->generation, status, 0.*$/        bool waits = atomic_load(\&session->hints->waiters[pw_hint_bucket(future->segment, future->slot)]);\n&/; s/^        pw_hint_wake(session->hints, future->entry.*/        if (waits)\n                pw_entry_wake(future->entry);/' \
         'the hint is read before the swap'
 mutate wait store/object.c '/^bool pw_object_fail/,/^}/s/pw_object_wake(store, segment, object->slot);//' \
@@ -91,6 +89,6 @@ mutate waiters plane/hint.c '/^static void enter/,/^}/{s/PW_NOTE_GOING/PW_NOTE_C
         'a waiter notes that it is counted before it is'
 mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE_COUNTED/}' \
         'a waiter counts down without noting that it leaves'
-mutate letgo store/store.c 's/^        segment->dead = dead;/        segment->dead = true;/; s/^        if (!dead) .*/        if (0)/' \
+mutate letgo store/store.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
 [ "$missed" = 0 ]
