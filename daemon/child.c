@@ -282,6 +282,8 @@ void pw_child_detached(struct pw_dsession *session)
         if (child->session != session)
                 return;
         child->session = NULL;
+        if (is_describer(child))
+                pw_describe_detached(daemon);
         if (child->pidfd >= 0 && daemon->phase < PW_STOPPING)
                 kill(child->pid, SIGKILL);
 }

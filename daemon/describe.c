@@ -242,12 +242,16 @@ void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session)
         ask_first(daemon->describe);
 }
 
+void pw_describe_detached(struct pw_daemon *daemon)
+{
+        daemon->describe->session = NULL;
+}
+
 void pw_describe_down(struct pw_daemon *daemon, const char *how)
 {
         struct pw_describe *describe = daemon->describe;
         char text[200];
 
-        describe->session = NULL;
         if (!describe->asked_us || pw_list_empty(&describe->queue))
                 return;
         snprintf(text, sizeof text, "its shape function ended the describing executor (%s)", how);

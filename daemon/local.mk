@@ -23,8 +23,10 @@ noinst_HEADERS += daemon/counters.h daemon/environment.h daemon/health.h daemon/
 	daemon/notify.h daemon/reload.h daemon/term.h daemon/why.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += daemon/http_address_test tests/conformance/meta_test
-TESTS += daemon/http_address_test tests/conformance/meta_test
+check_PROGRAMS += daemon/describe_test daemon/http_address_test tests/conformance/meta_test
+TESTS += daemon/describe_test daemon/http_address_test tests/conformance/meta_test
+daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
+daemon_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
 daemon_http_address_test_SOURCES = daemon/http_address_test.c daemon/http_address.c
 daemon_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c

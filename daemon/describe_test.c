@@ -1,0 +1,82 @@
+/* Questions to the describing executor when it comes and goes. */
+#include "daemon/describe.h"
+
+#include "base/memory.h"
+#include "daemon/child.h"
+#include "daemon/module.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct pw_dsession *asked[8];
+static uint32_t asked_count, killed, answered;
+
+void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request)
+{
+        assert_int_equal(request->body_case, PATHWAYS__WIRE__REQUEST__BODY_DESCRIBE);
+        asked[asked_count++] = session;
+}
+enum pw_status pw_module_open(struct pw_modules *modules, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+{
+        (void)modules, (void)name, (void)ret_err;
+        *ret_fd = -1;
+        *ret_digest = 7;
+        return PW_OK;
+}
+void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why)
+{
+        (void)daemon, (void)number, (void)status, (void)why;
+        killed++;
+}
+uint64_t pw_now_us(void) { return 1000; }
+
+static void done(void *context, enum pw_status status, const struct pw_function_facts *facts, const struct pw_error *err)
+{
+        (void)facts, (void)err;
+        *(enum pw_status *)context = status;
+        answered++;
+}
+
+/* Its socket is seen closed a turn before its process is: whoever asks in between waits for the next one. */
+static void a_describer_is_not_asked_after_its_session(void **state)
+{
+        struct pw_daemon daemon = { 0 };
+        struct pw_dsession *first = calloc(1, sizeof *first), *second = calloc(1, sizeof *second);
+        struct pw_shape_query queries[] = { { .function = "m/one", .task = { .output_count = 1 } },
+                                            { .function = "m/two", .task = { .output_count = 1 } },
+                                            { .function = "m/three", .task = { .output_count = 1 } } };
+        enum pw_status statuses[3] = { 0 };
+
+        (void)state;
+        assert_int_equal(pw_describe_new(&daemon, &daemon.describe, NULL), PW_OK);
+        pw_describe_up(&daemon, first);
+        pw_describe_ask(&daemon, &queries[0], done, &statuses[0]);
+        pw_describe_ask(&daemon, &queries[1], done, &statuses[1]);
+        assert_int_equal(asked_count, 1);
+        pw_describe_detached(&daemon);
+        free(first);
+        pw_describe_forget(&daemon, &statuses[0]); /* its client leaves too: the second is now the first */
+        pw_describe_ask(&daemon, &queries[2], done, &statuses[2]);
+        assert_int_equal(asked_count, 1);
+        pw_describe_down(&daemon, "SIGSEGV");
+        assert_int_equal(answered, 0); /* neither had been asked */
+        pw_describe_up(&daemon, second);
+        assert_int_equal(asked_count, 2);
+        assert_ptr_equal(asked[1], second);
+        pw_describe_detached(&daemon);
+        pw_describe_down(&daemon, "SIGSEGV");
+        assert_int_equal(answered, 1);
+        assert_int_equal(statuses[1], PW_CRASHED);
+        assert_int_equal(killed, 0);
+        pw_describe_free(daemon.describe);
+        free(second);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(a_describer_is_not_asked_after_its_session) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
