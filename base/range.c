@@ -314,6 +314,8 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
                 *ret_offset = 0;
                 return true;
         }
+        if (units > range->units) /* no bin may be so high */
+                return false;
         if (take_kept(range, units, ret_offset))
                 return true;
         join_kept(range);

@@ -53,6 +53,8 @@ static enum pw_status objects(struct pw_bench_context *context, const char *name
                 if (status == PW_OK)
                         status = measure(&host, futures, count, bytes, &value, ret_err);
                 pw_bench_row_value(row, value);
+                for (uint32_t k = 0; k < count && status == PW_OK; k++)
+                        pw_unref(futures[k]);
                 pw_bench_host_stop(&host);
         }
         return status;
