@@ -191,7 +191,8 @@ const struct pw_command pw_commands[] = {
           pw_command_top, OPTIONS("top", top_options), { 0 }, { 0 } },
         { "trace", "", 0, 0, "Write what the devices do as a file that Perfetto opens. One row per device, one for its transfers.",
           pw_command_trace, OPTIONS("trace", trace_options), FORM(trace_columns), { 0 } },
-        { "check", "", 0, 0, "Let the daemon look for what does not hold together. Exits with 1 if there is anything.",
+        { "check", "", 0, 0, "Let the daemon look for what does not hold together. Exits with 1 if there is anything; what it is, only operators "
+          "are told.",
           pw_command_check, OPTIONS("check", watch_options), FORM(check_columns), { 0 } },
 };
 const uint32_t pw_command_count = pw_array_count(pw_commands);
