@@ -251,7 +251,7 @@ static enum pw_status open_socket(struct pw_http *http, int *ret_fd, struct pw_e
 static enum pw_status serve(struct pw_http *http, struct pw_error *ret_err)
 {
         struct event_base *base = http->daemon->base;
-        int fd;
+        int fd = -1;
         enum pw_status status = open_socket(http, &fd, ret_err);
 
         if (status != PW_OK)
