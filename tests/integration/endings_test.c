@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
@@ -219,17 +221,24 @@ static void expect_sevens(struct pw_future *future, uint32_t shards)
         }
 }
 
-/* The function broken/late writes its output once this file is gone. */
-struct gate { char path[64]; };
+/* The function broken/late writes its output once nobody holds the lock of this file. */
+struct gate { char path[64]; int fd; };
 
 static struct gate shut(void)
 {
-        struct gate gate = { "/tmp/pathways-late-XXXXXX" };
-        int fd = mkstemp(gate.path);
+        struct gate gate = { "/tmp/pathways-late-XXXXXX", -1 };
 
-        assert_true(fd >= 0);
-        close(fd);
+        gate.fd = mkostemp(gate.path, O_CLOEXEC);
+        assert_true(gate.fd >= 0);
+        assert_int_equal(fchmod(gate.fd, 0644), 0); /* executors are another user */
+        assert_int_equal(flock(gate.fd, LOCK_EX), 0);
         return gate;
+}
+
+static void open_gate(struct gate *gate)
+{
+        unlink(gate->path);
+        close(gate->fd);
 }
 
 /* Two devices write into a run that is cancelled: the next holder of that room comes when they are done, not before. */
@@ -238,7 +247,7 @@ static void a_cancel_while_members_write(void **state)
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 2, 1);
         struct gate gate = shut();
-        struct pw_program *late = writer(host, slice, "broken/late", &gate, sizeof gate), *fill = filler(host, slice);
+        struct pw_program *late = writer(host, slice, "broken/late", gate.path, sizeof gate.path), *fill = filler(host, slice);
         struct pw_future *cancelled, *next;
 
         it_ok(pw_run(late, PW_NO_FUTURES, &cancelled, IT_ERR));
@@ -248,7 +257,7 @@ static void a_cancel_while_members_write(void **state)
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
         it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 64) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);
-        unlink(gate.path);
+        open_gate(&gate);
         expect_sevens(next, 2);
         it_until(host->session, "memory", lets_go, &(uint64_t){ 0 });
         pw_unref(cancelled);
@@ -264,7 +273,7 @@ static void a_member_killed_while_another_writes(void **state)
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 2, 1);
         struct gate gate = shut();
-        struct pw_program *late = writer(host, slice, "broken/late", &gate, sizeof gate), *fill = filler(host, slice);
+        struct pw_program *late = writer(host, slice, "broken/late", gate.path, sizeof gate.path), *fill = filler(host, slice);
         struct pw_future *failed, *next;
 
         it_ok(pw_run(late, PW_NO_FUTURES, &failed, IT_ERR));
@@ -276,7 +285,7 @@ static void a_member_killed_while_another_writes(void **state)
         it_ok(pw_cancel(failed, IT_ERR));
         it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 64) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);
-        unlink(gate.path);
+        open_gate(&gate);
         expect_sevens(next, 2);
         pw_unref(failed);
         pw_unref(next);
