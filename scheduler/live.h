@@ -113,7 +113,7 @@ void pw_part_leave(struct pw_part *part, uint64_t mask);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
 void pw_live_maybe_end(struct pw_live *live);
-/* Some way into describing `live` to people: what it waits for now (rows.c). */
+/* Fill in, for people, what `live` waits for now (rows.c). */
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
