@@ -6,7 +6,7 @@ examples_digits_digits_la_LIBADD = -lm
 
 noinst_PROGRAMS += examples/digits/digits
 examples_digits_digits_SOURCES = examples/digits/digits.h examples/digits/model.c examples/digits/model.h \
-	examples/digits/options.c examples/digits/options.h examples/digits/train.c $(example_data)
+	examples/digits/options.c examples/digits/options.h examples/digits/train.c $(example_data) $(example_losses)
 examples_digits_digits_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += examples/digits/digits_test
@@ -21,7 +21,8 @@ EXTRA_DIST += examples/README.md examples/digits/README.md examples/digits/digit
 
 # examples/common: what several examples need.
 example_data = examples/common/arguments.c examples/common/arguments.h examples/common/data.c examples/common/data.h \
-	examples/common/progress.c examples/common/progress.h
+	examples/common/failure.h examples/common/progress.c examples/common/progress.h
+example_losses = examples/common/losses.c examples/common/losses.h
 EXTRA_DIST += examples/common/daemon.sh
 
 # examples/kmeans
@@ -29,7 +30,7 @@ noinst_LTLIBRARIES += examples/kmeans/kmeans.la
 examples_kmeans_kmeans_la_SOURCES = examples/kmeans/kmeans.c
 examples_kmeans_kmeans_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(moduledir)
 noinst_PROGRAMS += examples/kmeans/kmeans
-examples_kmeans_kmeans_SOURCES = examples/kmeans/find.c $(example_data)
+examples_kmeans_kmeans_SOURCES = examples/kmeans/find.c $(example_data) $(example_losses)
 examples_kmeans_kmeans_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 dist_check_SCRIPTS += examples/kmeans/find_test.sh
 TESTS += examples/kmeans/find_test.sh
@@ -41,7 +42,7 @@ examples_tensor_tensor_la_SOURCES = examples/tensor/tensor.c examples/tensor/ten
 examples_tensor_tensor_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(moduledir)
 examples_tensor_tensor_la_LIBADD = -lm
 noinst_PROGRAMS += examples/tensor/tensor
-examples_tensor_tensor_SOURCES = examples/tensor/options.c examples/tensor/options.h examples/tensor/train.c $(example_data)
+examples_tensor_tensor_SOURCES = examples/tensor/options.c examples/tensor/options.h examples/tensor/train.c $(example_data) $(example_losses)
 examples_tensor_tensor_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 dist_check_SCRIPTS += examples/tensor/train_test.sh
 TESTS += examples/tensor/train_test.sh

@@ -5,17 +5,17 @@
  * come back, and are read a window behind.
  */
 #include "examples/common/data.h"
+#include "examples/common/failure.h"
+#include "examples/common/losses.h"
 #include "examples/digits/digits.h"
 #include "examples/digits/model.h"
 #include "examples/digits/options.h"
-#include "examples/common/progress.h"
 #include "pathways.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW 64     /* runs under way before the oldest loss is read */
 #define COPY_EVERY 50 /* runs between copies of the weights in the host's memory */
 #define INPUTS_MAX (MODEL_LAYERS_MAX + 2)
 
@@ -33,39 +33,29 @@ struct training {
         struct batch *batches;
         size_t batch_count, run_count;
         struct pw_future *weights[MODEL_LAYERS_MAX];
-        struct pw_future *losses[WINDOW]; /* run r's in r % WINDOW, until it is read */
-        float *loss;                      /* of each run: the mean over the batch */
-        float *copy[MODEL_LAYERS_MAX];    /* the weights, as they last came to the host */
-        struct progress progress;
+        float *copy[MODEL_LAYERS_MAX]; /* the weights, as they last came to the host */
+        struct losses losses;
 };
 
 /* --- before the first run ----------------------------------------------------------------------------------------- */
-
-static enum pw_status fail(struct pw_error *err, const char *what, const char *why)
-{
-        err->status = PW_INVALID;
-        snprintf(err->text, sizeof err->text, "%s: %s", what, why);
-        return err->status;
-}
 
 static enum pw_status prepare(struct training *t, struct pw_error *err)
 {
         char why[200];
 
         if (data_read(t->options.data, &t->data, why, sizeof why))
-                return fail(err, t->options.data, why);
+                return failure(err, PW_INVALID, t->options.data, why);
         t->model = model_of(&t->data, t->options.hidden);
         t->batch_count = t->data.train_rows / t->options.batch;
         t->run_count = t->batch_count * t->options.epochs;
         if (!t->batch_count)
-                return fail(err, t->options.data, "has fewer rows to train on than one batch");
+                return failure(err, PW_INVALID, t->options.data, "has fewer rows to train on than one batch");
         t->batches = calloc(t->batch_count, sizeof *t->batches);
-        t->loss = calloc(t->run_count, sizeof *t->loss);
         for (uint32_t i = 0; i < t->model.layers; i++)
                 t->copy[i] = calloc(1, t->model.bytes[i]);
-        if (!t->batches || !t->loss || !t->copy[0] || (t->model.layers == 2 && !t->copy[1]))
-                return fail(err, t->options.data, "out of memory");
-        return PW_OK;
+        if (!t->batches || !t->copy[0] || (t->model.layers == 2 && !t->copy[1]))
+                return failure(err, PW_NO_MEMORY, t->options.data, "out of memory");
+        return losses_start(&t->losses, t->run_count, t->options.batch, err);
 }
 
 /* One step: gradients of each device's rows, summed over the devices, then the same update on each. */
@@ -164,23 +154,7 @@ static enum pw_status submit(struct training *t, size_t run, struct pw_error *er
                 return status;
         for (uint32_t i = 0; i < layers; i++)
                 t->weights[i] = results[i];
-        t->losses[run % WINDOW] = results[layers];
-        return PW_OK;
-}
-
-static enum pw_status read_loss(struct training *t, size_t run, struct pw_error *err)
-{
-        struct pw_future **loss = &t->losses[run % WINDOW];
-        struct pw_view view;
-        enum pw_status status = pw_get(*loss, PW_FOREVER, &view, err);
-
-        if (status != PW_OK)
-                return status;
-        t->loss[run] = *(const float *)view.data / (float)t->options.batch;
-        pw_view_done(&view);
-        pw_unref(*loss);
-        *loss = NULL;
-        progress_show(&t->progress, run + 1, t->loss[run]);
+        losses_add(&t->losses, results[layers]);
         return PW_OK;
 }
 
@@ -202,19 +176,16 @@ static enum pw_status copy_weights(struct training *t, struct pw_error *err)
 static enum pw_status train(struct training *t, struct pw_error *err)
 {
         enum pw_status status = PW_OK;
-        size_t read = 0;
 
-        progress_start(&t->progress, t->run_count);
         for (size_t run = 0; run < t->run_count && status == PW_OK; run++) {
-                if (run - read == WINDOW)
-                        status = read_loss(t, read++, err);
+                status = losses_make_place(&t->losses, err);
                 if (status == PW_OK)
                         status = submit(t, run, err);
                 if (status == PW_OK && (run + 1) % COPY_EVERY == 0)
                         status = copy_weights(t, err);
         }
-        while (read < t->run_count && status == PW_OK)
-                status = read_loss(t, read++, err);
+        if (status == PW_OK)
+                status = losses_finish(&t->losses, err);
         if (status == PW_OK)
                 status = copy_weights(t, err);
         return status;
@@ -222,24 +193,9 @@ static enum pw_status train(struct training *t, struct pw_error *err)
 
 /* --- after the last run ------------------------------------------------------------------------------------------- */
 
-static enum pw_status write_losses(const struct training *t, struct pw_error *err)
-{
-        FILE *file;
-
-        if (!t->options.loss_file)
-                return PW_OK;
-        file = fopen(t->options.loss_file, "w");
-        for (size_t run = 0; file && run < t->run_count; run++)
-                fprintf(file, "%.9g\n", t->loss[run]);
-        if (!file || fclose(file))
-                return fail(err, t->options.loss_file, "it cannot be written");
-        return PW_OK;
-}
-
 static void end(struct training *t)
 {
-        for (int i = 0; i < WINDOW; i++)
-                pw_unref(t->losses[i]);
+        losses_done(&t->losses);
         for (uint32_t i = 0; i < MODEL_LAYERS_MAX; i++) {
                 pw_unref(t->weights[i]);
                 free(t->copy[i]);
@@ -252,7 +208,6 @@ static void end(struct training *t)
         pw_slice_close(t->slice);
         pw_close(t->session);
         free(t->batches);
-        free(t->loss);
         data_done(&t->data);
 }
 
@@ -266,7 +221,7 @@ int main(int argc, char **argv)
         if (status == PW_OK)
                 status = train(&t, &err);
         if (status == PW_OK)
-                status = write_losses(&t, &err);
+                status = losses_write(&t.losses, t.options.loss_file, &err);
         if (status == PW_OK)
                 printf("accuracy %.3f on %zu rows never trained on\n", model_accuracy(&t.model, t.copy, &t.data),
                        t.data.rows - t.data.train_rows);

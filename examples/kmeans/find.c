@@ -6,15 +6,14 @@
  */
 #include "examples/common/arguments.h"
 #include "examples/common/data.h"
-#include "examples/common/progress.h"
+#include "examples/common/failure.h"
+#include "examples/common/losses.h"
 #include "pathways.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WINDOW 16 /* runs under way before the oldest sum is read */
 
 struct options {
         uint32_t devices, islands, clusters, steps;
@@ -29,9 +28,7 @@ struct search {
         struct pw_slice *slice;
         struct pw_program *step;
         struct pw_future *input, *moved; /* rows; centres */
-        struct pw_future *distances[WINDOW];
-        double *loss; /* of each run: the mean squared distance to the nearest centre */
-        struct progress progress;
+        struct losses distances; /* of each run: the mean squared distance to the nearest centre */
 };
 
 static const char help[] = "Usage: kmeans [OPTION]...\n"
@@ -80,13 +77,6 @@ static void options_read(int argc, char **argv, struct options *ret_options)
 
 /* --- before the first run ----------------------------------------------------------------------------------------- */
 
-static enum pw_status fail(struct pw_error *err, const char *what, const char *why)
-{
-        err->status = PW_INVALID;
-        snprintf(err->text, sizeof err->text, "%s: %s", what, why);
-        return err->status;
-}
-
 /* The first centres are rows, as far apart in the file as they can be. */
 static enum pw_status prepare(struct search *search, struct pw_error *err)
 {
@@ -95,20 +85,19 @@ static enum pw_status prepare(struct search *search, struct pw_error *err)
         char why[200];
 
         if (data_read(search->options.data, data, why, sizeof why))
-                return fail(err, search->options.data, why);
+                return failure(err, PW_INVALID, search->options.data, why);
         if (data->rows < clusters)
-                return fail(err, search->options.data, "has fewer rows than clusters are wanted");
+                return failure(err, PW_INVALID, search->options.data, "has fewer rows than clusters are wanted");
         search->rows = calloc(data->rows * data->features, sizeof *search->rows);
         search->centres = calloc(clusters * data->features, sizeof *search->centres);
-        search->loss = calloc(search->options.steps, sizeof *search->loss);
-        if (!search->rows || !search->centres || !search->loss)
-                return fail(err, search->options.data, "out of memory");
+        if (!search->rows || !search->centres)
+                return failure(err, PW_NO_MEMORY, search->options.data, "out of memory");
         for (size_t i = 0; i < data->rows * data->features; i++)
                 search->rows[i] = data->images[i];
         for (size_t c = 0; c < clusters; c++)
                 memcpy(search->centres + c * data->features, search->rows + c * (data->rows / clusters) * data->features,
                        data->features * sizeof *search->rows);
-        return PW_OK;
+        return losses_start(&search->distances, search->options.steps, data->rows, err);
 }
 
 /* One step: sums over each device's rows, summed over the devices, then the same move on each. */
@@ -155,7 +144,7 @@ static enum pw_status begin(struct search *search, struct pw_error *err)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status submit(struct search *search, size_t run, struct pw_error *err)
+static enum pw_status submit(struct search *search, struct pw_error *err)
 {
         struct pw_future *results[2];
         enum pw_status status = pw_run(search->step, PW_FUTURES(pw_donate(&search->moved), search->input), results, err);
@@ -163,23 +152,7 @@ static enum pw_status submit(struct search *search, size_t run, struct pw_error 
         if (status != PW_OK)
                 return status;
         search->moved = results[0];
-        search->distances[run % WINDOW] = results[1];
-        return PW_OK;
-}
-
-static enum pw_status read_loss(struct search *search, size_t run, struct pw_error *err)
-{
-        struct pw_future **distances = &search->distances[run % WINDOW];
-        struct pw_view view;
-        enum pw_status status = pw_get(*distances, PW_FOREVER, &view, err);
-
-        if (status != PW_OK)
-                return status;
-        search->loss[run] = *(const double *)view.data / (double)search->data.rows;
-        pw_view_done(&view);
-        pw_unref(*distances);
-        *distances = NULL;
-        progress_show(&search->progress, run + 1, search->loss[run]);
+        losses_add(&search->distances, results[1]);
         return PW_OK;
 }
 
@@ -187,17 +160,14 @@ static enum pw_status find(struct search *search, struct pw_error *err)
 {
         enum pw_status status = PW_OK;
         struct pw_view view;
-        size_t read = 0;
 
-        progress_start(&search->progress, search->options.steps);
         for (size_t run = 0; run < search->options.steps && status == PW_OK; run++) {
-                if (run - read == WINDOW)
-                        status = read_loss(search, read++, err);
+                status = losses_make_place(&search->distances, err);
                 if (status == PW_OK)
-                        status = submit(search, run, err);
+                        status = submit(search, err);
         }
-        while (read < search->options.steps && status == PW_OK)
-                status = read_loss(search, read++, err);
+        if (status == PW_OK)
+                status = losses_finish(&search->distances, err);
         if (status == PW_OK)
                 status = pw_get(search->moved, PW_FOREVER, &view, err);
         if (status != PW_OK)
@@ -248,24 +218,9 @@ static double purity(const struct search *search)
         return (double)agreed / (double)search->data.rows;
 }
 
-static enum pw_status write_losses(const struct search *search, struct pw_error *err)
-{
-        FILE *file;
-
-        if (!search->options.loss_file)
-                return PW_OK;
-        file = fopen(search->options.loss_file, "w");
-        for (size_t run = 0; file && run < search->options.steps; run++)
-                fprintf(file, "%.15g\n", search->loss[run]);
-        if (!file || fclose(file))
-                return fail(err, search->options.loss_file, "it cannot be written");
-        return PW_OK;
-}
-
 static void end(struct search *search)
 {
-        for (int i = 0; i < WINDOW; i++)
-                pw_unref(search->distances[i]);
+        losses_done(&search->distances);
         pw_unref(search->input);
         pw_unref(search->moved);
         pw_program_free(search->step);
@@ -273,7 +228,6 @@ static void end(struct search *search)
         pw_close(search->session);
         free(search->rows);
         free(search->centres);
-        free(search->loss);
         data_done(&search->data);
 }
 
@@ -287,7 +241,7 @@ int main(int argc, char **argv)
         if (status == PW_OK)
                 status = find(&search, &err);
         if (status == PW_OK)
-                status = write_losses(&search, &err);
+                status = losses_write(&search.distances, search.options.loss_file, &err);
         if (status == PW_OK)
                 printf("%.3f of the rows are of the class that most of their cluster have\n", purity(&search));
         else

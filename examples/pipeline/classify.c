@@ -5,6 +5,7 @@
  */
 #include "examples/common/arguments.h"
 #include "examples/common/data.h"
+#include "examples/common/failure.h"
 #include "pathways.h"
 
 #include <getopt.h>
@@ -71,25 +72,18 @@ static void options_read(int argc, char **argv, struct options *ret_options)
 
 /* --- before the first run ----------------------------------------------------------------------------------------- */
 
-static enum pw_status fail(struct pw_error *err, const char *what, const char *why)
-{
-        err->status = PW_INVALID;
-        snprintf(err->text, sizeof err->text, "%s: %s", what, why);
-        return err->status;
-}
-
 static enum pw_status prepare(struct pipeline *p, struct pw_error *err)
 {
         char why[200];
 
         if (data_read(p->options.data, &p->data, why, sizeof why))
-                return fail(err, p->options.data, why);
+                return failure(err, PW_INVALID, p->options.data, why);
         p->microbatches = (p->data.rows - p->data.train_rows) / p->options.batch;
         if (!p->microbatches)
-                return fail(err, p->options.data, "has fewer rows to classify than one microbatch");
+                return failure(err, PW_INVALID, p->options.data, "has fewer rows to classify than one microbatch");
         p->inputs = calloc(p->microbatches + 2, sizeof(struct pw_future *));
         p->results = calloc(p->microbatches, sizeof(struct pw_future *));
-        return p->inputs && p->results ? PW_OK : fail(err, p->options.data, "out of memory");
+        return p->inputs && p->results ? PW_OK : failure(err, PW_NO_MEMORY, p->options.data, "out of memory");
 }
 
 static enum pw_status trace(struct pipeline *p, struct pw_error *err)

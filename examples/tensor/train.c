@@ -4,7 +4,8 @@
  * one step; it is run for one batch after the other without waiting, the weights given away from run to run.
  */
 #include "examples/common/data.h"
-#include "examples/common/progress.h"
+#include "examples/common/failure.h"
+#include "examples/common/losses.h"
 #include "examples/tensor/options.h"
 #include "examples/tensor/tensor.h"
 #include "pathways.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WINDOW 64 /* runs under way before the oldest loss is read */
 
 /* How values lie: what the devices of a row of the mesh (axis 0), then of a column (axis 1), hold. */
 #define ROWS PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_BROADCAST)                  /* of a batch, whole */
@@ -38,20 +37,11 @@ struct training {
         size_t batch_count, run_count;
         struct pw_future *weights[2];
         uint64_t weight_bytes[2];
-        double *copy[2];                  /* the weights in the host's memory */
-        struct pw_future *losses[WINDOW]; /* run r's in r % WINDOW, until it is read */
-        double *loss;                     /* of each run: the mean over the batch */
-        struct progress progress;
+        double *copy[2]; /* the weights in the host's memory */
+        struct losses losses;
 };
 
 /* --- before the first run ----------------------------------------------------------------------------------------- */
-
-static enum pw_status fail(struct pw_error *err, const char *what, const char *why)
-{
-        err->status = PW_INVALID;
-        snprintf(err->text, sizeof err->text, "%s: %s", what, why);
-        return err->status;
-}
 
 static enum pw_status prepare(struct training *t, struct pw_error *err)
 {
@@ -59,18 +49,19 @@ static enum pw_status prepare(struct training *t, struct pw_error *err)
         char why[200];
 
         if (data_read(t->options.data, &t->data, why, sizeof why))
-                return fail(err, t->options.data, why);
+                return failure(err, PW_INVALID, t->options.data, why);
         t->weight_bytes[0] = t->data.features * units * sizeof(double);
         t->weight_bytes[1] = units * t->data.classes * sizeof(double);
         t->batch_count = t->data.train_rows / t->options.batch;
         t->run_count = t->batch_count * t->options.epochs;
         if (!t->batch_count)
-                return fail(err, t->options.data, "has fewer rows to train on than one batch");
+                return failure(err, PW_INVALID, t->options.data, "has fewer rows to train on than one batch");
         t->batches = calloc(t->batch_count, sizeof *t->batches);
-        t->loss = calloc(t->run_count, sizeof *t->loss);
         t->copy[0] = calloc(1, t->weight_bytes[0]);
         t->copy[1] = calloc(1, t->weight_bytes[1]);
-        return t->batches && t->loss && t->copy[0] && t->copy[1] ? PW_OK : fail(err, t->options.data, "out of memory");
+        if (!t->batches || !t->copy[0] || !t->copy[1])
+                return failure(err, PW_NO_MEMORY, t->options.data, "out of memory");
+        return losses_start(&t->losses, t->run_count, t->options.batch, err);
 }
 
 /* Forward, back and the update. Arguments that are partial arrive completed: the scores by an all-reduce along the columns of the mesh,
@@ -181,23 +172,7 @@ static enum pw_status submit(struct training *t, size_t run, struct pw_error *er
                 return status;
         t->weights[0] = results[0];
         t->weights[1] = results[1];
-        t->losses[run % WINDOW] = results[2];
-        return PW_OK;
-}
-
-static enum pw_status read_loss(struct training *t, size_t run, struct pw_error *err)
-{
-        struct pw_future **loss = &t->losses[run % WINDOW];
-        struct pw_view view;
-        enum pw_status status = pw_get(*loss, PW_FOREVER, &view, err);
-
-        if (status != PW_OK)
-                return status;
-        t->loss[run] = *(const double *)view.data / t->options.batch;
-        pw_view_done(&view);
-        pw_unref(*loss);
-        *loss = NULL;
-        progress_show(&t->progress, run + 1, t->loss[run]);
+        losses_add(&t->losses, results[2]);
         return PW_OK;
 }
 
@@ -220,17 +195,14 @@ static enum pw_status copy_weights(struct training *t, struct pw_error *err)
 static enum pw_status train(struct training *t, struct pw_error *err)
 {
         enum pw_status status = PW_OK;
-        size_t read = 0;
 
-        progress_start(&t->progress, t->run_count);
         for (size_t run = 0; run < t->run_count && status == PW_OK; run++) {
-                if (run - read == WINDOW)
-                        status = read_loss(t, read++, err);
+                status = losses_make_place(&t->losses, err);
                 if (status == PW_OK)
                         status = submit(t, run, err);
         }
-        while (read < t->run_count && status == PW_OK)
-                status = read_loss(t, read++, err);
+        if (status == PW_OK)
+                status = losses_finish(&t->losses, err);
         return status == PW_OK ? copy_weights(t, err) : status;
 }
 
@@ -263,24 +235,9 @@ static double accuracy(const struct training *t)
         return (double)right / (double)(t->data.rows - t->data.train_rows);
 }
 
-static enum pw_status write_losses(const struct training *t, struct pw_error *err)
-{
-        FILE *file;
-
-        if (!t->options.loss_file)
-                return PW_OK;
-        file = fopen(t->options.loss_file, "w");
-        for (size_t run = 0; file && run < t->run_count; run++)
-                fprintf(file, "%.15g\n", t->loss[run]);
-        if (!file || fclose(file))
-                return fail(err, t->options.loss_file, "it cannot be written");
-        return PW_OK;
-}
-
 static void end(struct training *t)
 {
-        for (int i = 0; i < WINDOW; i++)
-                pw_unref(t->losses[i]);
+        losses_done(&t->losses);
         for (size_t b = 0; t->batches && b < t->batch_count; b++) {
                 pw_unref(t->batches[b].rows);
                 pw_unref(t->batches[b].labels);
@@ -293,7 +250,6 @@ static void end(struct training *t)
         pw_slice_close(t->slice);
         pw_close(t->session);
         free(t->batches);
-        free(t->loss);
         data_done(&t->data);
 }
 
@@ -307,7 +263,7 @@ int main(int argc, char **argv)
         if (status == PW_OK)
                 status = train(&t, &err);
         if (status == PW_OK)
-                status = write_losses(&t, &err);
+                status = losses_write(&t.losses, t.options.loss_file, &err);
         if (status == PW_OK)
                 printf("accuracy %.3f on %zu rows never trained on\n", accuracy(&t), t.data.rows - t.data.train_rows);
         else
