@@ -119,7 +119,7 @@ static const struct pw_column node_columns[] = {
 static const struct pw_column run_columns[] = {
         { .key = "run" }, { .key = "program" }, { .key = "client" }, { .key = "state" },
         { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "nodes" },
-        { .key = "nodes_ordered", .heading = "ordered" },
+        { .key = "nodes_ordered", .heading = "ordered" }, { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION },
 };
 static const struct pw_column run_note = { .key = "waiting_for", .heading = "waits for" };
 static const struct pw_column gang_columns[] = {
@@ -182,7 +182,7 @@ const struct pw_command pw_commands[] = {
         { "cancel", "ID|NAME|run N", 1, 2, "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
           pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },
         { "why", "WHAT", 1, 3,
-          "Why something is not ready, or still there. WHAT is ID, NAME, run N, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
+          "Why something is not ready, or still there. WHAT is ID, NAME, run N, DEVICE, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
           "down to the cause, and what helps.",
           pw_command_why, OPTIONS("why", watch_options), FORM(why_columns), { 0 } },
         { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-#define GAP 2u
+#define GAP 2u /* 1 where that keeps cells whole */
 #define NARROWEST 8u
 #define NOTE_INDENT 4u
 
@@ -19,6 +19,7 @@ struct pw_grid {
         uint32_t cell_count, cell_capacity;
         char **notes; /* a row's, or NULL */
         uint32_t note_capacity;
+        uint32_t gap;
         bool colour, headed;
 };
 
@@ -30,6 +31,7 @@ struct pw_grid *pw_grid_new(uint32_t columns)
                 return NULL;
         grid->columns = calloc(columns ? columns : 1, sizeof *grid->columns);
         grid->column_count = columns;
+        grid->gap = GAP;
         if (!grid->columns) {
                 free(grid);
                 return NULL;
@@ -97,7 +99,7 @@ static uint32_t total_width(const struct pw_grid *grid)
         uint32_t total = 0;
 
         for (uint32_t c = 0; c < grid->column_count; c++)
-                total += grid->columns[c].width + (c ? GAP : 0);
+                total += grid->columns[c].width + (c ? grid->gap : 0);
         return total;
 }
 
@@ -116,6 +118,8 @@ static struct grid_column *widest(struct pw_grid *grid)
 /* The widest column gives way first, so that short cells stay whole. */
 static void fit(struct pw_grid *grid, uint32_t width)
 {
+        if (total_width(grid) > width)
+                grid->gap = 1;
         for (uint32_t total = total_width(grid); total > width; total--) {
                 struct grid_column *column = widest(grid);
                 if (!column)
@@ -189,7 +193,7 @@ static bool print_line(const struct pw_grid *grid, const char **rest, bool headi
                 size_t length = line_length(rest[c], column.width), shown = without_blanks(rest[c], length);
                 if (c == last && !column.right)
                         column.width = (uint32_t)shown;
-                fprintf(out, "%*s", c ? (int)GAP : 0, "");
+                fprintf(out, "%*s", c ? (int)grid->gap : 0, "");
                 const char *colour = !grid->colour ? "" : heading ? BOLD : column.marked ? colour_of(rest[c], shown) : "";
                 put_padded(out, &column, rest[c], shown, colour);
                 rest[c] += length;

@@ -46,6 +46,16 @@ static void columns_align(void **state)
         free(text);
 }
 
+static void gaps_give_way_first(void **state)
+{
+        const char *cells[] = { "digits/step", "digits[4411]", "ready" };
+
+        (void)state;
+        char *text = printed(grid_of(3, cells, 3), 30);
+        assert_string_equal(text, "digits/step digits[4411] ready\n");
+        free(text);
+}
+
 static void long_cells_go_on(void **state)
 {
         const char *cells[] = { "1", "waits for the input of run forty", "23456789" };
@@ -54,9 +64,8 @@ static void long_cells_go_on(void **state)
         (void)state;
         pw_grid_align_right(grid, 2);
         char *text = printed(grid, 30);
-        assert_string_equal(text, "1  waits for the      23456789\n"
-                                  "   input of run\n"
-                                  "   forty\n");
+        assert_string_equal(text, "1 waits for the input 23456789\n"
+                                  "  of run forty\n");
         free(text);
 }
 
@@ -90,7 +99,7 @@ static void empty_grid_prints_nothing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(columns_align),
+                cmocka_unit_test(columns_align), cmocka_unit_test(gaps_give_way_first),
                 cmocka_unit_test(long_cells_go_on),
                 cmocka_unit_test(no_line_is_too_wide),
                 cmocka_unit_test(empty_grid_prints_nothing),

@@ -206,6 +206,6 @@ enum pw_status pw_list_object(struct pw_lister *lister)
         pw_object_each_ref(looking.object, list_holder, &looking);
         pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
         pw_submit_each_waiting(lister->daemon, looking.object, list_waiting_run, &looking);
-        pw_scheduler_each_run(lister->daemon->scheduler, match_run, &looking, lister->now_us);
+        pw_scheduler_each_run(lister->daemon->scheduler, match_run, &looking);
         return PW_OK;
 }

@@ -29,6 +29,17 @@ static uint64_t label_key(const char *tenant, const char *label, uint32_t progra
         return (pw_text_key(tenant) * UINT64_C(0x9e3779b97f4a7c15) ^ pw_text_key(label)) + program * UINT64_C(0xd1342543de82ef95);
 }
 
+/* What a run alone holds is its client's: a row per run would be no label, and too many. */
+static void label_of(struct pw_daemon *daemon, const struct pw_charge *charge, char *label, size_t bytes)
+{
+        const struct pw_run *run = charge->kind == PW_OWNER_RUN ? pw_scheduler_run(daemon->scheduler, charge->number) : NULL;
+
+        if (run && run->client)
+                snprintf(label, bytes, "%s", run->client);
+        else
+                pw_store_charge_text(daemon->store, charge, label, bytes);
+}
+
 static struct owner *owner_of(struct owners *owners, const struct pw_object_row *row, uint32_t program)
 {
         char label[300];
@@ -38,7 +49,7 @@ static struct owner *owner_of(struct owners *owners, const struct pw_object_row 
         if (owners->last && owners->last_tenant == row->tenant && owners->last_charge.kind == row->charge.kind &&
             owners->last_charge.number == row->charge.number && owners->last_program == program)
                 return owners->last;
-        pw_store_charge_text(owners->lister->daemon->store, &row->charge, label, sizeof label);
+        label_of(owners->lister->daemon, &row->charge, label, sizeof label);
         key = label_key(row->tenant, label, program);
         owner = pw_table_get(&owners->by_label, key);
         if (!owner && (owner = calloc(1, sizeof *owner))) {

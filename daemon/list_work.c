@@ -125,7 +125,6 @@ static void run_row(void *context, const struct pw_run_row *row)
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
         bool ended = row->state == PW_RUN_ENDED;
-        char ago[16];
 
         if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
                 return;
@@ -141,10 +140,9 @@ static void run_row(void *context, const struct pw_run_row *row)
                 pw_rows_number(rows, "deadline_us", row->deadline_us > lister->now_us ? row->deadline_us - lister->now_us : 0);
         pw_rows_number(rows, "nodes", row->nodes);
         pw_rows_number(rows, "nodes_ordered", row->nodes_ordered);
+        pw_rows_text(rows, "waiting_for", "%s", row->waiting_for);
         if (ended)
-                pw_rows_text(rows, "waiting_for", "nothing, ended %s ago", pw_duration_format(lister->now_us - row->ended_us, ago));
-        else
-                pw_rows_text(rows, "waiting_for", "%s", row->waiting_for);
+                pw_rows_number(rows, "took_us", row->ended_us - row->submitted_us);
 }
 
 enum pw_status pw_list_runs(struct pw_lister *lister)
@@ -153,28 +151,19 @@ enum pw_status pw_list_runs(struct pw_lister *lister)
         return PW_OK;
 }
 
-struct run_named { uint64_t run; const char *program, *tenant; };
-
-static void name_run(void *context, const struct pw_run_row *row)
-{
-        struct run_named *named = context;
-
-        if (row->number != named->run)
-                return;
-        named->program = row->program;
-        named->tenant = row->tenant;
-}
-
-/* Look up program and tenant of a run that has not ended. Gangs of one run follow each other, so the last answer is kept. */
+/* Program and tenant of a run, as long as it is remembered. Gangs of one run follow each other, so the last answer is kept. */
 static void look_up_run(struct pw_lister *lister, uint64_t run)
 {
-        struct run_named named = { run, NULL, NULL };
+        struct pw_run_row row;
+        uint64_t last;
 
-        if (lister->run != run) {
-                pw_scheduler_each_run(lister->daemon->scheduler, name_run, &named, lister->now_us);
-                lister->run = run;
-                lister->program = named.program;
-                lister->tenant = named.tenant;
+        if (lister->run == run)
+                return;
+        lister->run = run;
+        lister->program = lister->tenant = NULL;
+        if (pw_scheduler_run_row(lister->daemon->scheduler, run, &row, &last)) {
+                lister->program = row.program;
+                lister->tenant = row.tenant;
         }
 }
 

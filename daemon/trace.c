@@ -399,7 +399,7 @@ void pw_trace_request(struct pw_dsession *session, uint64_t id, const Pathways__
                 trace->last = true;
                 for (uint32_t i = 0; i < daemon->device_count; i++)
                         take_device(trace, i);
-                pw_scheduler_each_run(daemon->scheduler, add_live_run, trace, now_us);
+                pw_scheduler_each_run(daemon->scheduler, add_live_run, trace);
         }
         if (trace->last || due(trace, now_us))
                 answer(trace);

@@ -128,6 +128,18 @@ static bool number_after(const char *text, const char *word, unsigned long long 
         return !*end;
 }
 
+/* "h0:2" */
+static bool device_of(const char *text, uint32_t *ret_device)
+{
+        unsigned host, device;
+        char rest;
+
+        if (sscanf(text, "h%u:%u%c", &host, &device, &rest) != 2)
+                return false;
+        *ret_device = device;
+        return true;
+}
+
 /* "gang h0:2 17" or "gang 2 17" */
 static bool gang_of(const char *text, uint32_t *ret_device, uint64_t *ret_seq)
 {
@@ -142,7 +154,7 @@ static bool gang_of(const char *text, uint32_t *ret_device, uint64_t *ret_seq)
         return true;
 }
 
-/* "run 41", "41", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
+/* "run 41", "41", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
 enum pw_status pw_list_why(struct pw_lister *lister)
 {
         struct pw_chain chain = { .lister = lister };
@@ -153,17 +165,17 @@ enum pw_status pw_list_why(struct pw_lister *lister)
         uint64_t seq;
         enum pw_status status;
 
-        if (number_after(text, "run ", &number) || number_after(text, "", &number)) {
-                pw_why_run(&chain, number);
-                return PW_OK;
-        }
+        if (number_after(text, "run ", &number) || number_after(text, "", &number))
+                return pw_why_run_asked(&chain, number);
+        if (device_of(text, &device))
+                return pw_why_device_asked(&chain, device);
         if (gang_of(text, &device, &seq))
                 return pw_why_gang(&chain, device, seq);
         if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
                 return pw_why_process(&chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);
         if (status == PW_NOT_FOUND)
-                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, gang DEVICE SEQ, pid N",
+                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, DEVICE, gang DEVICE SEQ, pid N",
                                     text, lister->session->tenant->name);
         if (status == PW_OK)
                 pw_why_object(&chain, object);

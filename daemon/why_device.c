@@ -35,24 +35,16 @@ static uint32_t laggard(const struct pw_chain *chain, const struct pw_gang_row *
         return PW_DEVICES_MAX;
 }
 
-struct senders { uint64_t run, devices; };
-
-static void match_senders(void *context, const struct pw_run_row *row)
-{
-        struct senders *senders = context;
-
-        if (row->number == senders->run)
-                senders->devices = row->devices;
-}
-
 /* Who has not sent yet what a RECV in another island waits for: a device of the run that is at a node before it. */
 static uint32_t sender(const struct pw_chain *chain, const struct pw_gang_row *gang)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
-        struct senders senders = { gang->run, 0 };
+        struct pw_run_row run;
+        uint64_t last;
 
-        pw_scheduler_each_run(daemon->scheduler, match_senders, &senders, chain->lister->now_us);
-        for (uint64_t rest = senders.devices & ~gang->members & ~chain->devices; rest; rest &= rest - 1) {
+        if (!pw_scheduler_run_row(daemon->scheduler, gang->run, &run, &last))
+                return PW_DEVICES_MAX;
+        for (uint64_t rest = run.devices & ~gang->members & ~chain->devices; rest; rest &= rest - 1) {
                 uint32_t device = (uint32_t)__builtin_ctzll(rest);
                 struct pw_gang_row other;
 
@@ -141,6 +133,21 @@ void pw_why_device(struct pw_chain *chain, uint32_t device)
                 why_stopped(chain, child, what);
         else if (pw_host_next_gang(daemon->boards, device, &gang))
                 why_running(chain, &gang, what);
+}
+
+enum pw_status pw_why_device_asked(struct pw_chain *chain, uint32_t device)
+{
+        const struct pw_daemon *daemon = chain->lister->daemon;
+        char what[40];
+
+        if (device >= daemon->device_count)
+                return pw_error_set(chain->lister->err, PW_NOT_FOUND, "h%u:%u: this host has h%u:0 to h%u:%u", daemon->host, device, daemon->host,
+                                    daemon->host, daemon->device_count - 1);
+        pw_why_device(chain, device);
+        snprintf(what, sizeof what, "device h%u:%u", daemon->host, device);
+        if (!chain->depth)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: no gang is ordered on it", 0, "`pathways runs` shows what waits to be" });
+        return PW_OK;
 }
 
 /* --- a gang ------------------------------------------------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ static void why_one(struct pw_chain *chain, struct pw_dsession *session)
                 pw_chain_link(chain, &(struct pw_cause_link){ session->client, "to be continued: it is stopped", 0, remedy });
         if (stopped || pw_why_session(chain, session))
                 return;
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_own, &own, chain->lister->now_us);
+        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_own, &own);
         if (own.number)
                 pw_chain_link(chain, &(struct pw_cause_link){ session->client, "nothing, but its oldest run is under way", 0, "" });
         else

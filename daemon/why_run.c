@@ -4,37 +4,20 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/child.h"
+#include "store/object.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define RUNS_MAX 16u /* of one chain */
 
-struct wanted { uint64_t number; struct pw_run_row row; bool found; };
-
-static void match_run(void *context, const struct pw_run_row *row)
-{
-        struct wanted *wanted = context;
-
-        if (row->number == wanted->number) {
-                wanted->row = *row;
-                wanted->found = true;
-        }
-}
-
-static void why_ended(struct pw_chain *chain, struct wanted *wanted, const char *what)
+static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, const char *what)
 {
         char waits[160], ago[16];
 
-        pw_scheduler_list_runs(chain->lister->daemon->scheduler, match_run, wanted);
-        if (!wanted->found || !pw_list_visible(chain->lister, wanted->row.tenant)) {
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: it has ended", 0, "nothing" });
-                return;
-        }
-        pw_duration_format(chain->lister->now_us - wanted->row.ended_us, ago);
-        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago, pw_status_text(wanted->row.outcome));
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0,
-                                                      wanted->row.outcome == PW_OK ? "nothing" : "`pathways get` of a result says why" });
+        pw_duration_format(chain->lister->now_us - row->ended_us, ago);
+        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago, pw_status_text(row->outcome));
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, row->outcome == PW_OK ? "nothing" : "`pathways get` of a result says why" });
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------------------ */
@@ -53,7 +36,7 @@ static void match_oldest(void *context, const struct pw_run_row *row)
 
 static uint64_t oldest_run(struct pw_chain *chain, struct oldest oldest)
 {
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_oldest, &oldest, chain->lister->now_us);
+        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_oldest, &oldest);
         return oldest.number;
 }
 
@@ -110,14 +93,53 @@ static void why_admitted(struct pw_chain *chain, const struct pw_run_row *row)
                 pw_why_device(chain, best);
 }
 
+/* The input that it waits for; NULL: it waits for something else. */
+static struct pw_object *missing_input(const struct pw_run_row *row)
+{
+        return row->blocking_input && row->blocking_input->object ? row->blocking_input->object : row->blocking_object;
+}
+
+/* The run that makes the input which it waits for; 0: it waits for something else. */
+static uint64_t run_before(struct pw_chain *chain, const struct pw_run_row *row)
+{
+        const struct pw_object *input = missing_input(row);
+        struct pw_object_row object;
+
+        if (!input)
+                return row->blocking_input && row->blocking_run != row->number ? row->blocking_run : 0;
+        pw_object_row(chain->lister->daemon->store, input, &object);
+        return pw_word_state(object.word) == PW_ENTRY_PENDING && pw_list_visible(chain->lister, object.tenant) ? input->run : 0;
+}
+
+/* A loop submits runs that each wait for the one before. One link stands for all of them but the first, which waits for something
+ * else, and this is where the chain goes on. */
+static void why_loop(struct pw_chain *chain, const struct pw_run_row *row, uint64_t number)
+{
+        struct pw_scheduler *scheduler = chain->lister->daemon->scheduler;
+        struct pw_run_row before;
+        uint64_t next, last, count = 0;
+        char what[160], waits[80];
+
+        while (pw_scheduler_run_row(scheduler, number, &before, &last) && !strcmp(before.program, row->program) &&
+               (next = run_before(chain, &before)) && next < number) {
+                number = next;
+                count++;
+        }
+        snprintf(what, sizeof what, "%" PRIu64 " run%s of %.100s before it", count, count == 1 ? "" : "s", row->program);
+        snprintf(waits, sizeof waits, "%s the one before, and so for run %" PRIu64, count == 1 ? "its input of" : "inputs, each of", number);
+        if (count)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
+        pw_why_run(chain, number);
+}
+
 static void why_found(struct pw_chain *chain, const struct pw_run_row *row)
 {
-        if (row->blocking_input && row->blocking_input->object)
-                pw_why_object(chain, row->blocking_input->object);
-        else if (row->blocking_object)
-                pw_why_object(chain, row->blocking_object);
-        else if (row->blocking_input && row->blocking_run && row->blocking_run != row->number)
-                pw_why_run(chain, row->blocking_run);
+        uint64_t before = run_before(chain, row);
+
+        if (before)
+                why_loop(chain, row, before);
+        else if (missing_input(row))
+                pw_why_object(chain, missing_input(row));
         else if (row->state == PW_RUN_QUEUED)
                 why_queued(chain, row);
         else if (row->state == PW_RUN_ADMITTED)
@@ -138,24 +160,40 @@ static void describe_run(const struct pw_run_row *row, uint64_t now_us, char *te
 
 void pw_why_run(struct pw_chain *chain, uint64_t number)
 {
-        struct wanted wanted = { .number = number };
+        struct pw_run_row row;
+        uint64_t last;
         char what[240];
 
-        if (pw_chain_full(chain) || chain->runs++ >= RUNS_MAX)
-                return;
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_run, &wanted, chain->lister->now_us);
         snprintf(what, sizeof what, "run %" PRIu64, number);
-        if (!wanted.found) {
-                why_ended(chain, &wanted, what);
+        if (pw_chain_full(chain) || chain->runs++ >= RUNS_MAX) {
+                char remedy[64];
+                snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "` goes on from here", number);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "more than is shown at once", 0, remedy });
                 return;
         }
-        if (!pw_list_visible(chain->lister, wanted.row.tenant)) {
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "something of another tenant, whose run it is", wanted.row.submitted_us,
+        if (!pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last)) {
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: it has ended, and is no longer among the last that did", 0, "nothing" });
+        } else if (!pw_list_visible(chain->lister, row.tenant)) {
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "something of another tenant, whose run it is", row.submitted_us,
                                                               "ask an operator: `pathways why` shows them all" });
-                return;
+        } else if (row.state == PW_RUN_ENDED) {
+                why_ended(chain, &row, what);
+        } else {
+                describe_run(&row, chain->lister->now_us, what, sizeof what);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, row.waiting_for[0] ? row.waiting_for : "its gangs to be done",
+                                                              row.submitted_us, "" });
+                why_found(chain, &row);
         }
-        describe_run(&wanted.row, chain->lister->now_us, what, sizeof what);
-        pw_chain_link(chain, &(struct pw_cause_link){ what, wanted.row.waiting_for[0] ? wanted.row.waiting_for : "its gangs to be done",
-                                                      wanted.row.submitted_us, "" });
-        why_found(chain, &wanted.row);
+}
+
+enum pw_status pw_why_run_asked(struct pw_chain *chain, uint64_t number)
+{
+        struct pw_run_row row;
+        uint64_t last;
+
+        if (!pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last) && (!number || number > last))
+                return pw_error_set(chain->lister->err, PW_NOT_FOUND, last ? "run %" PRIu64 ": there is none yet, the last is run %" PRIu64 :
+                                                                             "run %" PRIu64 ": there was no run yet", number, last);
+        pw_why_run(chain, number);
+        return PW_OK;
 }

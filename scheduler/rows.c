@@ -196,14 +196,28 @@ static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
         pw_live_waiting_for(live, ret_row);
 }
 
-void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context,
-                           uint64_t now_us)
+bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last)
+{
+        struct pw_live *live = pw_table_get(&scheduler->runs, number);
+        uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS);
+
+        *ret_last = scheduler->run_count;
+        if (live)
+                live_row(live, ret_row);
+        for (uint32_t i = 0; !live && i < ended; i++)
+                if (scheduler->ended[i].number == number) {
+                        pw_ended_row(&scheduler->ended[i], ret_row);
+                        return true;
+                }
+        return live;
+}
+
+void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context)
 {
         struct pw_run_row out;
         struct pw_live *live;
         uint32_t cursor = 0;
 
-        (void)now_us;
         while ((live = pw_table_next(&scheduler->runs, &cursor))) {
                 live_row(live, &out);
                 row(context, &out);

@@ -163,7 +163,9 @@ struct pw_run_row {
 };
 struct pw_scheduler;
 void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row), void *context);
-void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context, uint64_t now_us);
+void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
+/* Of one run, under way or among the last that ended. False: it is neither; *ret_last is then the number of the last run. */
+bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last);
 /* Besides those that are under way the last that ended, in the order of their numbers. */
 void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
 void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row), void *context);

@@ -156,7 +156,7 @@ static void note_work(struct first *first)
         struct pw_listing *runs = it_list(session, "runs", NULL), *gangs = it_list(session, "gangs", NULL);
 
         first->run = (uint64_t)it_number(runs, it_find(runs, "state", "waiting"), "run");
-        size_t row = it_find(gangs, "program", "-"); /* its run has ended */
+        size_t row = it_find(gangs, "program", "test/one"); /* of a run that has ended */
         snprintf(first->gang, sizeof first->gang, "gang %s %lld", it_text(gangs, row, "device"), (long long)it_number(gangs, row, "seq"));
         pw_listing_free(runs);
         pw_listing_free(gangs);

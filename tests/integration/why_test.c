@@ -158,6 +158,38 @@ static void a_function_that_runs(void **state)
         pw_slice_close(slice);
 }
 
+/* Each run waits for the one before: the chain comes to the cause however many they are. */
+static void a_loop_of_runs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct it_child child = start(host, leave_unsealed);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_future *input, *next;
+        uint64_t first;
+        char expected[300], run[32];
+
+        it_ok(pw_lookup(host->session, "unsealed", 0, &input, IT_ERR));
+        next = it_run_1(program, input);
+        expect(host, "h0:0", "device h0:0: waits for nothing");
+        first = newest_run(host);
+        for (uint32_t i = 0; i < 200; i++)
+                it_ok(pw_run(program, PW_FUTURES(pw_donate(&next)), &next, IT_ERR));
+        snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 200);
+        snprintf(expected, sizeof expected, "result 0 of run %llu|199 runs of test/one before it|and so for run %llu|\n2 run %llu |to seal it",
+                 (unsigned long long)first + 199, (unsigned long long)first, (unsigned long long)first);
+        expect(host, run, expected);
+        snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 201);
+        expect(host, run, "there is none yet, the last is run ");
+        it_reap(&child, SIGKILL);
+        it_ok(pw_wait(&next, 1, 1, IT_LONG, NULL, IT_ERR));
+        drop(host, "unsealed");
+        pw_unref(next);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static void an_input_that_nobody_seals(void **state)
 {
         struct it_host *host = *state;
@@ -171,7 +203,7 @@ static void an_input_that_nobody_seals(void **state)
         result = it_run_1(program, input);
         next = it_run_1(program, result);
         id_of(next, id);
-        expect(host, id, "object |run |input 0, result 0 of run |object |run |input 0, which is not ready|object |to seal it|pw_seal() or pw_abort()");
+        expect(host, id, "object |run |input 0, result 0 of run |run |input 0, which is not ready|object |to seal it|pw_seal() or pw_abort()");
         assert_int_equal(kill(child.pid, SIGSTOP), 0);
         snprintf(stopped, sizeof stopped, "to seal it, which is stopped|kill -CONT %d", (int)child.pid);
         expect(host, id, stopped);
@@ -345,7 +377,7 @@ static int setup_small(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(a_function_that_runs),       IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
+                IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),

@@ -171,7 +171,7 @@ static void test_deadline(void **state)
         world_daemon(&world);
         assert_false(late->decided);
         assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
-        pw_scheduler_each_run(world.scheduler, remember, why, world.now_us);
+        pw_scheduler_each_run(world.scheduler, remember, why);
         assert_string_equal(why, "room: device h0:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
         world.now_us = 1000;
         world_daemon(&world);
