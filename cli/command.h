@@ -18,7 +18,7 @@ struct pw_command_settings {
         const char *name;         /* put */
         uint64_t ttl_us;
         const char *output; /* get, trace */
-        uint64_t timeout_us; /* get, wait */
+        uint64_t timeout_us; /* put, get, wait */
         uint64_t seconds_us; /* trace */
         uint64_t watch_us;   /* listings; 0: once */
         uint64_t interval_us;/* top */

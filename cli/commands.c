@@ -34,6 +34,7 @@ static const struct pw_option put_options[] = {
         { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed." },
         { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
           "Keep the object for so long, 250ms, 3s, 2min, 1h or 2d. Where neither a name nor this is given: 10min." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for room." },
         TYPE_OPTIONS("opaque", NULL),
         COMMON_OPTIONS,
 };

@@ -80,7 +80,8 @@ static enum pw_status put_stream(struct pw_invocation *invocation, int fd, const
 static enum pw_status put_path(struct pw_invocation *invocation, struct pw_future **ret_future, struct pw_error *ret_err)
 {
         const char *path = invocation->operands[0];
-        struct pw_put_params params = { 0 };
+        int64_t timeout_us = (int64_t)pw_min_u64(invocation->settings.timeout_us, PW_FOREVER);
+        struct pw_put_params params = { .timeout_us = timeout_us ? timeout_us : 1 };
         struct stat stat;
         enum pw_status status = pw_type_parse(&invocation->settings, &params.dtype, &params.dims, ret_err);
 
@@ -89,7 +90,7 @@ static enum pw_status put_path(struct pw_invocation *invocation, struct pw_futur
         pw_auto_close int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
         if (fd < 0)
                 return pw_error_errno(ret_err, errno, "open %s", path);
-        if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
+        if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size) /* those of /proc say 0 */
                 return put_file(invocation, fd, (uint64_t)stat.st_size, &params, ret_future, ret_err);
         return put_stream(invocation, fd, &params, ret_future, ret_err);
 }

@@ -187,6 +187,30 @@ static void each_kind_of_end_has_a_code(void **state)
         pw_unref(value);
 }
 
+/* A put that finds no room waits as long as it is told to, and says who has it. */
+static void a_put_without_room(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *held;
+        char path[200];
+        void *data;
+
+        snprintf(path, sizeof path, "%s/large", host->folder);
+        FILE *file = fopen(path, "w");
+        assert_true(file && !ftruncate(fileno(file), 6 << 20) && !fclose(file));
+        it_ok(pw_create(host->session, 10 << 20, NULL, &held, &data, IT_ERR));
+        EXPECT(1, "6 MiB of host memory|10 MiB held by|hands_test", "put", path, "--timeout", "20ms");
+        it_ok(pw_abort(held, IT_ERR));
+        pw_unref(held);
+        EXPECT(0, "h0.", "put", path, "--timeout", "20s", "--ttl", "1ms");
+        EXPECT(0, "h0.", "put", "/proc/self/status", "--ttl", "1ms");
+}
+
+static int setup_small(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "1MiB", "--host-memory", "16MiB"));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -194,6 +218,7 @@ int main(void)
                 IT_TEST(who_waits_for_an_object),
                 IT_TEST(waits_end),
                 IT_TEST(each_kind_of_end_has_a_code),
+                cmocka_unit_test_setup_teardown(a_put_without_room, setup_small, it_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
