@@ -2,12 +2,14 @@
 #include "daemon/child.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 #include "daemon/child_board.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
 #include "daemon/spawn.h"
 
 #include <event2/event.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,6 +132,20 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
 }
 
+/* "broken/crash of run 7", or "no gang". */
+static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
+{
+        uint64_t running = child->board ? atomic_load(&child->board->running) : 0, run;
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (running && running > atomic_load(&child->board->done.seq) &&
+            pw_child_gang(child->daemon, child->number, running, &node, &name, &run))
+                snprintf(text, bytes, "%.100s of run %" PRIu64, name, run);
+        else
+                snprintf(text, bytes, "no gang");
+}
+
 /* An executor publishes a gang in three stores: history, count, seq. One that died between them left it half published: what was
  * counted is done, what was not counted is not. */
 static void settle(struct pw_device_board *board)
@@ -164,7 +180,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         struct pw_child *child = context;
         struct pw_daemon *daemon = child->daemon;
         siginfo_t info = { 0 };
-        char who[40], how[160];
+        char who[40], how[160], in_what[140];
         bool was_useful;
 
         (void)what;
@@ -174,6 +190,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         }
         name_child(child, who);
         say_how(child, &info, how, sizeof how);
+        say_in_what(child, in_what, sizeof in_what);
         if (child->session)
                 pw_session_end(child->session, NULL);
         event_free(child->exited);
@@ -183,8 +200,8 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         child->state = PW_CHILD_DEAD;
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
-        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING, "executor ended who=\"%s\" pid=%d how=\"%s\" crashes=%u",
-               who, (int)child->pid, how, child->crashes);
+        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING, "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u",
+               who, (int)child->pid, how, in_what, child->crashes);
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (is_describer(child))
@@ -341,11 +358,13 @@ uint64_t pw_children_next_us(const struct pw_daemon *daemon)
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         for (uint32_t i = 0; i < daemon->device_count; i++) {
-                char why[100];
+                char why[100], limit[16];
+                struct pw_child_order order;
+                uint64_t now_in = atomic_load(&daemon->children[i].board->running);
 
-                if (limit_us(daemon, &daemon->children[i]) > now_us)
+                if (limit_us(daemon, &daemon->children[i]) > now_us || !pw_child_order(daemon, i, now_in, &order))
                         continue;
-                snprintf(why, sizeof why, "ran over its time limit");
+                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(order.node->time_limit_us, limit));
                 pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
         }
 }

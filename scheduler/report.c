@@ -67,8 +67,8 @@ static const char *verb(enum pw_status status)
 {
         switch (status) {
         case PW_CRASHED: return "crashed";
-        case PW_TIME_LIMIT: return "ran over its time limit";
         case PW_CANCELLED: return "was cancelled";
+        case PW_TIME_LIMIT:
         case PW_DEADLINE: return "was ended";
         default: return "failed";
         }
