@@ -13,6 +13,7 @@
 #include "daemon/segment.h"
 #include "daemon/slice.h"
 #include "daemon/trace.h"
+#include "daemon/transfer.h"
 
 static void take_hello(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
@@ -116,6 +117,12 @@ static void take_lease(struct pw_dsession *session, const Pathways__Wire__Reques
         pw_name_lease(session, request->id, request->lease);
 }
 
+static void take_transfer(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_lanes_drain(session);
+        pw_transfer_request(session, request->id, request->transfer);
+}
+
 static void take_free(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_name_free(session, request->id, request->free);
@@ -164,6 +171,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE, CLIENT, take_name_remove },
         { PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP, CLIENT, take_name_lookup },
         { PATHWAYS__WIRE__REQUEST__BODY_LEASE, CLIENT, take_lease },
+        { PATHWAYS__WIRE__REQUEST__BODY_TRANSFER, CLIENT, take_transfer },
         { PATHWAYS__WIRE__REQUEST__BODY_FREE, CLIENT, take_free },
         { PATHWAYS__WIRE__REQUEST__BODY_CANCEL, CLIENT, take_cancel },
         { PATHWAYS__WIRE__REQUEST__BODY_LIST, CLIENT, take_list },

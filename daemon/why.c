@@ -29,7 +29,9 @@ bool pw_chain_full(const struct pw_chain *chain) { return chain->depth >= DEPTH_
 
 /* --- an object that is decided: who keeps it -------------------------------------------------------------------------------- */
 
-struct holders { struct pw_chain *chain; const char *what; uint32_t count; };
+struct holders { struct pw_chain *chain; const char *what; struct pw_charge charge; uint32_t count; };
+
+#define CHARGED ", which is charged for it"
 
 static void holder(void *context, const struct pw_ref_row *ref)
 {
@@ -38,7 +40,8 @@ static void holder(void *context, const struct pw_ref_row *ref)
         struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
         uint64_t now_us = chain->lister->now_us;
         uint32_t depth = chain->depth;
-        char waits[200], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
+        bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
+        char waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
 
         if (ref->owner_kind == PW_OWNER_NAME)
                 snprintf(waits, sizeof waits, "nothing: it is held by name %.100s", ref->name ? ref->name : "?");
@@ -49,6 +52,8 @@ static void holder(void *context, const struct pw_ref_row *ref)
                 snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client, pw_process_stopped(session->pid) ? ", which is stopped" : "");
         else
                 snprintf(waits, sizeof waits, "nothing: it is held by run %" PRIu64, ref->owner_number);
+        if (charged)
+                snprintf(waits + strlen(waits), sizeof waits - strlen(waits), CHARGED);
         if (ref->owner_kind == PW_OWNER_NAME || ref->owner_kind == PW_OWNER_LEASE)
                 snprintf(remedy, sizeof remedy, "`pathways free` drops names and leases");
         if (ref->owner_kind == PW_OWNER_RUN)
@@ -58,14 +63,15 @@ static void holder(void *context, const struct pw_ref_row *ref)
         holders->count++;
 }
 
-static void why_alive(struct pw_chain *chain, struct pw_object *object, const char *what)
+static void why_alive(struct pw_chain *chain, struct pw_object *object, const struct pw_charge *charge, const char *what)
 {
         struct pw_dsession *grantee = pw_session_get(chain->lister->daemon, object->grantee);
-        struct holders holders = { chain, what, 0 };
+        struct holders holders = { chain, what, *charge, 0 };
         char waits[200];
 
         if (grantee && (object->first_ref || !object->known)) {
-                snprintf(waits, sizeof waits, "nothing: it is held by %s, which made it", grantee->client);
+                snprintf(waits, sizeof waits, "nothing: it is held by %s, which made it%s", grantee->client,
+                         charge->kind == PW_OWNER_SESSION && charge->number == grantee->number ? CHARGED : "");
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "pw_unref() there, or end it" });
                 chain->depth--;
                 holders.count++;
@@ -100,7 +106,7 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
         pw_object_row(daemon->store, object, &row);
         snprintf(what, sizeof what, "object %s", pw_id_format(pw_object_id(daemon->store, object), id));
         if (pw_word_state(row.word) == PW_ENTRY_READY) {
-                why_alive(chain, object, what);
+                why_alive(chain, object, &row.charge, what);
         } else if (pw_word_decided(row.word)) {
                 char text[300];
 

@@ -14,13 +14,10 @@ static enum pw_status cancel(struct pw_session *session, Pathways__Wire__Cancel 
 enum pw_status pw_cancel_object(struct pw_session *session, struct pw_id id, struct pw_error *ret_err)
 {
         Pathways__Wire__Cancel body = PATHWAYS__WIRE__CANCEL__INIT;
-        Pathways__Wire__ObjectId object = PATHWAYS__WIRE__OBJECT_ID__INIT;
+        Pathways__Wire__ObjectId object = pw_wire_id(id);
         enum pw_status status = pw_session_check(session, ret_err);
         if (status != PW_OK)
                 return status;
-        object.place = id.place;
-        object.epoch = id.epoch;
-        object.generation = id.generation;
         body.object = &object;
         return cancel(session, &body, ret_err);
 }
@@ -37,7 +34,8 @@ enum pw_status pw_cancel_run(struct pw_session *session, uint64_t run, struct pw
 
 enum pw_status pw_cancel(struct pw_future *future, struct pw_error *ret_err)
 {
-        if (!future)
-                return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
+        enum pw_status status = pw_future_check(future, ret_err);
+        if (status != PW_OK)
+                return status;
         return pw_cancel_object(pw_future_session(future), pw_future_id(future), ret_err);
 }

@@ -84,10 +84,7 @@ enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool 
                 return status;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__Free free_object = PATHWAYS__WIRE__FREE__INIT;
-        Pathways__Wire__ObjectId object = PATHWAYS__WIRE__OBJECT_ID__INIT;
-        object.place = id.place;
-        object.epoch = id.epoch;
-        object.generation = id.generation;
+        Pathways__Wire__ObjectId object = pw_wire_id(id);
         free_object.object = &object;
         free_object.force = force;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_FREE;

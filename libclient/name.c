@@ -1,4 +1,4 @@
-/* Names and leases: references that outlive the session, asked of the daemon. */
+/* Names, leases and transfers: what is asked of the daemon about who holds an object. */
 #include "libclient/session.h"
 
 static enum pw_status name_check(const char *name, struct pw_error *ret_err)
@@ -12,31 +12,29 @@ static enum pw_status name_check(const char *name, struct pw_error *ret_err)
         return PW_OK;
 }
 
-static Pathways__Wire__ObjectId object_of(const struct pw_future *future)
+/* Ask something about the object of `future`: `ret_id` is where the request's message has its id. */
+static enum pw_status tell_about(const struct pw_future *future, Pathways__Wire__Request *request, Pathways__Wire__ObjectId **ret_id,
+                                 struct pw_error *ret_err)
 {
-        Pathways__Wire__ObjectId object = PATHWAYS__WIRE__OBJECT_ID__INIT;
-        struct pw_id id = pw_future_id(future);
-        object.place = id.place;
-        object.epoch = id.epoch;
-        object.generation = id.generation;
-        return object;
+        enum pw_status status = pw_future_check(future, ret_err);
+        if (status != PW_OK)
+                return status;
+        Pathways__Wire__ObjectId id = pw_wire_id(pw_future_id(future));
+        *ret_id = &id;
+        return pw_session_tell(pw_future_session(future), request, ret_err);
 }
 
 enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err)
 {
-        enum pw_status status = pw_future_check(future, ret_err);
-        if (status == PW_OK)
-                status = name_check(name, ret_err);
-        if (status != PW_OK)
-                return status;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__NameBind bind = PATHWAYS__WIRE__NAME_BIND__INIT;
-        Pathways__Wire__ObjectId object = object_of(future);
+        enum pw_status status = name_check(name, ret_err);
+        if (status != PW_OK)
+                return status;
         bind.name = (char *)(uintptr_t)name;
-        bind.object = &object;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_BIND;
         request.name_bind = &bind;
-        return pw_session_tell(pw_future_session(future), &request, ret_err);
+        return tell_about(future, &request, &bind.object, ret_err);
 }
 
 enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw_error *ret_err)
@@ -82,17 +80,24 @@ enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t t
 
 enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_error *ret_err)
 {
-        enum pw_status status = pw_future_check(future, ret_err);
-        if (status != PW_OK)
-                return status;
-        if (ttl_us <= 0)
-                return pw_error_set(ret_err, PW_INVALID, "a lease of %lld us", (long long)ttl_us);
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__Lease lease = PATHWAYS__WIRE__LEASE__INIT;
-        Pathways__Wire__ObjectId object = object_of(future);
-        lease.object = &object;
+        if (ttl_us <= 0)
+                return pw_error_set(ret_err, PW_INVALID, "a lease of %lld us", (long long)ttl_us);
         lease.ttl_us = ttl_us;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LEASE;
         request.lease = &lease;
-        return pw_session_tell(pw_future_session(future), &request, ret_err);
+        return tell_about(future, &request, &lease.object, ret_err);
+}
+
+enum pw_status pw_transfer(struct pw_future *future, const char *to, struct pw_error *ret_err)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__Transfer transfer = PATHWAYS__WIRE__TRANSFER__INIT;
+        if (!to || !*to)
+                return pw_error_set(ret_err, PW_INVALID, "transfer: to nobody; name an owner: PROCESS[PID], pid N or name NAME");
+        transfer.to = (char *)(uintptr_t)to;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_TRANSFER;
+        request.transfer = &transfer;
+        return tell_about(future, &request, &transfer.object, ret_err);
 }

@@ -138,6 +138,12 @@ PW_MUST_CHECK enum pw_status pw_lookup(struct pw_session *session, const char *n
                                        struct pw_future **ret_future, struct pw_error *ret_err);
 /* A reference that belongs to no session and ends after `ttl_us`. Errors: PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_error *ret_err);
+/* Charge the object to another owner of its tenant, named as listings do: "digits[4411]" or "pid 4411", an attached process, or
+ * "name weights", a name that is bound to it. A process that does not hold it yet holds it from then on: the first reference that
+ * it takes is that one. The caller keeps its own.
+ * Errors: PW_NOT_FOUND (no such process or name in its tenant), PW_EXISTS (the name is bound to another object), PW_DONATED_USE,
+ * PW_DENIED, PW_INVALID, PW_GONE. */
+PW_MUST_CHECK enum pw_status pw_transfer(struct pw_future *future, const char *to, struct pw_error *ret_err);
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 

@@ -88,6 +88,15 @@ PW_MUST_CHECK enum pw_status pw_session_fence(struct pw_session *session, struct
 /* Ask without waiting, behind a fence: what was published before, RUN records above all, comes before it. NULL: only the fence,
  * whose reply brings the watcher thread to pw_parked_flush(). What fails, fails with the session. */
 void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request);
+/* An id as messages carry it. */
+static inline Pathways__Wire__ObjectId pw_wire_id(struct pw_id id)
+{
+        Pathways__Wire__ObjectId wire = PATHWAYS__WIRE__OBJECT_ID__INIT;
+        wire.place = id.place;
+        wire.epoch = id.epoch;
+        wire.generation = id.generation;
+        return wire;
+}
 /* A handle for an object that the session holds a reference to already. Errors: PW_NO_MEMORY, those of pw_session_segment(). */
 PW_MUST_CHECK enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__ObjectId *object,
                                               struct pw_future **ret_future, struct pw_error *ret_err);

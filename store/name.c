@@ -7,7 +7,7 @@ static uint64_t name_key(const char *tenant, const char *name)
 }
 
 /* A name is its reference. The table holds one per key: of two names with one key the second cannot be bound. */
-static struct pw_ref *find_name(struct pw_store *store, const char *tenant, const char *name)
+struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const char *name)
 {
         struct pw_ref *ref = pw_table_get(&store->names, name_key(tenant, name));
 
@@ -19,7 +19,7 @@ static struct pw_ref *find_name(struct pw_store *store, const char *tenant, cons
 enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object, struct pw_error *ret_err)
 {
         uint64_t key = name_key(tenant, name);
-        struct pw_ref *ref = find_name(store, tenant, name);
+        struct pw_ref *ref = pw_name_ref(store, tenant, name);
         char *copy;
 
         /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it does not share. */
@@ -58,7 +58,7 @@ static void remove_ref(struct pw_store *store, struct pw_ref *ref)
 
 enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us, struct pw_error *ret_err)
 {
-        struct pw_ref *ref = find_name(store, tenant, name);
+        struct pw_ref *ref = pw_name_ref(store, tenant, name);
 
         if (!ref)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "name %s: not bound", name);
@@ -69,7 +69,7 @@ enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, 
 
 struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name)
 {
-        struct pw_ref *ref = find_name(store, tenant, name);
+        struct pw_ref *ref = pw_name_ref(store, tenant, name);
 
         return ref ? ref->object : NULL;
 }

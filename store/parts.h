@@ -145,6 +145,7 @@ void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
 
 /* name.c */
 void pw_lease_tick(struct pw_store *store);
+struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const char *name); /* NULL: not bound */
 void pw_name_forget(struct pw_store *store, const struct pw_ref *ref); /* it goes with its object */
 
 #endif

@@ -116,6 +116,11 @@ void pw_store_release(struct pw_store *store, struct pw_object *object, struct p
  * Errors: PW_NOT_FOUND (no such session of its tenant), PW_DONATED_USE. */
 PW_MUST_CHECK enum pw_status pw_store_transfer(struct pw_store *store, struct pw_object *object, uint32_t to, uint64_t now_us,
                                                struct pw_error *ret_err);
+/* The same to a name of its tenant. Errors: PW_NOT_FOUND (not bound), PW_EXISTS (bound to another object). */
+PW_MUST_CHECK enum pw_status pw_store_transfer_to_name(struct pw_store *store, struct pw_object *object, const char *name,
+                                                       struct pw_error *ret_err);
+/* Does the session hold a reference to it? */
+bool pw_store_holds(struct pw_store *store, const struct pw_object *object, uint32_t session);
 /* A donated input: the session's reference becomes the run's and the entry is flagged DONATED. After the next look
  * pw_store_donated_alone() says whether the run is the only holder; if not, the flag is taken back. */
 PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run,

@@ -43,3 +43,21 @@ enum pw_status pw_store_transfer(struct pw_store *store, struct pw_object *objec
         ref->charged = 1;
         return PW_OK;
 }
+
+enum pw_status pw_store_transfer_to_name(struct pw_store *store, struct pw_object *object, const char *name, struct pw_error *ret_err)
+{
+        struct pw_ref *ref = pw_name_ref(store, pw_object_tenant(store, object), name);
+
+        if (!ref)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "transfer: name %.255s is not bound: pw_name() it first", name);
+        if (ref->object != object)
+                return pw_error_set(ret_err, PW_EXISTS, "transfer: name %.255s is bound to another object", name);
+        forget_charge(object);
+        ref->charged = 1;
+        return PW_OK;
+}
+
+bool pw_store_holds(struct pw_store *store, const struct pw_object *object, uint32_t session)
+{
+        return (object->first_ref && object->grantee == session) || pw_ref_find(store, object, (struct pw_owner){ PW_OWNER_SESSION, session });
+}

@@ -124,6 +124,42 @@ static void test_goes_on(void **state)
         fixture_close(&h.f);
 }
 
+/* A name that is bound to it, until it is bound no more; another object's is not. */
+static void test_to_a_name(void **state)
+{
+        struct host h;
+        struct pw_object *other;
+
+        (void)state;
+        open_host(&h);
+        other = fixture_known(&h.f, fixture_put(h.ann, h.place.slot + 1));
+        assert_int_equal(pw_store_name_bind(h.f.store, "ann", "weights", h.object, NULL), PW_OK);
+        assert_int_equal(pw_store_transfer_to_name(h.f.store, other, "weights", NULL), PW_EXISTS);
+        assert_int_equal(pw_store_transfer_to_name(h.f.store, h.object, "bias", NULL), PW_NOT_FOUND);
+        charged(&h, "digits[1]");
+        assert_int_equal(transfer(&h, h.second), PW_OK);
+        assert_int_equal(pw_store_transfer_to_name(h.f.store, h.object, "weights", NULL), PW_OK);
+        charged(&h, "name weights");
+        assert_int_equal(pw_store_name_remove(h.f.store, "ann", "weights", h.f.now_us, NULL), PW_OK);
+        charged(&h, "digits[1]");
+        fixture_close(&h.f);
+}
+
+static void test_who_holds(void **state)
+{
+        struct host h;
+
+        (void)state;
+        open_host(&h);
+        assert_true(pw_store_holds(h.f.store, h.object, h.ann->session));
+        assert_false(pw_store_holds(h.f.store, h.object, h.second->session));
+        ref_later(&h, h.second);
+        assert_true(pw_store_holds(h.f.store, h.object, h.second->session));
+        fixture_drop(&h.f, h.ann, h.place);
+        assert_false(pw_store_holds(h.f.store, h.object, h.ann->session));
+        fixture_close(&h.f);
+}
+
 static void test_refused(void **state)
 {
         struct host h;
@@ -142,7 +178,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_moves_to_the_oldest), cmocka_unit_test(test_grantee_lets_go), cmocka_unit_test(test_transfer),
-                cmocka_unit_test(test_goes_on), cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_goes_on), cmocka_unit_test(test_to_a_name), cmocka_unit_test(test_who_holds), cmocka_unit_test(test_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,10 @@ integration_tests += tests/integration/training_test
 tests_integration_training_test_SOURCES = tests/integration/training_test.c $(integration_sources)
 tests_integration_training_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/transfer_test
+tests_integration_transfer_test_SOURCES = tests/integration/transfer_test.c $(integration_sources)
+tests_integration_transfer_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/transfers_test
 tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(integration_sources)
 tests_integration_transfers_test_LDADD = $(integration_libraries)
