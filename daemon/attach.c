@@ -23,45 +23,55 @@ static enum pw_status agree(const Pathways__Wire__Hello *hello, struct pw_error 
         return PW_OK;
 }
 
-static enum pw_status make_control(struct pw_dsession *session, struct pw_error *ret_err)
+static enum pw_status map_control(struct pw_dsession *session, struct pw_error *ret_err)
 {
-        enum pw_status status = pw_memfd_create("pathways-control", PW_CONTROL_BYTES, &session->control_fd, ret_err);
+        struct pw_window window = pw_backed_window(&session->control_backed);
+        enum pw_status status = pw_map_window(&window, true, &session->control_map, ret_err);
 
-        if (status == PW_OK)
-                status = pw_map_fd(session->control_fd, PW_CONTROL_BYTES, true, &session->control_map, ret_err);
         if (status == PW_OK)
                 session->control = (struct pw_control *)session->control_map.base;
         return status;
+}
+
+static enum pw_status open_in_store(struct pw_dsession *session, struct pw_error *ret_err)
+{
+        struct pw_store_session_params params = { .session = session->number,
+                                                  .tenant = session->tenant->name,
+                                                  .client = session->client,
+                                                  .control = session->control,
+                                                  .control_bytes = PW_CONTROL_BYTES,
+                                                  .any_tenant = session->operator_,
+                                                  .now_us = pw_now_us() };
+        enum pw_status status = pw_store_session_open(session->daemon->store, &params, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        session->in_store = true;
+        session->tenant->sessions++;
+        return PW_OK;
 }
 
 static enum pw_status make_client(struct pw_dsession *session, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
         uint64_t rooms = ROOM_SPACE * pw_round_up(daemon->settings.host_memory, 4096);
+        struct pw_segment like = { .layout = pw_segment_layout(PW_SEGMENT_CLIENT, CLIENT_SLOTS, rooms), .tenant = session->tenant,
+                                   .session = session->number };
+        struct pw_place_params place = { session->process, session->tenant, PW_CONTROL_BYTES, like.layout.bytes };
         enum pw_status status = pw_quota_session(session->tenant, ret_err);
 
         if (status == PW_OK)
-                status = make_control(session, ret_err);
+                status = pw_backing_place(&place, &session->control_backed, &like.backed, ret_err);
         if (status != PW_OK)
                 return status;
-        status = pw_store_session_open(daemon->store,
-                                       &(struct pw_store_session_params){ .session = session->number,
-                                                                          .tenant = session->tenant->name,
-                                                                          .client = session->client,
-                                                                          .control = session->control,
-                                                                          .control_bytes = PW_CONTROL_BYTES,
-                                                                          .any_tenant = session->operator_,
-                                                                          .now_us = pw_now_us() },
-                                       ret_err);
+        status = map_control(session, ret_err);
+        if (status == PW_OK)
+                status = open_in_store(session, ret_err);
+        if (status == PW_OK)
+                status = pw_segment_new(daemon, &like, &session->own, ret_err);
         if (status != PW_OK)
-                return status;
-        session->in_store = true;
-        session->tenant->sessions++;
-        return pw_segment_new(daemon,
-                              &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_CLIENT, CLIENT_SLOTS, rooms),
-                                                    .tenant = session->tenant,
-                                                    .session = session->number },
-                              &session->own, ret_err);
+                pw_backed_done(daemon, &like.backed);
+        return status;
 }
 
 static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_error *ret_err)
@@ -70,14 +80,15 @@ static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_erro
                             daemon->fd_limit, daemon->sessions.count - 1);
 }
 
-static void describe_segment(Pathways__Wire__SegmentInfo *info, const struct pw_segment *segment)
+void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment)
 {
-        pathways__wire__segment_info__init(info);
-        info->segment = segment->number;
-        info->kind = segment->layout.kind;
-        info->slot_count = segment->layout.slot_count;
-        info->room_offset = segment->layout.room_offset;
-        info->bytes = segment->layout.bytes;
+        pathways__wire__segment_info__init(ret_info);
+        ret_info->segment = segment->number;
+        ret_info->kind = segment->layout.kind;
+        ret_info->slot_count = segment->layout.slot_count;
+        ret_info->room_offset = segment->layout.room_offset;
+        ret_info->bytes = segment->layout.bytes;
+        ret_info->offset = segment->backed.offset;
 }
 
 static void fill_welcome(struct pw_dsession *session, Pathways__Wire__Welcome *welcome)
@@ -101,22 +112,22 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         Pathways__Wire__SegmentInfo own, futures;
         enum pw_status status = session->crowded ? too_crowded(session->daemon, ret_err) : make_client(session, ret_err);
-        int fds[4];
+        int fds[3];
 
         if (status == PW_OK)
-                status = pw_segment_readonly(session->tenant->futures, &fds[2], ret_err);
+                status = pw_backing_readonly(session->tenant->futures->backed.backing, &fds[1], ret_err);
         if (status != PW_OK)
                 return status;
         fill_welcome(session, &welcome);
-        describe_segment(&own, session->own);
-        describe_segment(&futures, session->tenant->futures);
+        pw_session_describe(&own, session->own);
+        pw_session_describe(&futures, session->tenant->futures);
         welcome.own = &own;
         welcome.futures = &futures;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
         reply.welcome = &welcome;
-        fds[0] = session->control_fd;
-        fds[1] = session->own->fd;
-        fds[3] = session->tenant->hints_fd;
+        welcome.control_offset = session->control_backed.offset;
+        fds[0] = session->control_backed.backing->fd;
+        fds[2] = session->tenant->hints_fd;
         session->role = PW_ROLE_CLIENT;
         session->daemon->counters.sessions++;
         pw_lanes_begin(session);

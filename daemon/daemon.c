@@ -232,6 +232,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
                 daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
         pw_list_init(&daemon->ended);
         pw_list_init(&daemon->hot);
+        pw_list_init(&daemon->backings);
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->lookups);

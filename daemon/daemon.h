@@ -73,6 +73,7 @@ struct pw_daemon {
         struct pw_table processes;    /* pid -> struct pw_process */
         struct pw_table tenants;      /* uid -> struct pw_tenant */
         struct pw_table segments;     /* number -> struct pw_segment */
+        struct pw_list backings;      /* memfds of sessions */
         uint32_t next_segment;        /* numbers are never used again */
         struct pw_table room_tokens;  /* token -> struct pw_room_wait */
         uint64_t next_token;

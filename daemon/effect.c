@@ -131,8 +131,8 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
         case PW_STORE_PUNCH:
                 segment = pw_segment_get(daemon, action->segment);
                 pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = action->kind == PW_STORE_PUNCH,
-                                                                 .fd = segment->fd,
-                                                                 .offset = action->offset,
+                                                                 .backing = segment->backed.backing,
+                                                                 .offset = segment->backed.offset + action->offset,
                                                                  .bytes = action->bytes,
                                                                  .token = action->token });
                 break;

@@ -1,7 +1,7 @@
 # daemon
 sbin_PROGRAMS += daemon/pathwaysd
 daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/environment.c daemon/reload.c daemon/notify.c daemon/daemon.c daemon/turn.c daemon/effect.c daemon/rundir.c \
-	daemon/limits.c daemon/install.c daemon/tenant.c daemon/segment.c daemon/session.c daemon/output.c daemon/process.c \
+	daemon/limits.c daemon/install.c daemon/tenant.c daemon/backing.c daemon/segment.c daemon/session.c daemon/output.c daemon/process.c \
 	daemon/attach.c daemon/request.c daemon/lane.c daemon/submit.c daemon/room.c daemon/name.c daemon/cancel.c daemon/worker.c \
 	daemon/module.c daemon/describe.c daemon/program.c daemon/graph_wire.c daemon/slice.c daemon/child.c \
 	daemon/child_board.c daemon/spawn.c daemon/overhead.c daemon/rows.c daemon/list.c daemon/list_host.c \
@@ -14,7 +14,7 @@ daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)
 daemon_pathwaysd_SOURCES += daemon/list_owners.c daemon/operators.c daemon/quota.c
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/graph_wire.h \
+noinst_HEADERS += daemon/backing.h daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/graph_wire.h \
 	daemon/install.h daemon/lane.h daemon/limits.h daemon/list.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module.h \
 	daemon/name.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h daemon/request.h daemon/room.h daemon/rows.h daemon/rundir.h \
 	daemon/segment.h daemon/session.h daemon/settings.h daemon/slice.h daemon/spawn.h daemon/submit.h daemon/tenant.h \

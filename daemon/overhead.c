@@ -15,20 +15,36 @@ static uint64_t allocated(int fd)
         return fd >= 0 && pw_memfd_allocated(fd, &bytes, NULL) == PW_OK ? bytes : 0;
 }
 
+/* What its segments were granted, per memfd of sessions. */
+static void sum_grants(struct pw_daemon *daemon)
+{
+        struct pw_backing *backing;
+        struct pw_segment *segment;
+
+        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+                backing->granted_bytes = 0;
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+                if (segment->layout.kind == PW_SEGMENT_CLIENT)
+                        segment->backed.backing->granted_bytes += pw_store_segment_bytes(daemon->store, segment->number);
+}
+
 static uint64_t measure(struct pw_daemon *daemon)
 {
-        uint64_t sum = allocated(daemon->bells_fd);
-        struct pw_dsession *session;
+        uint64_t sum = allocated(daemon->bells_fd), bytes;
+        struct pw_backing *backing;
         struct pw_tenant *tenant;
 
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 sum += allocated(daemon->islands[i].fd);
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 sum += allocated(daemon->children[i].board_fd);
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
-                sum += allocated(session->control_fd);
+        sum_grants(daemon);
+        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon) {
+                bytes = allocated(backing->fd);
+                sum += bytes > backing->granted_bytes ? bytes - backing->granted_bytes : 0; /* lanes and rings */
+        }
         for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
-                sum += allocated(tenant->hints_fd) + allocated(tenant->futures->fd);
+                sum += allocated(tenant->hints_fd) + allocated(tenant->futures->backed.backing->fd);
         return sum;
 }
 
@@ -40,20 +56,41 @@ void pw_overhead_refresh(struct pw_daemon *daemon)
         daemon->overhead_bytes = bytes;
 }
 
+/* Lanes and rings of living sessions may be touched anywhere. */
+static void add_control(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
+                struct pw_backing *backing = session->control_backed.backing;
+                struct pw_window window;
+                uint64_t bytes;
+
+                if (!backing)
+                        continue;
+                window = pw_backed_window(&session->control_backed);
+                if (pw_memfd_readonly(backing->fd, &window.fd, NULL) != PW_OK)
+                        continue;
+                if (pw_window_touched(&window, &bytes, NULL) == PW_OK)
+                        backing->granted_bytes += bytes;
+                close(window.fd);
+        }
+}
+
 void pw_overhead_audit(struct pw_daemon *daemon, void (*found)(void *context, const char *where, const char *problem), void *context)
 {
         struct pw_segment *segment;
 
+        sum_grants(daemon);
+        add_control(daemon);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
-                uint64_t granted, has;
+                struct pw_backing *backing = segment->backed.backing;
+                uint64_t granted = backing->granted_bytes, has = allocated(backing->fd);
                 char where[64], text[160], has_text[16], granted_text[16];
 
-                if (segment->layout.kind != PW_SEGMENT_CLIENT)
+                if (segment->layout.kind != PW_SEGMENT_CLIENT || backing->works || has <= granted)
                         continue;
-                granted = pw_store_segment_bytes(daemon->store, segment->number);
-                has = allocated(segment->fd);
-                if (has <= granted)
-                        continue;
+                backing->granted_bytes = UINT64_MAX; /* it is told once */
                 snprintf(where, sizeof where, "segment %x of session %u", segment->number, segment->session);
                 snprintf(text, sizeof text, "its memfd takes %s, granted are %s: its producer wrote beyond its grant", pw_size_format(has, has_text),
                          pw_size_format(granted, granted_text));

@@ -10,6 +10,7 @@ static void free_process(struct pw_process *process)
 {
         if (process->event)
                 event_free(process->event);
+        pw_backing_leave(process);
         pw_close_fd(&process->pidfd);
         if (pw_table_get(&process->daemon->processes, (uint64_t)process->pid) == process)
                 pw_table_remove(&process->daemon->processes, (uint64_t)process->pid);

@@ -36,7 +36,7 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
 {
         struct pw_segment *segment = pw_segment_get(session->daemon, request->segment->segment);
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
-        Pathways__Wire__SegmentInfo info = PATHWAYS__WIRE__SEGMENT_INFO__INIT;
+        Pathways__Wire__SegmentInfo info;
         bool executor = session->role == PW_ROLE_EXECUTOR;
         enum pw_status status = PW_OK;
         struct pw_error err;
@@ -49,18 +49,14 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE)
                 status = pw_store_reader_add(session->daemon->store, segment->number, session->number, &err);
         if (status == PW_OK && executor && segment->layout.kind == PW_SEGMENT_DEVICE && segment->device == session->device)
-                fd = segment->fd;
+                fd = segment->backed.backing->fd;
         else if (status == PW_OK)
-                status = pw_segment_readonly(segment, &fd, &err);
+                status = pw_backing_readonly(segment->backed.backing, &fd, &err);
         if (status != PW_OK) {
                 pw_session_reply_error(session, request->id, status, err.text);
                 return;
         }
-        info.segment = segment->number;
-        info.kind = segment->layout.kind;
-        info.slot_count = segment->layout.slot_count;
-        info.room_offset = segment->layout.room_offset;
-        info.bytes = segment->layout.bytes;
+        pw_session_describe(&info, segment);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         reply.segment = &info;
         pw_session_reply(session, request->id, &reply, &fd, 1);

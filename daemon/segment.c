@@ -5,11 +5,10 @@
 #include "base/memory.h"
 #include "daemon/tenant.h"
 
-static void free_segment(struct pw_segment *segment)
+static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment)
 {
         pw_unmap(&segment->map);
-        pw_close_fd(&segment->fd);
-        pw_close_fd(&segment->ro_fd);
+        pw_backed_done(daemon, &segment->backed);
         free(segment);
 }
 
@@ -17,12 +16,15 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
 {
         static const char *const names[] = { "", "pathways-client", "pathways-futures", "pathways-device" };
         const struct pw_segment_layout *layout = &segment->layout;
-        uint64_t map_bytes = layout->kind == PW_SEGMENT_CLIENT ? layout->room_offset : layout->bytes;
-        enum pw_status status = pw_memfd_create(names[layout->kind], layout->bytes, &segment->fd, ret_err);
+        enum pw_status status = segment->backed.backing ? PW_OK : pw_backing_sole(names[layout->kind], layout->bytes, &segment->backed, ret_err);
+        struct pw_window window;
 
-        if (status == PW_OK && layout->kind != PW_SEGMENT_DEVICE)
-                status = pw_map_fd(segment->fd, map_bytes, true, &segment->map, ret_err);
-        return status;
+        if (status != PW_OK || layout->kind == PW_SEGMENT_DEVICE)
+                return status;
+        window = pw_backed_window(&segment->backed);
+        if (layout->kind == PW_SEGMENT_CLIENT)
+                window.bytes = layout->room_offset;
+        return pw_map_window(&window, true, &segment->map, ret_err);
 }
 
 static enum pw_status tell_store(struct pw_daemon *daemon, struct pw_segment *segment, struct pw_error *ret_err)
@@ -48,7 +50,6 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
         if (!segment)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
         *segment = *like;
-        segment->fd = segment->ro_fd = -1;
         segment->number = ++daemon->next_segment;
         status = segment->number > PW_SEGMENT_MAX ? pw_error_set(ret_err, PW_LIMIT, "pathwaysd: segment numbers are used up, restart it")
                                                   : make_memory(segment, ret_err);
@@ -57,20 +58,13 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
         if (status == PW_OK && !pw_table_put(&daemon->segments, segment->number, segment))
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
         if (status != PW_OK) {
-                free_segment(segment);
+                if (like->backed.backing)
+                        segment->backed = (struct pw_backed){ 0 };
+                free_segment(daemon, segment);
                 return status;
         }
         *ret_segment = segment;
         return PW_OK;
-}
-
-enum pw_status pw_segment_readonly(struct pw_segment *segment, int *ret_fd, struct pw_error *ret_err)
-{
-        enum pw_status status = segment->ro_fd < 0 ? pw_memfd_readonly(segment->fd, &segment->ro_fd, ret_err) : PW_OK;
-
-        if (status == PW_OK)
-                *ret_fd = segment->ro_fd;
-        return status;
 }
 
 struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
@@ -83,5 +77,5 @@ void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
         if (segment->layout.kind != PW_SEGMENT_DEVICE)
                 pw_store_segment_remove(daemon->store, segment->number);
         pw_table_remove(&daemon->segments, segment->number);
-        free_segment(segment);
+        free_segment(daemon, segment);
 }

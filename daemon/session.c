@@ -23,7 +23,7 @@
 
 #define ACCEPT_BUDGET 64
 #define FRAME_BUDGET 64
-#define FDS_OF_CLIENT 6u /* socket, pidfd, control memory, segment twice, and one to spare */
+#define FDS_OF_CLIENT 5u /* socket, pidfd, memory twice, and one to spare */
 #define FDS_KEPT 64u     /* for executors, the worker, and those who are told that there are no more */
 
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
@@ -212,8 +212,8 @@ static void free_session(struct pw_dsession *session)
         pw_session_output_done(session);
         pw_decoder_done(&session->decoder);
         pw_unmap(&session->control_map);
-        pw_close_fd(&session->control_fd);
         pw_close_fd(&session->fd);
+        pw_backed_done(session->daemon, &session->control_backed);
         pw_table_done(&session->slices);
         pw_table_done(&session->programs);
         free(session);
@@ -232,7 +232,6 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->daemon = daemon;
         session->fd = fd_take;
         session->pid = pid;
-        session->control_fd = -1;
         session->number = ++daemon->next_session;
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
@@ -300,6 +299,8 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 return;
         if (session->role == PW_ROLE_CLIENT && !why)
                 pw_lanes_drain(session); /* what it published before it left counts */
+        if (session->ended)
+                return; /* it left with a record that cannot be */
         if (why)
                 pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number, session->client, why);
         else

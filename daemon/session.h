@@ -6,6 +6,7 @@
 #ifndef PW_DAEMON_SESSION_H
 #define PW_DAEMON_SESSION_H
 
+#include "daemon/backing.h"
 #include "daemon/daemon.h"
 #include "daemon/tenant.h"
 #include "wire/frame.h"
@@ -28,6 +29,7 @@ struct pw_process {
         struct event *event;
         struct pw_daemon *daemon;
         struct pw_list sessions; /* struct pw_dsession.of_process */
+        struct pw_backing *backing; /* where its next session gets memory; NULL: none yet */
         uint32_t *ended;         /* numbers of its ended sessions that the store waits for */
         uint32_t ended_count, ended_capacity;
 };
@@ -51,7 +53,7 @@ struct pw_dsession {
         pid_t pid;
         bool operator_, in_store, ended;
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
-        int control_fd;
+        struct pw_backed control_backed;
         struct pw_map control_map;
         struct pw_control *control;
         struct pw_segment *own;
@@ -75,6 +77,8 @@ void pw_sessions_done(struct pw_daemon *daemon);
 /* Handshake: answers Hello with descriptors. attach.c */
 PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
                                                struct pw_error *ret_err);
+/* A segment as those hear of it who map it. */
+void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment);
 
 /* Send; what the socket does not take is queued up to a limit, beyond it the session ends. `fds` are borrowed. output.c */
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count);

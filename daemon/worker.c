@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/backing.h"
 #include "plane/segment.h"
 
 #include <errno.h>
@@ -38,8 +39,8 @@ static enum pw_status do_steps(const struct pw_work *work)
         for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += STEP_BYTES) {
                 uint64_t bytes = pw_min_u64(STEP_BYTES, work->bytes - at);
 
-                status = work->punch ? pw_memfd_punch(work->fd, work->offset + at, bytes, NULL)
-                                     : pw_memfd_populate(work->fd, work->offset + at, bytes, NULL);
+                status = work->punch ? pw_memfd_punch(work->backing->fd, work->offset + at, bytes, NULL)
+                                     : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, NULL);
         }
         return status;
 }
@@ -59,8 +60,7 @@ static void *work_loop(void *context)
                 item = pw_list_first(&worker->todo, struct item, link);
                 pw_list_remove(&item->link);
                 pthread_mutex_unlock(&worker->lock);
-                if (item->status == PW_OK)
-                        item->status = do_steps(&item->work);
+                item->status = do_steps(&item->work);
                 pthread_mutex_lock(&worker->lock);
                 pw_list_append(&worker->done, &item->link);
                 if (TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
@@ -72,7 +72,7 @@ static void *work_loop(void *context)
 
 static void report(struct pw_worker *worker, struct item *item)
 {
-        pw_close_fd(&item->work.fd);
+        pw_backing_worked(item->work.backing);
         if (item->work.token)
                 pw_store_populated(worker->daemon->store, item->work.token, item->status, pw_now_us());
         free(item);
@@ -154,8 +154,7 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
                 return;
         }
         item->work = *work;
-        item->work.fd = fcntl(work->fd, F_DUPFD_CLOEXEC, 0);
-        item->status = item->work.fd < 0 ? PW_SYSTEM : PW_OK;
+        pw_backing_work(work->backing);
         pthread_mutex_lock(&worker->lock);
         pw_list_append(&worker->todo, &item->link);
         pthread_cond_signal(&worker->asked);
@@ -167,7 +166,7 @@ static void free_items(struct pw_list *list)
         struct item *item;
 
         pw_list_each(list, item, struct item, link) {
-                pw_close_fd(&item->work.fd);
+                pw_backing_worked(item->work.backing);
                 free(item);
         }
 }

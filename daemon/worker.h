@@ -8,15 +8,17 @@
 
 #include "daemon/daemon.h"
 
+struct pw_backing;
+
 struct pw_work {
         bool punch;     /* give pages back; else allocate them */
-        int fd;         /* of the memfd; borrowed: duplicated */
+        struct pw_backing *backing; /* stays until it is done */
         uint64_t offset, bytes;
         uint64_t token; /* handed to pw_store_populated(); 0: nobody waits */
 };
 
 PW_MUST_CHECK enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err);
-/* Out of memory or descriptors answers the work as failed, later. */
+/* Out of memory answers the work as failed. */
 void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work);
 void pw_worker_free(struct pw_worker *worker);
 

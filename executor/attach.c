@@ -48,8 +48,8 @@ static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map
                 return status;
         status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT, "segment", ret_err);
         if (status == PW_OK) /* only those of the own device can be written */
-                status = pw_map_fd(answer.fds[0], answer.reply->segment->bytes,
-                                   (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
+                status = pw_map_window(&(struct pw_window){ answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes },
+                                       (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
         pw_answer_done(&answer);
         return status;
 }

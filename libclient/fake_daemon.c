@@ -33,7 +33,7 @@ struct fake_daemon {
         int fd, client_fd, ask_fd, done_fd;
         pthread_t thread;
         _Atomic int ask;
-        struct memory control_memory, own, futures, hints;
+        struct memory own, futures, hints;
         struct pw_control *control;
         struct pw_ring_reader readers[PW_LANES_MAX];
         struct extent extents[EXTENTS];
@@ -116,11 +116,13 @@ static void on_hello(struct fake_daemon *fake, uint64_t id)
         welcome.host_capacity = fake->rooms_end - fake->next_room;
         welcome.own = &own;
         welcome.futures = &futures;
-        welcome.control_bytes = fake->control_memory.map.bytes;
+        own.bytes = fake->rooms_end;
+        welcome.control_bytes = PW_CONTROL_BYTES;
+        welcome.control_offset = fake->rooms_end;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
         reply.welcome = &welcome;
-        int fds[] = { fake->control_memory.client_fd, fake->own.client_fd, fake->futures.client_fd, fake->hints.client_fd };
-        reply_send(fake, id, &reply, fds, 4);
+        int fds[] = { fake->own.client_fd, fake->futures.client_fd, fake->hints.client_fd };
+        reply_send(fake, id, &reply, fds, pw_array_count(fds));
 }
 
 static void on_segment(struct fake_daemon *fake, uint64_t id, uint32_t number)
@@ -162,7 +164,7 @@ static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__R
                 if (ask->futures)
                         future_arm(fake, extent->first_slot + i);
         }
-        extent->returns = pw_return_ring_init((struct pw_return_ring *)(void *)(fake->control_memory.map.base + fake->next_ring), count);
+        extent->returns = pw_return_ring_init((struct pw_return_ring *)(void *)((uint8_t *)fake->control + fake->next_ring), count);
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__RoomGrant room = PATHWAYS__WIRE__ROOM_GRANT__INIT;
         room.extent = fake->extent_count++;
@@ -535,11 +537,10 @@ struct fake_daemon *fake_start(const struct fake_params *params)
         fake->next_room = entries;
         fake->rooms_end = entries + (params->room_bytes ? params->room_bytes : PW_GIB);
         fake->next_ring = PW_CONTROL_RINGS_OFFSET;
-        memory_make(&fake->control_memory, "control", PW_CONTROL_BYTES, true);
-        memory_make(&fake->own, "own", fake->rooms_end, true);
+        memory_make(&fake->own, "own", fake->rooms_end + PW_CONTROL_BYTES, true); /* lanes behind the rooms */
         memory_make(&fake->futures, "futures", entries + 4096, false);
         memory_make(&fake->hints, "hints", sizeof(struct pw_hint_page), true);
-        fake->control = (struct pw_control *)(void *)fake->control_memory.map.base;
+        fake->control = (struct pw_control *)(void *)(fake->own.map.base + fake->rooms_end);
         for (int i = 0; i < 2; i++) {
                 fake->extent_of[i] = calloc(SLOTS, sizeof *fake->extent_of[i]);
                 fake->more_refs[i] = calloc(SLOTS, sizeof *fake->more_refs[i]);
@@ -575,7 +576,6 @@ void fake_stop(struct fake_daemon *fake)
                 close(fake->client_fd);
         close(fake->ask_fd);
         close(fake->done_fd);
-        memory_done(&fake->control_memory);
         memory_done(&fake->own);
         memory_done(&fake->futures);
         memory_done(&fake->hints);

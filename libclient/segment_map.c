@@ -65,7 +65,7 @@ enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wi
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the map of segment %x", info->segment);
         if (atomic_load(&leaf->items[info->segment & 0xff]))
                 return pw_error_set(ret_err, PW_PROTOCOL, "segment %x was announced twice", info->segment);
-        enum pw_status status = pw_map_fd(fd, info->bytes, writable, &segment->map, ret_err);
+        enum pw_status status = pw_map_window(&(struct pw_window){ fd, info->offset, info->bytes }, writable, &segment->map, ret_err);
         if (status != PW_OK)
                 return status;
         segment->number = info->segment;

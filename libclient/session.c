@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { FD_CONTROL, FD_OWN, FD_FUTURES, FD_HINTS, FD_COUNT };
+enum { FD_OWN, FD_FUTURES, FD_HINTS, FD_COUNT };
 
 static void session_free(struct pw_session *session)
 {
@@ -40,7 +40,8 @@ static enum pw_status map_welcome(struct pw_session *session, const Pathways__Wi
 {
         if (answer->fd_count < FD_COUNT || !welcome->own || !welcome->futures || welcome->control_bytes < PW_CONTROL_RINGS_OFFSET)
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd welcomed this session without all of its memory");
-        enum pw_status status = pw_map_fd(answer->fds[FD_CONTROL], welcome->control_bytes, true, &session->control_map, ret_err);
+        struct pw_window control = { answer->fds[FD_OWN], welcome->control_offset, welcome->control_bytes };
+        enum pw_status status = pw_map_window(&control, true, &session->control_map, ret_err);
         if (status == PW_OK)
                 status = pw_map_fd(answer->fds[FD_HINTS], sizeof *session->hints, true, &session->hint_map, ret_err);
         if (status == PW_OK)

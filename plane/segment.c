@@ -58,17 +58,43 @@ enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *
         return PW_OK;
 }
 
+enum pw_status pw_window_touched(const struct pw_window *window, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        off_t at = (off_t)window->offset, end = (off_t)(window->offset + window->bytes);
+        uint64_t bytes = 0;
+
+        while (at < end) {
+                off_t from = lseek(window->fd, at, SEEK_DATA);
+
+                if (from < 0 && errno == ENXIO)
+                        break;
+                at = from < 0 ? from : lseek(window->fd, from, SEEK_HOLE);
+                if (at < 0)
+                        return pw_error_errno(ret_err, errno, "looking for the pages of a memfd");
+                if (from < end)
+                        bytes += (uint64_t)((at < end ? at : end) - from);
+        }
+        *ret_bytes = bytes;
+        return PW_OK;
+}
+
 enum pw_status pw_map_fd(int fd, uint64_t bytes, bool writable, struct pw_map *ret_map, struct pw_error *ret_err)
 {
+        return pw_map_window(&(struct pw_window){ fd, 0, bytes }, writable, ret_map, ret_err);
+}
+
+enum pw_status pw_map_window(const struct pw_window *window, bool writable, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        uint64_t bytes = window->bytes, end;
         struct stat status;
         void *base;
 
-        if (fstat(fd, &status))
+        if (fstat(window->fd, &status))
                 return pw_error_errno(ret_err, errno, "fstat of a segment");
-        if (!bytes || (uint64_t)status.st_size < bytes)
+        if (!bytes || !pw_add_ok(window->offset, bytes, &end) || (uint64_t)status.st_size < end)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a segment of %" PRIu64 " bytes was announced, the file has %" PRIu64,
                                     bytes, (uint64_t)status.st_size);
-        base = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd, 0);
+        base = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, window->fd, (off_t)window->offset);
         if (base == MAP_FAILED)
                 return pw_error_errno(ret_err, errno, "mapping %" PRIu64 " bytes", bytes);
         if (madvise(base, bytes, MADV_DONTFORK)) {

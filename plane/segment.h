@@ -31,13 +31,22 @@ PW_MUST_CHECK enum pw_status pw_memfd_readonly(int fd, int *ret_fd, struct pw_er
  * through a read-only map. */
 PW_MUST_CHECK enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *ret_err);
 
+/* A part of a memfd, from a page on. */
+struct pw_window { int fd; uint64_t offset, bytes; };
+/* Bytes of it that were ever written or read. `fd` must have a description of its own: who shares one can hold up its position.
+ * Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_window_touched(const struct pw_window *window, uint64_t *ret_bytes, struct pw_error *ret_err);
+
 struct pw_map {
         uint8_t *base; /* NULL: none */
         uint64_t bytes;
         bool writable;
 };
-/* Map [0, bytes) shared, without reserving, MADV_DONTFORK. Checks that the file is at least as large (a map beyond the end is
- * SIGBUS). Own: *ret_map is given back with pw_unmap(). Errors: PW_SYSTEM, PW_PROTOCOL (too small). */
+/* Map it shared, without reserving, MADV_DONTFORK. Checks that the file is large enough (a map beyond the end is SIGBUS).
+ * Own: *ret_map is given back with pw_unmap(). Errors: PW_SYSTEM, PW_PROTOCOL (too small). */
+PW_MUST_CHECK enum pw_status pw_map_window(const struct pw_window *window, bool writable, struct pw_map *ret_map,
+                                           struct pw_error *ret_err);
+/* The same of [0, bytes). */
 PW_MUST_CHECK enum pw_status pw_map_fd(int fd, uint64_t bytes, bool writable, struct pw_map *ret_map, struct pw_error *ret_err);
 void pw_unmap(struct pw_map *map);
 static inline struct pw_entry *pw_map_entry(const struct pw_map *map, uint32_t slot)

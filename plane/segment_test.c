@@ -147,6 +147,37 @@ static void test_populate_and_punch(void **state)
         pw_unmap(&map);
 }
 
+/* Parts of a memfd are mapped, and looked at, one by one. */
+static void test_windows(void **state)
+{
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), bytes;
+        pw_auto_close int fd = -1;
+        struct pw_window window;
+        struct pw_map map, next;
+        struct pw_error err;
+
+        (void)state;
+        assert_int_equal(pw_memfd_create("segment", BYTES, &fd, NULL), PW_OK);
+        window = (struct pw_window){ fd, 4 * page, 8 * page };
+        assert_int_equal(pw_map_window(&window, true, &map, NULL), PW_OK);
+        window.offset += window.bytes;
+        assert_int_equal(pw_map_window(&window, true, &next, NULL), PW_OK);
+        memset(map.base + 3 * page, 1, 2 * page);
+        map.base[6 * page] = 2;
+        memset(next.base, 3, 2 * page);
+        assert_int_equal(pw_window_touched(&window, &bytes, NULL), PW_OK);
+        assert_int_equal(bytes, 2 * page);
+        window.offset = 4 * page;
+        assert_int_equal(pw_window_touched(&window, &bytes, NULL), PW_OK);
+        assert_int_equal(bytes, 3 * page);
+        pw_unmap(&map);
+        pw_unmap(&next);
+        window.offset = BYTES - page;
+        assert_int_equal(pw_map_window(&window, true, &map, &err), PW_PROTOCOL);
+        window.offset = UINT64_MAX - page + 1;
+        assert_int_equal(pw_map_window(&window, true, &map, &err), PW_PROTOCOL);
+}
+
 /* A child of fork does not inherit the map. */
 static void test_not_inherited(void **state)
 {
@@ -173,6 +204,7 @@ int main(void)
                 cmocka_unit_test(test_read_only_descriptor),
                 cmocka_unit_test(test_reopened_by_another_user),
                 cmocka_unit_test(test_map_beyond_the_end),
+                cmocka_unit_test(test_windows),
                 cmocka_unit_test(test_populate_and_punch),
                 cmocka_unit_test(test_not_inherited),
         };

@@ -1,0 +1,121 @@
+/* Memfds and their users. */
+#include "daemon/backing.h"
+
+#include "base/memory.h"
+#include "daemon/session.h"
+#include "daemon/worker.h"
+
+#define PLACES 64u
+
+static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32_t place_count, struct pw_backing **ret_backing,
+                                  struct pw_error *ret_err)
+{
+        struct pw_backing *backing = calloc(1, sizeof *backing);
+        enum pw_status status;
+        uint64_t bytes;
+
+        if (!backing)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for %s", name);
+        if (__builtin_mul_overflow(place_bytes, place_count, &bytes) || bytes > INT64_MAX) {
+                place_count = 1;
+                bytes = place_bytes;
+        }
+        *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = place_count, .place_bytes = place_bytes };
+        pw_list_init(&backing->of_daemon);
+        status = pw_memfd_create(name, bytes, &backing->fd, ret_err);
+        if (status != PW_OK) {
+                free(backing);
+                return status;
+        }
+        *ret_backing = backing;
+        return PW_OK;
+}
+
+static void unref(struct pw_backing *backing)
+{
+        if (--backing->users)
+                return;
+        pw_list_remove(&backing->of_daemon);
+        pw_close_fd(&backing->fd);
+        pw_close_fd(&backing->ro_fd);
+        free(backing);
+}
+
+static struct pw_backed use(struct pw_backing *backing, uint64_t offset, uint64_t bytes)
+{
+        backing->users++;
+        return (struct pw_backed){ backing, offset, bytes };
+}
+
+enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backed *ret_backed, struct pw_error *ret_err)
+{
+        struct pw_backing *backing;
+        enum pw_status status = new_backing(name, bytes, 1, &backing, ret_err);
+
+        if (status == PW_OK)
+                *ret_backed = use(backing, 0, bytes);
+        return status;
+}
+
+void pw_backing_leave(struct pw_process *process)
+{
+        if (process->backing)
+                unref(process->backing);
+        process->backing = NULL;
+}
+
+enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_backed *ret_control, struct pw_backed *ret_segment,
+                                struct pw_error *ret_err)
+{
+        struct pw_process *process = params->process;
+        struct pw_backing *backing = process->backing;
+        uint64_t offset;
+
+        if (!backing || backing->tenant != params->tenant || backing->taken == backing->place_count) {
+                enum pw_status status = new_backing("pathways-client", params->control_bytes + params->segment_bytes, PLACES, &backing, ret_err);
+
+                if (status != PW_OK)
+                        return status;
+                pw_backing_leave(process);
+                pw_list_append(&process->daemon->backings, &backing->of_daemon);
+                backing->tenant = params->tenant;
+                backing->users = 1;
+                process->backing = backing;
+        }
+        offset = backing->taken++ * backing->place_bytes;
+        *ret_control = use(backing, offset, params->control_bytes);
+        *ret_segment = use(backing, offset + params->control_bytes, params->segment_bytes);
+        return PW_OK;
+}
+
+void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed)
+{
+        if (!backed->backing)
+                return;
+        if (backed->backing->users > 1 && daemon->phase != PW_STOPPING)
+                pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
+                                                                 .bytes = backed->bytes });
+        unref(backed->backing);
+        *backed = (struct pw_backed){ 0 };
+}
+
+void pw_backing_work(struct pw_backing *backing)
+{
+        backing->users++;
+        backing->works++;
+}
+
+void pw_backing_worked(struct pw_backing *backing)
+{
+        backing->works--;
+        unref(backing);
+}
+
+enum pw_status pw_backing_readonly(struct pw_backing *backing, int *ret_fd, struct pw_error *ret_err)
+{
+        enum pw_status status = backing->ro_fd < 0 ? pw_memfd_readonly(backing->fd, &backing->ro_fd, ret_err) : PW_OK;
+
+        if (status == PW_OK)
+                *ret_fd = backing->ro_fd;
+        return status;
+}

@@ -1,0 +1,54 @@
+/* The memfd that segments lie in: one each for futures and devices, and for the sessions of one process and tenant places side by
+ * side in one, so that many sessions of a process take few descriptors.
+ *
+ * A place serves one session and then nobody: its process may go on writing to it. Its pages go back when the session and the
+ * segment are gone; the memfd goes with the last of its users.
+ */
+#ifndef PW_DAEMON_BACKING_H
+#define PW_DAEMON_BACKING_H
+
+#include "base/list.h"
+#include "plane/segment.h"
+
+struct pw_daemon;
+struct pw_process;
+struct pw_tenant;
+
+struct pw_backing {
+        int fd, ro_fd;               /* ro_fd: -1 until somebody asked for it */
+        uint32_t users;              /* windows in use, works, and the process that may get another place */
+        uint32_t works;              /* of the worker, under way */
+        uint32_t place_count, taken; /* places, and how many were ever given */
+        uint64_t place_bytes;
+        const struct pw_tenant *tenant;
+        struct pw_list of_daemon;    /* of sessions: in daemon->backings */
+        uint64_t granted_bytes;      /* for overhead.c */
+};
+
+/* A part of it that somebody uses. Zeroed: none. */
+struct pw_backed { struct pw_backing *backing; uint64_t offset, bytes; };
+
+/* A memfd for one user. Own: *ret_backed is given back with pw_backed_done(). Errors: PW_SYSTEM, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backed *ret_backed, struct pw_error *ret_err);
+/* A place in the memfd of the process and the tenant, or in a new one: `control_bytes`, then `segment_bytes`, the same for all.
+ * Own, Errors: the same, for both. */
+struct pw_place_params { struct pw_process *process; const struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };
+PW_MUST_CHECK enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_backed *ret_control,
+                                              struct pw_backed *ret_segment, struct pw_error *ret_err);
+/* Its pages go back, if others use the memfd; with the last user all of it goes. */
+void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed);
+/* The process is dead, or has no session: no place is given to it any more. */
+void pw_backing_leave(struct pw_process *process);
+
+/* The worker allocates or gives back pages of it; it is done. */
+void pw_backing_work(struct pw_backing *backing);
+void pw_backing_worked(struct pw_backing *backing);
+
+/* *ret_fd: a descriptor that cannot write, the backing's own. Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_backing_readonly(struct pw_backing *backing, int *ret_fd, struct pw_error *ret_err);
+static inline struct pw_window pw_backed_window(const struct pw_backed *backed)
+{
+        return (struct pw_window){ backed->backing->fd, backed->offset, backed->bytes };
+}
+
+#endif
