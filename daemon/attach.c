@@ -2,14 +2,13 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/child.h"
-#include "daemon/lane.h"
 #include "daemon/quota.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
 
 #include <stdio.h>
 
-#define CLIENT_SLOTS (1u << 22)
+#define CLIENT_SLOTS (PW_SLOT_MAX + 1)
 /* A segment is sparse: with more addresses than memory, extents in use here and there do not keep a large one out. */
 #define ROOM_SPACE 4u
 
@@ -130,7 +129,6 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         fds[2] = session->tenant->hints_fd;
         session->role = PW_ROLE_CLIENT;
         session->daemon->counters.sessions++;
-        pw_lanes_begin(session);
         pw_session_reply(session, id, &reply, fds, pw_array_count(fds));
         return PW_OK;
 }

@@ -5,31 +5,40 @@
 
 #define QUIET_TURNS 64
 
-void pw_lanes_begin(struct pw_dsession *session)
+static bool add_lane(struct pw_dsession *session)
 {
-        for (uint32_t i = 0; i < PW_LANES_MAX; i++) {
-                session->lanes[i].session = session;
-                session->lanes[i].reader.ring = &session->control->lanes[i].ring;
-        }
+        struct pw_dlane *lane;
+
+        if (!pw_grow((void **)&session->lanes, &session->lane_capacity, session->lane_count + 1, sizeof *session->lanes) ||
+            !(lane = calloc(1, sizeof *lane)))
+                return false;
+        lane->session = session;
+        lane->reader.ring = &session->control->lanes[session->lane_count].ring;
+        pw_list_init(&lane->hot);
+        session->lanes[session->lane_count++] = lane;
+        return true;
 }
 
 /* Lanes that the client ever used; it can lie, so no more than there are. */
-static uint32_t lane_count(const struct pw_dsession *session)
+static uint32_t lane_count(struct pw_dsession *session)
 {
         uint32_t count = session->control ? atomic_load(&session->control->lane_count) : 0;
 
-        return count < PW_LANES_MAX ? count : PW_LANES_MAX;
+        while (session->lane_count < pw_min_u64(count, PW_LANES_MAX) && !session->ended)
+                if (!add_lane(session))
+                        pw_session_end(session, "no memory for a lane of it");
+        return session->lane_count;
 }
 
 /* Take back what its dead threads counted as waiting. */
 void pw_lanes_end(struct pw_dsession *session)
 {
-        uint32_t count = lane_count(session);
-
-        for (uint32_t i = 0; i < PW_LANES_MAX; i++)
-                pw_list_remove(&session->lanes[i].hot);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < session->lane_count; i++) {
+                pw_list_remove(&session->lanes[i]->hot);
                 pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX);
+                free(session->lanes[i]);
+        }
+        free(session->lanes);
 }
 
 /* Does the record name a result of a run that was not read yet? */
@@ -62,8 +71,8 @@ static bool catch_up(struct pw_dlane *lane, uint64_t now_us)
         while (records) {
                 records = 0;
                 for (uint32_t i = 0; i < count; i++)
-                        if (&session->lanes[i] != lane)
-                                records += read_lane(&session->lanes[i], now_us);
+                        if (session->lanes[i] != lane)
+                                records += read_lane(session->lanes[i], now_us);
         }
         session->catching_up = false;
         return !session->ended;
@@ -147,7 +156,7 @@ void pw_lanes_rung(struct pw_dsession *session)
                 return;
         /* Who rang counts on being watched, also if a look has read its records meanwhile. */
         for (uint32_t i = 0; i < count; i++) {
-                struct pw_dlane *lane = &session->lanes[i];
+                struct pw_dlane *lane = session->lanes[i];
 
                 if (!pw_ring_available(&lane->reader, &cells) || cells || atomic_load(&lane->reader.ring->watch) == PW_RING_WATCHED)
                         make_hot(lane);
@@ -164,7 +173,7 @@ uint32_t pw_lanes_drain(struct pw_dsession *session)
         if (session->role != PW_ROLE_CLIENT)
                 return 0;
         for (uint32_t i = 0; i < count; i++)
-                records += read_lane(&session->lanes[i], now_us);
+                records += read_lane(session->lanes[i], now_us);
         if (records)
                 session->daemon->more = true;
         return records;
@@ -218,7 +227,7 @@ void pw_lanes_hungry(struct pw_daemon *daemon)
                 uint32_t count = wanted ? lane_count(session) : 0;
 
                 for (uint32_t j = 0; j < count; j++)
-                        make_hot(&session->lanes[j]);
+                        make_hot(session->lanes[j]);
         }
 }
 

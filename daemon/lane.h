@@ -7,7 +7,6 @@
 
 #include "daemon/session.h"
 
-void pw_lanes_begin(struct pw_dsession *session);
 void pw_lanes_end(struct pw_dsession *session);
 /* A doorbell: find which lanes have records, they are hot now; watched entries may be ready. */
 void pw_lanes_rung(struct pw_dsession *session);

@@ -237,8 +237,6 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         pw_list_init(&session->outgoing);
         pw_list_init(&session->of_process);
         pw_list_init(&session->of_ended);
-        for (uint32_t i = 0; i < PW_LANES_MAX; i++)
-                pw_list_init(&session->lanes[i].hot);
         pw_decoder_init(&session->decoder);
         describe_client(session);
         status = join(session, uid, ret_err);

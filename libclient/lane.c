@@ -59,18 +59,28 @@ void pw_lane_free(struct pw_client_lane *lane)
         free(lane);
 }
 
+/* The lowest number of a lane that no thread has; PW_LANES_MAX: there is none. */
+static uint32_t idle_number(const struct pw_session *session)
+{
+        for (uint32_t i = 0; i < pw_array_count(session->lanes_busy); i++)
+                if (~session->lanes_busy[i])
+                        return 64 * i + (uint32_t)__builtin_ctzll(~session->lanes_busy[i]);
+        return PW_LANES_MAX;
+}
+
 /* A lane that no thread has. The session's lock is held. */
 static enum pw_status claim_locked(struct pw_session *session, struct pw_client_lane **ret_lane, struct pw_error *ret_err)
 {
-        if (!~session->lanes_busy)
-                return pw_error_set(ret_err, PW_LIMIT, "more than %u threads use this session at once", PW_LANES_MAX - 1);
-        uint32_t number = (uint32_t)__builtin_ctzll(~session->lanes_busy);
+        uint32_t number = idle_number(session);
+        if (number == PW_LANES_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "more than %u threads use this session at once: connect another for some of them",
+                                    PW_LANES_MAX - 1);
         if (!session->lanes[number]) {
                 enum pw_status status = pw_lane_new(session, number, &session->lanes[number], ret_err);
                 if (status != PW_OK)
                         return status;
         }
-        session->lanes_busy |= UINT64_C(1) << number;
+        session->lanes_busy[number / 64] |= UINT64_C(1) << number % 64;
         struct pw_client_lane *lane = session->lanes[number];
         atomic_store(&lane->shared->thread_id, (uint32_t)gettid());
         atomic_store(&lane->shared->in_use, 1);
@@ -105,7 +115,7 @@ static void use_end(struct lane_use *use)
         if (pw_session_alive(session))
                 end_lane(use->lane);
         pthread_mutex_lock(&session->lock);
-        session->lanes_busy &= ~(UINT64_C(1) << use->lane->number);
+        session->lanes_busy[use->lane->number / 64] &= ~(UINT64_C(1) << use->lane->number % 64);
         pthread_mutex_unlock(&session->lock);
         pw_session_unref(session);
         free(use);

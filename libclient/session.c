@@ -87,7 +87,7 @@ static enum pw_status session_start(struct pw_session *session, const struct pw_
                 status = pw_lane_new(session, 0, &session->lanes[0], ret_err);
         if (status != PW_OK)
                 return status;
-        session->lanes_busy = 1;
+        session->lanes_busy[0] = 1;
         atomic_store(&session->control->lane_count, 1);
         return PW_OK;
 }

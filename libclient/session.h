@@ -30,7 +30,7 @@ struct pw_session {
         struct pw_segment_map segments;
         pthread_mutex_t lock; /* guards lanes, lanes_busy, and adding to segments */
         struct pw_client_lane *lanes[PW_LANES_MAX]; /* [0] is the watcher thread's */
-        uint64_t lanes_busy;
+        uint64_t lanes_busy[(PW_LANES_MAX + 63) / 64];
 
         _Alignas(64) _Atomic(struct pw_future *) parked; /* handles whose DROP no ring took: the watcher sends them */
 };

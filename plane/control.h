@@ -10,11 +10,11 @@
 #include "plane/ring.h"
 
 #ifndef PW_LANES_MAX /* the models have less of all */
-#define PW_LANES_MAX 64u
+#define PW_LANES_MAX 512u
 #define PW_NOTES_MAX 128u
 #define PW_LANE_REST 2816u
 #endif
-#define PW_CONTROL_BYTES (UINT64_C(1) << 27) /* virtual; return rings of 4 M slots fit in several times */
+#define PW_CONTROL_BYTES (UINT64_C(1) << 29) /* virtual; return rings of all slots of a segment fit in several times */
 
 /* What a sleeping thread waits for, for `pathways why` and for taking back the counts of the dead.
  * note: state 2 | bucket 14 | segment 24 | slot 24, from the highest bit down. */

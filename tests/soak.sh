@@ -16,6 +16,10 @@ torture     tests/integration/torture_test     PW_FAULTS          0
 vandals     tests/integration/vandal_test      PW_VANDALS         1000
 world       tests/world/world_test             PW_WORLD_SEEDS     10000
 pipelines   tests/world/pipeline_test          PW_WORLD_SEEDS     10000
+clients     tests/integration/clients_test     PW_CLIENTS         10000
+comings     tests/integration/clients_test     PW_COMINGS         10000
+puts        tests/integration/churn_test       PW_PUTS            100000000
+objects     tests/integration/churn_test       PW_OBJECTS         5000000
 rooms       scheduler/rooms_test               PW_ROOMS_PROGRAMS  10000
 '
 

@@ -1,6 +1,6 @@
-/* Puts of sizes that change all the time: rooms stay as large as their values, and nothing grows.
+/* Puts of sizes that change all the time: rooms stay as large as their values, and nothing grows. Many objects of one session.
  *
- * PW_PUTS is how many (10^8 in `make soak`), PW_SEED the seed of another round.
+ * PW_PUTS is how many (10^8 in `make soak`), PW_OBJECTS how many are held at once, PW_SEED the seed of another round.
  */
 #include "tests/integration/process.h"
 
@@ -111,6 +111,37 @@ static void test_churn(void **state)
         free(churn);
 }
 
+/* --- many at once ------------------------------------------------------------------------------------------------------- */
+
+static void test_many_objects(void **state)
+{
+        struct it_host *host = *state;
+        uint64_t count = it_environment("PW_OBJECTS", 100000), number[2] = { 0, 0 };
+        struct pw_future **futures = calloc(count, sizeof(struct pw_future *));
+        struct pw_view view;
+
+        assert_non_null(futures);
+        for (uint64_t i = 0; i < count; i++) {
+                number[0] = i;
+                it_ok(pw_put(host->session, number, sizeof number, NULL, &futures[i], IT_ERR));
+        }
+        assert_true(it_look(host->session, "status", "objects") >= (int64_t)count);
+        for (uint64_t i = 0; i < count; i += count / 1000) {
+                it_ok(pw_get(futures[i], 0, &view, IT_ERR));
+                assert_int_equal(*(const uint64_t *)view.data, i);
+                pw_view_done(&view);
+        }
+        for (uint64_t i = 0; i < count; i++)
+                pw_unref(futures[i]);
+        print_message("%llu objects of one session at once\n", (unsigned long long)count);
+        free(futures);
+}
+
+static int setup_large(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "1MiB", "--host-memory", "2GiB"));
+}
+
 static int setup(void **state)
 {
         return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "1MiB", "--host-memory", "128MiB"));
@@ -118,7 +149,10 @@ static int setup(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_churn, setup, it_teardown) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_many_objects, setup_large, it_teardown),
+                cmocka_unit_test_setup_teardown(test_churn, setup, it_teardown),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

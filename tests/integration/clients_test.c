@@ -1,9 +1,10 @@
-/* Many clients: at once, coming and going, and more than there are descriptors for.
+/* Many clients: at once, coming and going, and more than there are descriptors for; many threads of one.
  *
  * PW_CLIENTS is how many at once (10,000 in `make soak`), PW_COMINGS how many come and go.
  */
 #include "tests/integration/process.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,8 @@ static void test_at_once(void **state)
                 it_read(&children[i % PROCESSES], &byte, 1);
         it_until(host->session, "status", has_sessions, &all);
         has = it_has(host->pid);
+        print_message("%u at once: %llu descriptors, %llu maps, %llu KiB of the daemon's own\n", many.count * PROCESSES, (unsigned long long)has.fds,
+                      (unsigned long long)has.maps, (unsigned long long)has.private_kib);
         assert_true(has.fds <= before.fds + (uint64_t)(all - others) * 33 / 32 + 16);
         for (uint32_t i = 0; i < 1000; i++) { /* among all of them, one works */
                 it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));
@@ -179,6 +182,63 @@ static void test_at_once(void **state)
         for (uint32_t i = 0; i < PROCESSES; i++)
                 assert_int_equal(it_reap(&children[i], SIGKILL), 128 + SIGKILL);
         it_until(host->session, "status", has_sessions, &others);
+}
+
+/* --- threads of one session -------------------------------------------------------------------------------------------- */
+
+#define THREADS 511u /* at once, as libpathways(3) says */
+
+struct crowd { struct pw_session *session; pthread_barrier_t all_in, refused; };
+struct member { struct crowd *crowd; pthread_t thread; uint32_t number; enum pw_status status; bool same; };
+
+/* Put, be there with all the others, get. */
+static void *take_part(void *argument)
+{
+        struct member *member = argument;
+        struct pw_future *future = NULL;
+        struct pw_view view;
+
+        member->status = pw_put(member->crowd->session, &member->number, sizeof member->number, NULL, &future, NULL);
+        pthread_barrier_wait(&member->crowd->all_in);
+        pthread_barrier_wait(&member->crowd->refused);
+        if (member->status == PW_OK)
+                member->status = pw_get(future, IT_LONG, &view, NULL);
+        if (member->status == PW_OK) {
+                member->same = *(const uint32_t *)view.data == member->number;
+                pw_view_done(&view);
+        }
+        pw_unref(future);
+        return NULL;
+}
+
+static void test_many_threads(void **state)
+{
+        struct it_host *host = *state;
+        struct crowd crowd = { .session = it_connect(host) };
+        struct member *members = calloc(THREADS, sizeof *members);
+        struct pw_future *future;
+
+        assert_non_null(members);
+        assert_int_equal(pthread_barrier_init(&crowd.all_in, NULL, THREADS + 1), 0);
+        assert_int_equal(pthread_barrier_init(&crowd.refused, NULL, THREADS + 1), 0);
+        for (uint32_t i = 0; i < THREADS; i++) {
+                members[i] = (struct member){ .crowd = &crowd, .number = i };
+                assert_int_equal(pthread_create(&members[i].thread, NULL, take_part, &members[i]), 0);
+        }
+        pthread_barrier_wait(&crowd.all_in);
+        it_fails(pw_put(crowd.session, "x", 1, NULL, &future, IT_ERR), PW_LIMIT, "511 threads|connect another");
+        pthread_barrier_wait(&crowd.refused);
+        for (uint32_t i = 0; i < THREADS; i++) {
+                assert_int_equal(pthread_join(members[i].thread, NULL), 0);
+                assert_int_equal(members[i].status, PW_OK);
+                assert_true(members[i].same);
+        }
+        it_ok(pw_put(crowd.session, "x", 1, NULL, &future, IT_ERR)); /* there is a lane again */
+        pw_unref(future);
+        pw_close(crowd.session);
+        pthread_barrier_destroy(&crowd.all_in);
+        pthread_barrier_destroy(&crowd.refused);
+        free(members);
 }
 
 /* --- descriptors ------------------------------------------------------------------------------------------------------------ */
@@ -227,6 +287,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_come_and_go, setup, it_teardown),
                 cmocka_unit_test_setup_teardown(test_at_once, setup, it_teardown),
+                cmocka_unit_test_setup_teardown(test_many_threads, setup, it_teardown),
                 cmocka_unit_test(test_no_more_descriptors), /* the last: its limit stays */
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void all_read(void)
 {
         world_end();
         for (uint32_t i = 0; i < world.client_count; i++)
-                model_must(model_dead((int)i) || world.clients[i].session.lanes[0].reader.head == records,
+                model_must(model_dead((int)i) || world.clients[i].session.lanes[0]->reader.head == records,
                            "a record that was published as work is not read");
 }
 

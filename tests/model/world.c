@@ -262,10 +262,7 @@ static void open_session(uint32_t i)
                                                { model_alloc(layout.bytes), layout.bytes, true } };
         *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
                                          .control = client->control };
-        for (uint32_t j = 0; j < PW_LANES_MAX; j++)
-                pw_list_init(&session->lanes[j].hot);
         pw_list_init(&session->of_ended);
-        pw_lanes_begin(session);
         client->control->lane_count = 1;
         pw_table_put(&world.daemon.sessions, session->number, session);
         model_must(pw_store_session_open(world.daemon.store, &(struct pw_store_session_params){ .session = i + 1, .tenant = "ann",
@@ -273,6 +270,7 @@ static void open_session(uint32_t i)
                    pw_store_segment_add(world.daemon.store, &(struct pw_store_segment_params){ .segment = client->segment.number,
                            .layout = layout, .tenant = "ann", .session = i + 1, .map = client->segment.map,
                            .hints = world.tenant.hints }, NULL) == PW_OK, "a session opens");
+        model_must(pw_lanes_drain(session) == 0 && session->lane_count == 1, "its lane is known before anything happens");
 }
 
 static void open_library(uint32_t i)
