@@ -151,8 +151,12 @@ static enum pw_status send(struct pw_gang *gang, bool cancelled)
                 memcpy(mark->value, room_data(head), pw_min_u64(bytes, sizeof mark->value));
         }
         mark->status = fault.status;
-        mark->cause_node = fault.cause_node;
-        mark->cause_device = fault.cause_device;
+        if (fault.status == PW_OK) {
+                mark->at_ns = pw_launch_device_ns(gang->launch);
+        } else {
+                mark->cause_node = fault.cause_node;
+                mark->cause_device = fault.cause_device;
+        }
         atomic_store(&mark->seq, gang->seq);
         pw_bells_ring(gang->launch->given.bells, &gang->launch->given.bells->sleepers[gang->launch->given.device].bits,
                       gang->members);
@@ -175,6 +179,7 @@ static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device
                 ret_fault->cause_device = mark->cause_device;
                 return false;
         }
+        launch->given.kind->not_before(launch->given.handle, mark->at_ns);
         if (gang->node->image->eager) {
                 *ret_data = mark->value;
                 return true;

@@ -83,6 +83,7 @@ static void publish_done(struct pw_launch *launch, uint64_t seq)
         uint32_t device = launch->given.device;
         uint64_t count = atomic_load_explicit(&launch->own->done.count, memory_order_relaxed) + 1, ring_at;
 
+        atomic_store_explicit(&launch->own->done.at_ns, pw_launch_device_ns(launch), memory_order_relaxed);
         atomic_store_explicit(&launch->own->done.count, count, memory_order_relaxed);
         atomic_store(&launch->own->done.seq, seq);
         atomic_store_explicit(&launch->own->running, 0, memory_order_relaxed);
@@ -98,7 +99,7 @@ static void publish_done(struct pw_launch *launch, uint64_t seq)
 
 static void run_gang(struct pw_launch *launch, const struct pw_order *order, uint64_t seq)
 {
-        uint64_t start_ns = launch->now_ns ? launch->now_ns : pw_launch_clock_ns();
+        uint64_t start_ns = pw_launch_now_ns(launch);
         struct pw_gang gang = { .launch = launch, .index = order->node, .seq = seq, .members = order->members };
         enum pw_status status;
         struct pw_error err;

@@ -50,6 +50,16 @@ void pw_launch_wait(struct pw_launch *launch);
 
 /* CLOCK_MONOTONIC */
 uint64_t pw_launch_clock_ns(void);
+/* The same, as of the end of the last gang unless there was a wait since. */
+static inline uint64_t pw_launch_now_ns(const struct pw_launch *launch)
+{
+        return launch->now_ns ? launch->now_ns : pw_launch_clock_ns();
+}
+/* The same by the device's own clock. */
+static inline uint64_t pw_launch_device_ns(const struct pw_launch *launch)
+{
+        return launch->given.kind->ended_ns(launch->given.handle, pw_launch_now_ns(launch));
+}
 /* The process cannot go on: say why on stderr and end it. */
 void pw_launch_die(const struct pw_launch *launch, const struct pw_error *err) __attribute__((noreturn));
 

@@ -42,8 +42,8 @@ static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, u
                 pw_bells_sleep(launch->given.bells, launch->given.device, seen);
 }
 
-/* The device has run out of work: times begin anew. */
-static void stalled(struct pw_launch *launch)
+/* Nothing more is ordered: the device runs out of work. */
+static void run_empty(struct pw_launch *launch)
 {
         struct pw_error err;
 
@@ -54,7 +54,7 @@ static void stalled(struct pw_launch *launch)
 
 void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
 {
-        stalled(launch);
+        launch->now_ns = 0;
         if (spin(launch, word, at_least) || yield(word, at_least, pw_launch_clock_ns() + PW_YIELD_NS))
                 return;
         while (pw_wait_load(word) < at_least)
@@ -64,7 +64,7 @@ void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
                   uint64_t yield_until_ns)
 {
-        stalled(launch);
+        run_empty(launch);
         if (yield_until_ns > pw_launch_clock_ns() &&
             (spin(launch, word, at_least) || yield(word, at_least, yield_until_ns)))
                 return;

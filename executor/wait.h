@@ -24,7 +24,12 @@ static inline void pw_wait_for(struct pw_launch *launch, const _Atomic uint64_t 
 /* Wait until `device` is done with gang `seq` of its island. */
 static inline void pw_wait_done(struct pw_launch *launch, uint32_t device, uint64_t seq)
 {
-        pw_wait_for(launch, &launch->given.boards[device]->done.seq, seq, &launch->given.bells->sleepers[device].bits);
+        const struct pw_device_board *board = launch->given.boards[device];
+
+        if (pw_wait_load(&board->done.seq) >= seq)
+                return;
+        pw_wait_slow(launch, &board->done.seq, seq, &launch->given.bells->sleepers[device].bits);
+        launch->given.kind->not_before(launch->given.handle, pw_wait_load(&board->done.at_ns));
 }
 /* Wait until *word >= at_least or something rang, yielding only until `yield_until_ns`. */
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,

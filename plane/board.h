@@ -104,8 +104,11 @@ struct pw_island_board {
 /* This member arrived in transfer gang `seq`: its source shard may be read, or is `status`. */
 struct pw_mark {
         _Atomic uint64_t seq;
-        uint32_t status, cause_node;
-        uint32_t cause_device, zero;
+        uint32_t status, zero;
+        union {
+                uint64_t at_ns; /* PW_OK: when it arrived by its device's clock */
+                struct { uint32_t cause_node, cause_device; };
+        };
         uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
 };
 _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
@@ -128,6 +131,7 @@ struct pw_device_board {
         struct {
                 _Alignas(64) _Atomic uint64_t seq;
                 _Atomic uint64_t count;          /* gangs run since the daemon started */
+                _Atomic uint64_t at_ns;          /* when by the device's clock seq became so, or later */
         } done;
         _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
         _Atomic uint64_t running_since_ns;       /* only of functions with a time limit; 0: not in one */

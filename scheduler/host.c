@@ -210,10 +210,11 @@ bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t
         for (uint64_t rest = news; rest; rest &= rest - 1) {
                 uint32_t d = (uint32_t)__builtin_ctzll(rest);
                 host->devices[d].done = done[d];
+                any |= done[d] >= pw_scheduler_ring_at(scheduler, d);
                 tell_peak(host->devices[d].board, scheduler);
                 pw_scheduler_progress(scheduler, d, seqs[d], done[d], now_us);
         }
-        return any || news;
+        return any;
 }
 
 static void set_asleep(struct pw_host *host, uint32_t asleep)

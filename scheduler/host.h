@@ -21,7 +21,8 @@ void pw_host_bells(struct pw_host *host, struct pw_bells *bells);
  * are written for the first run of a program and stay until PROGRAM_ENDED; so does the room of a run's record, for the next run.
  * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY: only of PREPARE, the run is then to be cancelled before anything of it is ordered. */
 PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *action, struct pw_error *ret_err);
-/* Did anything come? Feeds reports, then progress, of each device into the scheduler. Cheap when nothing did. */
+/* Feeds reports, then progress, of each device into the scheduler. Did anything come that somebody waited for? Gangs that end within
+ * the window of their device are no news. Cheap when nothing came. */
 struct pw_scheduler;
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
 /* Before the daemon sleeps: write ring_at and asleep of every island, then look again. True: something came, do not sleep. */

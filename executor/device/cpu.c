@@ -44,6 +44,18 @@ static void cpu_moved(struct pw_device *device, uint64_t bytes)
         (void)bytes;
 }
 
+static uint64_t cpu_ended_ns(const struct pw_device *device, uint64_t now_ns)
+{
+        (void)device;
+        return now_ns;
+}
+
+static void cpu_not_before(struct pw_device *device, uint64_t ns)
+{
+        (void)device;
+        (void)ns;
+}
+
 static enum pw_status cpu_finish(struct pw_device *device, struct pw_error *ret_err)
 {
         (void)device;
@@ -59,5 +71,7 @@ const struct pw_device_kind pw_device_cpu = {
         .close = cpu_close,
         .launch = cpu_launch,
         .moved = cpu_moved,
+        .ended_ns = cpu_ended_ns,
+        .not_before = cpu_not_before,
         .finish = cpu_finish,
 };

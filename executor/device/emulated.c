@@ -1,8 +1,9 @@
 /* A device that takes time without taking a processor: each function a launch delay, each transfer its bytes over a bandwidth,
  * sleep_us what it says.
  *
- * Delays are planned: one ends at the planned end of the one before plus its duration, so that late wake-ups do not add up;
- * after finish(), when the queue has run empty, plans begin anew. A plan that real work has overtaken moves up to the present.
+ * It has a clock of its own, as a device with a queue in hardware has: a delay begins when the one before has ended and the input is
+ * there, by the clocks of the devices, however late this process was woken to learn of either. So late wake-ups do not add up;
+ * what this process does between two delays takes its own time. After finish(), when the queue has run empty, the clock is the host's.
  */
 #include "executor/device/kinds.h"
 
@@ -14,11 +15,14 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* No single delay is longer: about 31 years. */
 #define DELAY_MAX_NS (NS_PER_S * 1000000000)
+/* The clock is no more than that behind the host's: who is woken later still was stopped. */
+#define LATE_MAX_NS (NS_PER_S / 100)
 
 struct pw_device {
         struct pw_task_services services;
         uint64_t launch_delay_ns, copy_bandwidth;
-        uint64_t planned_end_ns; /* of the last delay; 0: the queue was empty since */
+        uint64_t planned_ns; /* the end of the last delay, or when the input came; 0: the queue was empty since */
+        uint64_t late_ns;    /* how far the clock is behind the host's */
 };
 
 static uint64_t now_ns(void)
@@ -36,18 +40,25 @@ static uint64_t limited_ns(uint64_t count, uint64_t ns_each)
         return pw_mul_ok(count, ns_each, &ns) ? pw_min_u64(ns, DELAY_MAX_NS) : DELAY_MAX_NS;
 }
 
+static void plan(struct pw_device *device, uint64_t at_ns, uint64_t now)
+{
+        device->planned_ns = at_ns;
+        device->late_ns = now > at_ns ? pw_min_u64(now - at_ns, LATE_MAX_NS) : 0;
+}
+
+/* A plan that real work has overtaken moves up to the present. */
 static void occupy(struct pw_device *device, uint64_t duration_ns)
 {
-        uint64_t now = now_ns(), from = device->planned_end_ns ? device->planned_end_ns : now;
-        struct timespec end;
+        uint64_t now = now_ns(), from = device->planned_ns ? device->planned_ns : now;
+        uint64_t end_ns = pw_max_u64(from + duration_ns, now - device->late_ns);
+        struct timespec end = { .tv_sec = (time_t)(end_ns / NS_PER_S), .tv_nsec = (long)(end_ns % NS_PER_S) };
 
-        device->planned_end_ns = pw_max_u64(from + duration_ns, now);
-        if (device->planned_end_ns == now)
-                return;
-        end.tv_sec = (time_t)(device->planned_end_ns / NS_PER_S);
-        end.tv_nsec = (long)(device->planned_end_ns % NS_PER_S);
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
-                ;
+        if (end_ns > now) {
+                while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
+                        ;
+                now = now_ns();
+        }
+        plan(device, end_ns, now);
 }
 
 static void emulated_sleep_us(struct pw_task *task, uint64_t us)
@@ -90,10 +101,23 @@ static void emulated_moved(struct pw_device *device, uint64_t bytes)
         occupy(device, ns < (double)DELAY_MAX_NS ? (uint64_t)ns : DELAY_MAX_NS);
 }
 
+static uint64_t emulated_ended_ns(const struct pw_device *device, uint64_t now) { return now - device->late_ns; }
+
+/* Where nothing is planned, the plan begins then: the queue was not empty, its head waited. */
+static void emulated_not_before(struct pw_device *device, uint64_t ns)
+{
+        uint64_t now;
+
+        if (ns <= device->planned_ns)
+                return;
+        now = now_ns();
+        plan(device, pw_min_u64(ns, now), now);
+}
+
 static enum pw_status emulated_finish(struct pw_device *device, struct pw_error *ret_err)
 {
         (void)ret_err;
-        device->planned_end_ns = 0;
+        device->planned_ns = device->late_ns = 0;
         return PW_OK;
 }
 
@@ -105,5 +129,7 @@ const struct pw_device_kind pw_device_emulated = {
         .close = emulated_close,
         .launch = emulated_launch,
         .moved = emulated_moved,
+        .ended_ns = emulated_ended_ns,
+        .not_before = emulated_not_before,
         .finish = emulated_finish,
 };

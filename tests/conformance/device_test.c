@@ -46,6 +46,8 @@ static void check_table(const struct pw_device_kind *kind, struct pw_device *dev
         assert_non_null(kind->about);
         assert_non_null(kind->launch);
         assert_non_null(kind->moved);
+        assert_non_null(kind->ended_ns);
+        assert_non_null(kind->not_before);
         assert_non_null(kind->finish);
 }
 
@@ -176,11 +178,37 @@ static void test_emulated_times(void **state)
         kind->close(device);
 }
 
+/* A delay begins when its input was there, however late that was noticed: 1 ms of the 2 is over. A loaded host may take longer. */
+static void test_emulated_clock(void **state)
+{
+        const struct pw_device_kind *kind = pw_device_kind("emulated");
+        static const struct pw_function napping = PW_FUNCTION(nap);
+        struct pw_task task = { 0 };
+        struct pw_device *device;
+        struct pw_error err;
+        uint64_t came, took = UINT64_MAX;
+        (void)state;
+
+        assert_int_equal(kind->open(&(struct pw_device_params){ 0 }, &device, &err), PW_OK);
+        for (uint32_t i = 0; i < 100 && took >= 3000; i++) {
+                came = clock_us() - 1000;
+                kind->not_before(device, came * 1000);
+                assert_int_equal(kind->launch(device, &napping, &task), PW_OK);
+                took = clock_us() - came;
+                assert_true(took >= 2000);
+                assert_true(kind->ended_ns(device, (clock_us() + 1) * 1000) >= (came + 2000) * 1000); /* it counts ns */
+                assert_int_equal(kind->finish(device, &err), PW_OK);
+                assert_true(kind->ended_ns(device, 1000) == 1000); /* the host's clock again */
+        }
+        assert_true(took < 3000);
+        kind->close(device);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table), cmocka_unit_test(test_functions), cmocka_unit_test(test_sleep),
-                cmocka_unit_test(test_emulated_times),
+                cmocka_unit_test(test_emulated_times), cmocka_unit_test(test_emulated_clock),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
