@@ -262,7 +262,7 @@ static struct kept *kept_of(struct pw_range *range, uint64_t size)
         return empty;
 }
 
-static void join_kept(struct pw_range *range)
+void pw_range_join(struct pw_range *range)
 {
         for (uint32_t i = 0; i < KEPT_SIZES; i++) {
                 struct node *node;
@@ -318,7 +318,7 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
                 return false;
         if (take_kept(range, units, ret_offset))
                 return true;
-        join_kept(range);
+        pw_range_join(range);
         node = find(range, units);
         if (!node || !pw_table_put(&range->taken, node->offset + 1, node))
                 return false;

@@ -18,6 +18,9 @@ void pw_range_free(struct pw_range *range);
 bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset);
 /* Give back what was taken with the same size. */
 void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size);
+/* Keep none by its size any more: what lies free side by side is one. For who takes several ranges, or none: kept ones that are
+ * taken first may lie so that the rest does not fit. */
+void pw_range_join(struct pw_range *range);
 uint64_t pw_range_used(const struct pw_range *range);
 
 #endif

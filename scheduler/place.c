@@ -257,6 +257,12 @@ static bool take_all(struct taking *taking)
         return false;
 }
 
+static void join_free_rooms(const struct pw_program *program)
+{
+        for (uint32_t i = 0; i < program->device_count; i++)
+                pw_range_join(program->devices[i].rooms->range);
+}
+
 /* Will admitted runs give back what is missing? */
 static enum pw_place_verdict lacking(struct pw_live *live, const struct pw_device *device, uint64_t need)
 {
@@ -312,9 +318,10 @@ static enum pw_place_verdict try(struct taking *taking)
         for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_ASIDE; i++)
                 if (need[i] > program->devices[i].device->free)
                         verdict = lacking(live, program->devices[i].device, need[i]);
-        if (verdict == PW_PLACED && !take_all(taking))
-                verdict = lacking(live, taking->failed, taking->bytes);
-        return verdict;
+        if (verdict != PW_PLACED || take_all(taking))
+                return verdict;
+        join_free_rooms(program);
+        return take_all(taking) ? PW_PLACED : lacking(live, taking->failed, taking->bytes);
 }
 
 enum pw_place_verdict pw_place_run(struct pw_live *live)

@@ -90,6 +90,29 @@ static void test_aside(void **state)
         world_done(&world);
 }
 
+/* The rooms that runs gave back last lie where they are in the way of a run that needs all there is: it has it all the same. */
+static void test_all_there_is(void **state)
+{
+        struct world_program *wide = &world.programs[3];
+        struct world_object *small, *middle, *all;
+
+        (void)state;
+        begin(12 << 10);
+        world_make_chain(&world, wide, "wide", 1, 2032); /* a room as large as the block of the last */
+        small = submit(step);
+        middle = submit(wide);
+        world_settle(&world);
+        world_drop(&world, small);
+        world_drop(&world, middle);
+        world_settle(&world);
+        all = submit(block);
+        world_settle(&world);
+        assert_true(all->decided);
+        assert_int_equal(all->status, PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* Room that an admitted run gives back is waited for, and nobody passes. */
 static void test_head_holds(void **state)
 {
@@ -248,9 +271,9 @@ static void test_shape(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),  cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over),
-                cmocka_unit_test(test_deadline),   cmocka_unit_test(test_inputs), cmocka_unit_test(test_input_deadline),
-                cmocka_unit_test(test_shape),
+                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
+                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
         };
 
         return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

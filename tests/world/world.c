@@ -70,8 +70,8 @@ static void add_device(struct world *world, uint32_t island)
         struct pw_error err;
 
         *executor = (struct world_executor){ .present = true, .device = number, .island = island, .next = 1,
-                                             .board = map(sizeof *executor->board), .memory_bytes = world->options.capacity * 2,
-                                             .memory = map(world->options.capacity * 2) };
+                                             .board = map(sizeof *executor->board), .memory_bytes = world->options.capacity,
+                                             .memory = map(world->options.capacity) };
         status = pw_scheduler_device_add(world->scheduler, &add, &err);
         if (status == PW_OK)
                 status = pw_scheduler_segment(world->scheduler, number, "tenant", 100 + number, executor->memory_bytes, &err);
