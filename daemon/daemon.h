@@ -92,7 +92,8 @@ struct pw_daemon {
         struct pw_counters counters;
         uint64_t runs_done, runs_in_flight;
         uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
-        bool hungry;                  /* somebody queues for room */
+        bool hungry;                  /* somebody queues for room of the host's memory */
+        bool runs_aside;              /* a run waits for room of devices that sessions hold */
         bool more;                    /* something was left to do in this turn */
         uint64_t overhead_bytes;      /* told to the store so far */
 };

@@ -136,7 +136,9 @@ static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
 /* Is it wanted back at once, what it gives back? */
 static bool is_hungry(const struct pw_dsession *session)
 {
-        return session->daemon->hungry && pw_store_waits_for_room(session->daemon->store, session->number);
+        const struct pw_daemon *daemon = session->daemon;
+
+        return daemon->runs_aside || (daemon->hungry && pw_store_waits_for_room(daemon->store, session->number));
 }
 
 static void make_hot(struct pw_dlane *lane)
@@ -223,7 +225,8 @@ void pw_lanes_hungry(struct pw_daemon *daemon)
         struct pw_dsession *session;
 
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
-                bool wanted = !session->ended && session->role == PW_ROLE_CLIENT && pw_store_waits_for_room(daemon->store, session->number);
+                bool wanted = !session->ended && session->role == PW_ROLE_CLIENT &&
+                              (daemon->runs_aside || pw_store_waits_for_room(daemon->store, session->number));
                 uint32_t count = wanted ? lane_count(session) : 0;
 
                 for (uint32_t j = 0; j < count; j++)

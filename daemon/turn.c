@@ -48,6 +48,18 @@ static void tick(struct pw_daemon *daemon, uint64_t now_us)
                 pw_children_tick(daemon, now_us);
 }
 
+/* What sessions have given back may lie in their rings unread: they are not asked to ring for that. From now on they are. */
+static bool look_for_runs_aside(struct pw_daemon *daemon)
+{
+        bool before = daemon->runs_aside;
+
+        daemon->runs_aside = pw_scheduler_waits_for_holders(daemon->scheduler);
+        if (before || !daemon->runs_aside)
+                return false;
+        pw_lanes_hungry(daemon);
+        return true;
+}
+
 bool pw_turn(struct pw_daemon *daemon)
 {
         uint64_t now_us = pw_now_us();
@@ -61,6 +73,7 @@ bool pw_turn(struct pw_daemon *daemon)
                 pw_traces_collect(daemon, now_us);
         look_and_submit(daemon, now_us);
         pw_scheduler_turn(daemon->scheduler, now_us);
+        any |= look_for_runs_aside(daemon);
         any |= pw_effects(daemon, now_us);
         any |= !pw_list_empty(&daemon->submitted);
         if (!pw_list_empty(&daemon->ended))

@@ -64,6 +64,14 @@ static void admit(struct pw_live *live)
         pw_live_maybe_end(live);
 }
 
+static void stand_aside(struct pw_live *live, bool aside)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+
+        scheduler->aside_count = scheduler->aside_count + aside - live->aside;
+        live->aside = aside;
+}
+
 void pw_admission_look(struct pw_scheduler *scheduler)
 {
         uint64_t held = 0;
@@ -80,7 +88,7 @@ void pw_admission_look(struct pw_scheduler *scheduler)
                         pw_place_inputs(live);
                         verdict = pw_place_run(live);
                 }
-                live->aside = verdict == PW_PLACE_ASIDE;
+                stand_aside(live, verdict == PW_PLACE_ASIDE);
                 if (verdict == PW_PLACE_HELD && live->over_quota)
                         pw_live_quota(live)->held = scheduler->looks;
                 else if (verdict == PW_PLACE_HELD)

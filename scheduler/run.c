@@ -367,6 +367,8 @@ static void end(struct pw_live *live, struct pw_list *freed)
 
         pw_list_remove(&live->link);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
+        scheduler->aside_count -= live->aside;
+        live->aside = false;
         run->state = PW_RUN_ENDED;
         status = pw_ended_note(live);
         release_inputs(live);

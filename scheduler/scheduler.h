@@ -102,6 +102,8 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
 void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);
 /* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events. */
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us);
+/* Does a run stand aside until a session, name or lease lets go of room? */
+bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler);
 /* Next deadline; UINT64_MAX: none; 0: work is left for another turn, now. */
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler);
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us);

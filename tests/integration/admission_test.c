@@ -112,6 +112,33 @@ static void what_fits_later(void **state)
         pw_slice_close(slice);
 }
 
+/* The result that is in the way is the client's own, and let go while the daemon sleeps: nobody else says that it is gone. */
+static void what_the_client_itself_lets_go(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = make_filler(host->session, slice, 12);
+        struct pw_future *result, *next;
+
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_NO_FUTURES, &result, IT_ERR));
+        for (int i = 0; i < 20; i++) {
+                int64_t start_us = it_now_us();
+
+                it_ok(pw_run(program, PW_NO_FUTURES, &next, IT_ERR));
+                if (i % 2)
+                        it_until(host->session, "islands", somebody_waits, NULL);
+                assert_true(it_get_scalar(result) == 1);
+                pw_unref(result);
+                assert_true(it_get_scalar(next) == 1);
+                it_within("the next run has the room", start_us, IT_SECOND);
+                result = next;
+        }
+        pw_unref(result);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static void what_does_not_fit_before_its_deadline(void **state)
 {
         struct it_host *host = *state;
@@ -148,6 +175,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_can_never_fit, setup_16, it_teardown),
                 cmocka_unit_test_setup_teardown(what_fits_later, setup_16, it_teardown),
+                cmocka_unit_test_setup_teardown(what_the_client_itself_lets_go, setup_16, it_teardown),
                 cmocka_unit_test_setup_teardown(what_does_not_fit_before_its_deadline, setup_16, it_teardown),
         };
 
