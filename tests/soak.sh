@@ -11,6 +11,7 @@ failed=0
 
 table='
 kills       tests/integration/kills_test       PW_KILLS           1000
+starts      tests/integration/starts_test      PW_STARTS          100
 steps       tests/integration/steps_test       PW_STEPS           0
 torture     tests/integration/torture_test     PW_FAULTS          0
 vandals     tests/integration/vandal_test      PW_VANDALS         1000

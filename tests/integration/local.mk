@@ -93,8 +93,13 @@ integration_tests += tests/integration/service_test
 tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_sources)
 tests_integration_service_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/starts_test
+tests_integration_starts_test_SOURCES = tests/integration/starts_test.c $(integration_sources)
+tests_integration_starts_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/steps_test
-tests_integration_steps_test_SOURCES = tests/integration/steps_test.c $(integration_sources)
+tests_integration_steps_test_SOURCES = tests/integration/steps_test.c tests/integration/places.c tests/integration/places.h \
+	$(integration_sources)
 tests_integration_steps_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/tenants_test

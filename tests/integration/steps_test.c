@@ -1,9 +1,10 @@
 /* A client killed between any two of its instructions: in a put, a reference by id, a get, a run, in what is given up.
  *
- * The client runs one operation under ptrace, a step at a time, and is killed after a number of them; then `check` finds nothing,
- * and what others hold is as it was. Every harness teardown looks whether anything is left. PW_STEPS is how many places of each
- * operation are tried, spread over it from PW_SEED; 0: each one.
+ * The client is traced: one steps through its operation and notes each place, others are brought to one of them and killed there.
+ * Then `check` finds nothing, what others hold is as it was, and the teardown looks whether anything is left. PW_STEPS is how many
+ * places of each operation are tried, spread over it from PW_SEED; 0: each one.
  */
+#include "tests/integration/places.h"
 #include "tests/integration/trace.h"
 
 #include <errno.h>
@@ -102,70 +103,70 @@ static int be_a_victim(void *context, int pipe)
         victim->input = it_put_f64(victim->session, PW_DIMS(8), 0);
         if (victim->operation != run_donated)
                 victim->operation(victim); /* rooms, slots and maps are there then */
-        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) || write(pipe, "v", 1) != 1)
+        if (write(pipe, "v", 1) != 1 || !it_be_traced())
                 return 2;
-        raise(SIGSTOP);
         victim->operation(victim);
         _exit(0);
 }
 
-/* Step until it ended or did `most`; how many it were. */
-static uint64_t step(pid_t pid, uint64_t most)
-{
-        uint64_t steps = 0;
-        int status;
-
-        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-        assert_true(WIFSTOPPED(status));
-        for (; steps < most; steps++) {
-                int signal = WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
-
-                assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(intptr_t)signal), 0);
-                assert_int_equal(waitpid(pid, &status, 0), pid);
-                if (!WIFSTOPPED(status))
-                        break;
-        }
-        return steps;
-}
-
-/* A client that does `operation`, killed after `most` steps. Returns the steps that it did. */
-static uint64_t kill_after(struct victim *victim, uint64_t most)
+/* A client that does `operation`, from its beginning. */
+static struct it_child start_victim(struct victim *victim)
 {
         struct it_child child = it_fork(be_a_victim, victim);
-        uint64_t steps;
         char byte;
 
         it_read(&child, &byte, 1);
-        steps = step(child.pid, most);
-        if (steps == most)
+        return child;
+}
+
+static void record(struct victim *victim, struct it_places *ret_places)
+{
+        struct it_child child = start_victim(victim);
+
+        it_places_record(child.pid, ret_places);
+        it_forget(&child);
+}
+
+/* False: it went another way than the one that was noted, and was done before. */
+static bool kill_at(struct victim *victim, const struct it_places *places, size_t place)
+{
+        struct it_child child = start_victim(victim);
+        bool reached = it_places_reach(child.pid, places, place);
+
+        if (reached)
                 assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
         else
                 it_forget(&child);
-        return steps;
+        return reached;
 }
 
 /* --- the test ------------------------------------------------------------------------------------------------------------- */
 
-static void nothing_wrong(const struct it_host *host, const char *name, uint64_t steps)
+static void nothing_wrong(const struct it_host *host, const char *name, size_t place)
 {
         struct pw_listing *check = it_list(host->session, "check", NULL);
 
         if (it_rows(check)) {
                 it_print(check);
-                fail_msg("%s, killed after %" PRIu64 " steps: check finds %d problems", name, steps, (int)it_rows(check));
+                fail_msg("%s, killed at place %zu: check finds %d problems", name, place, (int)it_rows(check));
         }
         pw_listing_free(check);
 }
 
-static void die_in(struct victim *victim, const char *name, uint64_t places, uint64_t *seed)
+static void die_in(struct victim *victim, const char *name, uint64_t most, uint64_t *seed)
 {
-        uint64_t steps = kill_after(victim, UINT64_MAX), stride = places && steps > places ? steps / places : 1, tried = 0;
+        struct it_places places;
+        uint64_t stride, tried = 0, missed = 0;
 
-        for (uint64_t at = stride > 1 ? it_random(seed) % stride : 0; at < steps; at += stride, tried++) {
-                kill_after(victim, at);
+        record(victim, &places);
+        stride = most && places.count > most ? places.count / most : 1;
+        for (uint64_t at = stride > 1 ? it_random(seed) % stride : 0; at < places.count; at += stride, tried++) {
+                missed += !kill_at(victim, &places, at);
                 nothing_wrong(victim->host, name, at);
         }
-        print_message("%s: %" PRIu64 " steps, killed after each of %" PRIu64 "\n", name, steps, tried);
+        print_message("%s: killed at %" PRIu64 " of %zu places, %" PRIu64 " not reached\n", name, tried - missed, places.count, missed);
+        assert_true(missed <= tried / 4);
+        it_places_done(&places);
 }
 
 static bool may_trace(void)
@@ -182,7 +183,7 @@ static bool may_trace(void)
 static void killed_between_any_two_steps(void **state)
 {
         struct it_host *host = *state;
-        uint64_t places = it_environment("PW_STEPS", 12), seed = it_environment("PW_SEED", 1);
+        uint64_t most = it_environment("PW_STEPS", 12), seed = it_environment("PW_SEED", 1);
         struct victim victim = { .host = host };
         struct pw_future *shared;
         char bytes[BYTES];
@@ -197,7 +198,7 @@ static void killed_between_any_two_steps(void **state)
         victim.shared = pw_future_id(shared);
         for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
                 victim.operation = operations[i].operation;
-                die_in(&victim, operations[i].name, places, &seed);
+                die_in(&victim, operations[i].name, most, &seed);
         }
         it_ok(pw_get(shared, IT_LONG, &view, IT_ERR));
         assert_memory_equal(view.data, bytes, sizeof bytes);
