@@ -44,6 +44,7 @@ extern "C" {
         X(PW_TIME_LIMIT, 62, "the function ran over its time limit", "raise the limit or mend the function")           \
         X(PW_GONE, 63, "the object is gone", "hold a reference for as long as it is needed")                           \
         X(PW_PRODUCER_LOST, 64, "its producer ended before it was ready", "run the producer again")                    \
+        X(PW_OVERRUN, 65, "the function wrote past an output", "mend the function; see the text for it and its output")   \
         /* a device, host or daemon lost */                                                                            \
         X(PW_DEVICE_LOST, 80, "the device that held it was lost", "compute it again; the executor is restarted")       \
         X(PW_HOST_LOST, 81, "the host that held it was lost", "compute it again")                                      \

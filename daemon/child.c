@@ -121,11 +121,15 @@ static void on_delay(evutil_socket_t fd, short what, void *context)
         start_again(child);
 }
 
+static bool is_overrun(const siginfo_t *info) { return info->si_code == CLD_EXITED && info->si_status == PW_EXIT_OVERRUN; }
+
 /* "SIGSEGV", "exit status 3", or why the daemon killed it. */
 static void say_how(const struct pw_child *child, const siginfo_t *info, char *text, size_t bytes)
 {
         if (child->kill_reason[0])
                 snprintf(text, bytes, "%s", child->kill_reason);
+        else if (is_overrun(info))
+                snprintf(text, bytes, "a function wrote past its output");
         else if (info->si_code == CLD_EXITED)
                 snprintf(text, bytes, "exit status %d", info->si_status);
         else
@@ -159,11 +163,10 @@ static void settle(struct pw_device_board *board)
 }
 
 /* Tell the scheduler that the device is gone, and in which gang. */
-static void device_down(struct pw_child *child, const char *how)
+static void device_down(struct pw_child *child, enum pw_status status, const char *how)
 {
         struct pw_daemon *daemon = child->daemon;
         uint64_t running = atomic_load(&child->board->running);
-        enum pw_status status = child->kill_reason[0] ? child->kill_status : PW_CRASHED;
 
         settle(child->board);
         pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
@@ -207,7 +210,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (is_describer(child))
                 pw_describe_down(daemon, how);
         else
-                device_down(child, how);
+                device_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED, how);
         daemon->more = true;
         start_again(child);
 }

@@ -1,8 +1,12 @@
 /* Running a gang's member. Every path ends with the heads of its outputs written: a value, or the error it is in. */
 #include "executor/gang.h"
 
+#include "executor/guard.h"
 #include "executor/report.h"
 #include "executor/wait.h"
+
+#include <stdio.h>
+#include <unistd.h>
 
 static void *room_data(const struct pw_room_head *head) { return (uint8_t *)(uintptr_t)head + PW_ROOM_HEAD; }
 
@@ -38,6 +42,11 @@ static uint64_t lost_before(const struct pw_launch *launch, uint32_t device)
 static bool is_value(const struct pw_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault)
 {
         if (head->seq < lost_before(gang->launch, device)) {
+                *ret_fault = fault_of(gang, PW_DEVICE_LOST);
+                ret_fault->cause_device = device;
+                return false;
+        }
+        if (head->seal != pw_room_seal(head)) { /* somebody wrote past another room: that device is about to be lost */
                 *ret_fault = fault_of(gang, PW_DEVICE_LOST);
                 ret_fault->cause_device = device;
                 return false;
@@ -81,6 +90,49 @@ static enum pw_status function_run(struct pw_gang *gang)
         return status;
 }
 
+static uint8_t *output_end(const struct pw_gang *gang, uint32_t index)
+{
+        return (uint8_t *)gang->node->output_values[index].data + gang->node->output_values[index].bytes;
+}
+
+static void guards_set(const struct pw_gang *gang)
+{
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++)
+                pw_guard_set(output_end(gang, i), gang->node->outputs[i].rest);
+}
+
+/* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
+ * the process ends, and the device is lost as by a crash. */
+__attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_gang *gang, uint32_t index, enum pw_guard_state state)
+{
+        char text[200];
+        struct pw_room_head fault;
+
+        snprintf(text, sizeof text, "output %u is %lu bytes here%s", index, (unsigned long)gang->node->output_values[index].bytes,
+                 state == PW_GUARD_PASSED ? ", and what it wrote goes on behind the output's room: the device is lost" : "");
+        fault = cause(gang, PW_OVERRUN, text);
+        if (state == PW_GUARD_PASSED)
+                _exit(PW_EXIT_OVERRUN);
+        return fault;
+}
+
+/* False: *ret_fault says which output has something behind it. */
+static bool guards_look(const struct pw_gang *gang, struct pw_room_head *ret_fault)
+{
+        enum pw_guard_state worst = PW_GUARD_WHOLE, state;
+        uint32_t at = 0;
+
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++) {
+                state = pw_guard_look(output_end(gang, i), gang->node->outputs[i].rest);
+                at = state > worst ? i : at;
+                worst = state > worst ? state : worst;
+        }
+        if (worst == PW_GUARD_WHOLE)
+                return true;
+        *ret_fault = overrun(gang, at, worst);
+        return false;
+}
+
 static struct pw_room_head call_run(struct pw_gang *gang)
 {
         struct pw_program_node *node = gang->node;
@@ -99,7 +151,10 @@ static struct pw_room_head call_run(struct pw_gang *gang)
                 return cause(gang, node->fault->status, node->fault->text);
         for (uint32_t i = 0; i < node->image->output_count; i++)
                 node->output_values[i].data = room_data(pw_run_room(gang->view, &node->outputs[i]));
+        guards_set(gang);
         status = function_run(gang);
+        if (!guards_look(gang, &next))
+                return next;
         if (status == PW_OK)
                 return fault_of(gang, PW_OK);
         if (!pw_status_known(status)) /* a function may return any number */
@@ -320,11 +375,12 @@ static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome
 {
         const struct pw_program_node *node = gang->node;
         struct pw_report_about about = { gang->view, gang->index, outcome };
+        struct pw_room_head head = *outcome;
 
+        head.seq = gang->seq;
+        head.seal = pw_room_seal(&head);
         for (uint32_t i = 0; i < node->image->output_count; i++) {
-                struct pw_room_head *head = pw_run_room(gang->view, &node->outputs[i]);
-                *head = *outcome;
-                head->seq = gang->seq;
+                *pw_run_room(gang->view, &node->outputs[i]) = head;
                 if (outcome->status != PW_OK)
                         pw_report_value(gang->launch, &about, node->outputs[i].value);
         }

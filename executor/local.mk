@@ -5,7 +5,7 @@ executor_libexecutor_la_SOURCES = executor/attach.c executor/describe.c executor
 	executor/collective/host.c executor/collective/kinds.c \
 	executor/device/cpu.c executor/device/emulated.c executor/device/kinds.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl
-noinst_HEADERS += executor/attach.h executor/describe.h executor/fixture_test.h executor/gang.h executor/launch.h \
+noinst_HEADERS += executor/attach.h executor/describe.h executor/fixture_test.h executor/gang.h executor/guard.h executor/launch.h \
 	executor/module.h executor/program.h executor/report.h executor/run.h executor/segments.h executor/surroundings.h \
 	executor/wait.h executor/collective/collective.h executor/collective/kinds.h executor/device/device.h executor/device/kinds.h
 
@@ -26,12 +26,14 @@ tests_integration_modules_broken_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other_abi.c
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
-executor_tests = executor/launch_test executor/failure_test executor/options_test executor/describe_test executor/modules/pw_test \
+executor_tests = executor/guard_test executor/launch_test executor/failure_test executor/options_test executor/describe_test executor/modules/pw_test \
 	tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
 executor_fixture = executor/fixture_test.c executor/fixture_image_test.c
+executor_guard_test_SOURCES = executor/guard_test.c
+executor_guard_test_LDADD = $(executor_test_libraries)
 executor_launch_test_SOURCES = executor/launch_test.c $(executor_fixture)
 executor_launch_test_LDADD = $(executor_test_libraries)
 executor_failure_test_SOURCES = executor/failure_test.c $(executor_fixture)

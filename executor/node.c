@@ -39,7 +39,7 @@ static struct pw_program_room *rooms_resolve(struct pw_program *program, uint32_
         return rooms;
 }
 
-static struct pw_task_value *values_resolve(struct pw_program *program, const struct pw_program_room *rooms, uint32_t count)
+static struct pw_task_value *values_resolve(struct pw_program *program, struct pw_program_room *rooms, uint32_t count)
 {
         struct pw_task_value *values = pw_program_alloc(program, count, sizeof *values);
 
@@ -51,6 +51,7 @@ static struct pw_task_value *values_resolve(struct pw_program *program, const st
                 values[i].dtype = value->dtype;
                 values[i].dims = pw_box_dims(&box);
                 values[i].bytes = pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
+                rooms[i].rest = (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - values[i].bytes, UINT32_MAX);
         }
         return values;
 }

@@ -30,6 +30,7 @@ struct pw_program_room {
         uint32_t base;
         uint64_t offset;
         int32_t input; /* of the program, whose load writes the value; -1: none */
+        uint32_t rest; /* bytes of the room behind the own shard, as far as 32 bits go */
 };
 
 /* What a receiver reads. The data pointers are of the run that is being executed. */

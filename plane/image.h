@@ -22,7 +22,8 @@
 #define PW_NO_SEQ 0xffffu
 #define PW_NODE_NONE 0xffffffffu
 
-/* Each room in device memory starts with one line that says who wrote the value and whether it is one. */
+/* Each room in device memory starts with one line that says who wrote the value and whether it is one. The seal tells a head that
+ * was written as one from what a function that wrote past its own room left there. */
 struct pw_room_head {
         uint64_t seq;         /* of the gang that wrote it, in its island's order */
         uint32_t status;      /* enum pw_status: PW_OK, or the error the value is in */
@@ -30,12 +31,18 @@ struct pw_room_head {
         uint32_t cause_device;
         uint32_t zero;
         uint64_t run;         /* ... of this run */
-        uint64_t reserved[4];
+        uint64_t seal;
+        uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct pw_room_head) == 64, "a room's head is one line");
 #define PW_ROOM_HEAD 64u
-/* Bytes of the room for a shard of `bytes`: head, then the value, whole lines. */
-static inline uint64_t pw_room_bytes(uint64_t bytes) { return PW_ROOM_HEAD + ((bytes + 63) & ~UINT64_C(63)); }
+#define PW_ROOM_GUARD 16u /* bytes behind a value by which it is seen that a function wrote past it */
+/* Bytes of the room for a shard of `bytes`: head, value, guard, whole lines. */
+static inline uint64_t pw_room_bytes(uint64_t bytes) { return PW_ROOM_HEAD + ((bytes + PW_ROOM_GUARD + 63) & ~UINT64_C(63)); }
+static inline uint64_t pw_room_seal(const struct pw_room_head *head)
+{
+        return ((head->seq ^ head->run << 32) + head->status) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x6461656870);
+}
 
 enum pw_place_kind {
         PW_PLACE_BLOCK = 1,  /* at `offset` in the run's block `index`, on each device of the value's slice */

@@ -71,11 +71,11 @@ static struct pw_graph *make_digits(uint32_t device_count, uint32_t island_count
 static void test_digits(void **state)
 {
         (void)state;
-        expect(make_digits(1, 1), "test: peak 30848, blocks 28160\n"
+        expect(make_digits(1, 1), "test: peak 30976, blocks 28288\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
                                   "1 load 1, slice 0 -> 1 i32 [96, 65] split(0), block+0\n"
-                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+27712\n"
-                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+25024\n"
+                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+27776\n"
+                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+25088\n"
                                   "4 digits/update, slice 0: 0 3 -> 4 i32 [65, 10] broadcast, result 0\n");
         expect(make_digits(4, 1), "test: peak 11904, blocks 9216\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
@@ -90,11 +90,11 @@ static void test_digits_over_islands(void **state)
 {
         (void)state;
         /* One device in each island: nothing to reduce inside. */
-        expect(make_digits(2, 2), "test: peak 18176, blocks 15488\n"
+        expect(make_digits(2, 2), "test: peak 18304, blocks 15616\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
                                   "1 load 1, slice 0 -> 1 i32 [96, 65] split(0), block+0\n"
-                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+15232\n"
-                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+12544\n"
+                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+15296\n"
+                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+12608\n"
                                   "4 all-reduce send, slice 0: 3\n"
                                   "5 all-reduce receive, slice 0: 3 -> 4 i32 [65, 10] broadcast, block+0, waits for 4\n"
                                   "6 digits/update, slice 0: 0 4 -> 5 i32 [65, 10] broadcast, result 0\n");
@@ -120,10 +120,10 @@ static void test_two_steps(void **state)
         PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_MAX), 0);
         PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 1);
         assert_true(pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 160000, blocks 110784\n"
+        expect(graph, "test: peak 160256, blocks 110976\n"
                       "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49216\n"
-                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1), block+98432\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49280\n"
+                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1), block+98560\n"
                       "3 all-gather, slice 0: 2 -> 3 i32 [3, 4096] broadcast, block+0\n"
                       "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
 }

@@ -67,6 +67,7 @@ static const char *verb(enum pw_status status)
 {
         switch (status) {
         case PW_CRASHED: return "crashed";
+        case PW_OVERRUN: return "wrote past an output";
         case PW_CANCELLED: return "was cancelled";
         case PW_TIME_LIMIT:
         case PW_DEADLINE: return "was ended";

@@ -66,22 +66,29 @@ static void fails_with(struct pw_future *future, enum pw_status status, const ch
 
 /* --- functions -------------------------------------------------------------------------------------------------------- */
 
-static void a_function_that_fails(void **state)
+/* The run fails, in what depends on the function; no executor ends. */
+static void a_run_fails_by(void **state, const char *function, enum pw_status status, const char *texts)
 {
-        struct scene scene = begin(state, "broken/fail");
+        struct scene scene = begin(state, function);
         struct pw_future *results[2], *next;
 
         it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
         it_ok(pw_run(scene.good, PW_FUTURES(results[0]), &next, IT_ERR));
-        fails_with(results[0], PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail");
+        fails_with(results[0], status, texts);
         it_expect_f64(results[1], plus_1, 8);
-        fails_with(next, PW_FAILED, "broken/fail|shard 1 was told to fail");
+        fails_with(next, status, texts);
         expect_good(&scene);
         assert_int_equal(it_look(scene.session, "devices", "restarts"), 0);
         pw_unref(results[0]);
         pw_unref(results[1]);
         pw_unref(next);
         end(&scene);
+}
+
+static void a_function_that_fails(void **state) { a_run_fails_by(state, "broken/fail", PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail"); }
+static void a_function_that_writes_past_its_output(void **state)
+{
+        a_run_fails_by(state, "broken/over", PW_OVERRUN, "broken/over|wrote past an output|h0:|run|output 0 is 16 bytes");
 }
 
 /* All devices are ready, after as many restarts as *context says. */
@@ -135,6 +142,24 @@ static void an_executor_ends_by(void **state, const char *function, enum pw_stat
 static void a_function_that_crashes(void **state) { an_executor_ends_by(state, "broken/crash", PW_CRASHED, "broken/crash|SIGSEGV|h0:|run"); }
 static void a_function_that_exits(void **state) { an_executor_ends_by(state, "broken/exit", PW_CRASHED, "broken/exit|exit status 3|h0:|run"); }
 static void a_function_that_loops(void **state) { an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run"); }
+
+/* Whatever lay in that device's memory may be spoilt, so it is lost; nothing of it is ever got as a value. */
+static void a_function_that_writes_past_its_room(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 1), *kept;
+        struct pw_slice *everywhere = it_slice(host->session, 8, 2);
+        struct pw_program *keep = it_one_node(host->session, everywhere, "pw/nop", PW_DIMS(8), NULL);
+
+        kept = it_run_1(keep, input);
+        it_expect_f64(kept, plus_1, 8);
+        an_executor_ends_by(state, "broken/far", PW_OVERRUN, "broken/far|wrote past|h0:|run|output");
+        fails_with(kept, PW_DEVICE_LOST, "h0:|a function wrote past its output");
+        pw_unref(kept);
+        pw_unref(input);
+        pw_program_free(keep);
+        pw_slice_close(everywhere);
+}
 
 /* What it forked cannot reach the device's memory, now or later; the run goes on. */
 static void a_function_that_forks(void **state)
@@ -264,6 +289,8 @@ int main(void)
                 IT_TEST(a_function_that_crashes),
                 IT_TEST(a_function_that_exits),
                 IT_TEST(a_function_that_loops),
+                IT_TEST(a_function_that_writes_past_its_output),
+                IT_TEST(a_function_that_writes_past_its_room),
                 IT_TEST(a_function_that_forks),
                 IT_TEST(a_killed_executor_loses_its_memory),
                 IT_TEST(one_of_a_gang_is_killed),

@@ -4,6 +4,7 @@
  *   fail   returns an error with a text          exit   ends its process, status 3
  *   crash  SIGSEGV                               loop   runs for ever; its time limit is 200 ms
  *   fork   forks a process that tries to write the output; fails unless that ends by SIGSEGV
+ *   over   writes one byte past its output        far   writes 4 KiB past it
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
 #include "pathways_module.h"
@@ -48,6 +49,24 @@ static enum pw_status quit(struct pw_task *task)
         if (is_my_turn(task))
                 _exit(3);
         return pass(task);
+}
+
+static enum pw_status over(struct pw_task *task)
+{
+        enum pw_status status = pass(task);
+
+        if (is_my_turn(task))
+                memset((uint8_t *)pw_task_out(task, 0) + task->outputs[0].bytes, 0, 1);
+        return status;
+}
+
+static enum pw_status far(struct pw_task *task)
+{
+        enum pw_status status = pass(task);
+
+        if (is_my_turn(task))
+                memset((uint8_t *)pw_task_out(task, 0) + task->outputs[0].bytes, 0, 4096);
+        return status;
 }
 
 static enum pw_status loop(struct pw_task *task)
@@ -125,6 +144,8 @@ PW_MODULE("broken",
           PW_FUNCTION(fail, .shape = shape),
           PW_FUNCTION(crash, .shape = shape),
           { .name = "exit", .run = quit, .shape = shape },
+          PW_FUNCTION(over, .shape = shape),
+          PW_FUNCTION(far, .shape = shape),
           PW_FUNCTION(loop, .shape = shape, .time_limit_us = 200000),
           { .name = "fork", .run = fork_, .shape = shape },
           PW_FUNCTION(late, .shape = late_shape),
