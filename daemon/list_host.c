@@ -1,4 +1,5 @@
 /* Listings of the host: status, devices, islands. */
+#include "base/memory.h"
 #include "daemon/child.h"
 #include "daemon/http.h"
 #include "daemon/list.h"
@@ -6,11 +7,44 @@
 #include "daemon/trace.h"
 #include "store/object.h"
 
+/* What there is, as far as the asker may see it. */
+struct counts { const struct pw_lister *lister; uint64_t objects, runs_in_flight, runs_done; uint32_t sessions, traces; };
+
 static bool count_object(void *context, const struct pw_object_row *row)
 {
-        (void)row;
-        ++*(uint64_t *)context;
+        struct counts *counts = context;
+
+        counts->objects += pw_list_visible(counts->lister, row->tenant);
         return true;
+}
+
+static void count_program(void *context, const struct pw_program_row *row)
+{
+        struct counts *counts = context;
+
+        if (pw_list_visible(counts->lister, row->tenant))
+                counts->runs_in_flight += row->runs_in_flight;
+}
+
+static struct counts count(const struct pw_lister *lister)
+{
+        struct pw_daemon *daemon = lister->daemon;
+        const struct pw_tenant *tenant = lister->session->tenant;
+        struct counts counts = { .lister = lister };
+
+        pw_store_each_object(daemon->store, count_object, &counts);
+        if (lister->session->operator_) {
+                counts.runs_in_flight = daemon->runs_in_flight;
+                counts.runs_done = daemon->runs_done;
+                counts.sessions = daemon->sessions.count;
+                counts.traces = pw_traces_count(daemon, NULL);
+                return counts;
+        }
+        pw_scheduler_each_program(daemon->scheduler, count_program, &counts);
+        counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
+        counts.sessions = tenant->sessions;
+        counts.traces = pw_traces_count(daemon, tenant);
+        return counts;
 }
 
 enum pw_status pw_list_status(struct pw_lister *lister)
@@ -18,9 +52,9 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         struct pw_daemon *daemon = lister->daemon;
         struct pw_rows *rows = lister->rows;
         const struct pw_actions *actions = pw_scheduler_actions(daemon->scheduler);
-        uint64_t objects = 0, ready = 0;
+        const struct counts counts = count(lister);
+        uint64_t ready = 0;
 
-        pw_store_each_object(daemon->store, count_object, &objects);
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 ready += daemon->children[i].state == PW_CHILD_READY;
         pw_rows_begin(rows);
@@ -29,14 +63,14 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "epoch", daemon->epoch);
         pw_rows_number(rows, "uptime_us", lister->now_us - daemon->started_us);
         pw_rows_text(rows, "tenant", "%s", lister->session->tenant->name);
-        pw_rows_number(rows, "sessions", daemon->sessions.count);
+        pw_rows_number(rows, "sessions", counts.sessions);
         pw_rows_number(rows, "devices", daemon->device_count);
         pw_rows_number(rows, "devices_ready", ready);
         pw_rows_number(rows, "islands", daemon->settings.islands);
-        pw_rows_number(rows, "objects", objects);
-        pw_rows_number(rows, "runs_in_flight", daemon->runs_in_flight);
-        pw_rows_number(rows, "runs_done", daemon->runs_done);
-        pw_rows_number(rows, "traces", pw_traces_count(daemon));
+        pw_rows_number(rows, "objects", counts.objects);
+        pw_rows_number(rows, "runs_in_flight", counts.runs_in_flight);
+        pw_rows_number(rows, "runs_done", counts.runs_done);
+        pw_rows_number(rows, "traces", counts.traces);
         pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
         if (daemon->http)

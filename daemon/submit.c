@@ -145,6 +145,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         waiting->run = run;
         pw_list_append(&daemon->submitted, &waiting->link);
         daemon->runs_in_flight++;
+        lane->session->tenant->runs++;
         for (uint32_t i = 0; i < results; i++)
                 if (!take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
                         return 0;
@@ -162,6 +163,21 @@ void pw_submit_close_batch(struct pw_daemon *daemon)
         pw_list_init(&daemon->submitted);
 }
 
+/* Results that its record named wrongly are nobody's: they go with the run, whose session has ended for that. */
+static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run, uint64_t now_us)
+{
+        const uint64_t number = run->number;
+        bool any = false;
+
+        for (uint32_t i = 0; i < run->result_count; i++)
+                if (!run->results[i]->object) {
+                        pw_scheduler_result_free(daemon->scheduler, run->results[i], now_us);
+                        any = true;
+                }
+        if (any)
+                pw_scheduler_cancel(daemon->scheduler, number, "pathwaysd: a result in its record is not one of its client's", now_us);
+}
+
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct waiting_run *waiting;
@@ -175,6 +191,7 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
                         if (run->inputs[i].donated)
                                 run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
                 pw_scheduler_submit(daemon->scheduler, run, now_us);
+                let_unclaimed_go(daemon, run, now_us);
                 if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
                         pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
         }

@@ -17,6 +17,7 @@ struct pw_tenant {
         struct pw_hint_page *hints;
         struct pw_segment *futures;
         uint32_t sessions;      /* attached clients */
+        uint64_t runs;          /* that they submitted */
         struct pw_quota quota;
 };
 

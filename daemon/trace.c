@@ -413,12 +413,13 @@ void pw_trace_session_end(struct pw_dsession *session)
                 free_trace(trace);
 }
 
-uint32_t pw_traces_count(const struct pw_daemon *daemon)
+uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
+        const struct pw_list *node = daemon->traces.next;
         uint32_t count = 0;
 
-        for (const struct pw_list *node = daemon->traces.next; node != &daemon->traces; node = node->next)
-                count++;
+        for (; node != &daemon->traces; node = node->next)
+                count += !tenant || pw_list_item(node, const struct pw_trace, link)->session->tenant == tenant;
         return count;
 }
 

@@ -15,7 +15,7 @@ void pw_trace_session_end(struct pw_dsession *session);
 /* Behind pw_host_poll() and before anything is ordered: run records are then still those of the gangs that are done. */
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us);
 void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us);
-uint32_t pw_traces_count(const struct pw_daemon *daemon);
+uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant *tenant); /* its own; NULL: all */
 /* When the next answer is due; UINT64_MAX: none is waited for. */
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon);
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us);

@@ -6,16 +6,23 @@
 
 #include <stdio.h>
 
+#define OTHERS UINT32_MAX /* the program of what is of other tenants than the reader */
 struct holder { uint32_t program; uint64_t bytes; uint32_t count; };
 
-/* Whose results: those in a device, or those of a tenant. */
-struct held_of { const struct pw_device *device; const char *tenant; };
+/* Whose results: those in a device, or those of a tenant. Of other tenants than the reader it is said how much they hold together. */
+struct held_of { const struct pw_device *device; const char *tenant, *reader; };
 
-static bool is_of(struct pw_scheduler *scheduler, const struct pw_result *result, const struct pw_room *room, const struct held_of *of)
+/* A room lies in the segment of its tenant, also when its program is gone. */
+static bool is_of_tenant(const struct pw_scheduler *scheduler, const struct pw_room *room, const char *tenant)
 {
-        const struct pw_program_row *row = of->device ? NULL : pw_scheduler_program(scheduler, result->program);
+        const struct pw_rooms *rooms = pw_device_rooms(scheduler->devices[room->device], tenant);
 
-        return of->device ? room->device == of->device->number : row && !strcmp(row->tenant, of->tenant);
+        return rooms && rooms->segment == room->segment;
+}
+
+static bool is_of(const struct pw_scheduler *scheduler, const struct pw_room *room, const struct held_of *of)
+{
+        return of->device ? room->device == of->device->number : is_of_tenant(scheduler, room, of->tenant);
 }
 
 /* The programs whose results take most, largest first. */
@@ -26,15 +33,15 @@ static uint32_t find_holders(struct pw_scheduler *scheduler, const struct held_o
 
         pw_list_each(&scheduler->results, result, struct pw_result, link)
                 for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++) {
-                        uint32_t h = 0;
-                        if (!is_of(scheduler, result, &result->rooms[i], of))
+                        uint32_t h = 0, program = is_of_tenant(scheduler, &result->rooms[i], of->reader) ? result->program : OTHERS;
+                        if (!is_of(scheduler, &result->rooms[i], of))
                                 continue;
-                        while (h < count && ret_holders[h].program != result->program)
+                        while (h < count && ret_holders[h].program != program)
                                 h++;
                         if (h == capacity)
                                 continue;
                         if (h == count)
-                                ret_holders[count++] = (struct holder){ .program = result->program };
+                                ret_holders[count++] = (struct holder){ .program = program };
                         ret_holders[h].bytes += result->rooms[i].bytes;
                         ret_holders[h].count++;
                 }
@@ -56,9 +63,13 @@ static void list_holders(struct pw_scheduler *scheduler, const struct held_of *o
 
         text[0] = 0;
         for (uint32_t i = 0; i < count && i < 3 && at < text_bytes; i++) {
-                const struct pw_program_row *row = pw_scheduler_program(scheduler, holders[i].program);
+                const struct pw_program_row *row = holders[i].program == OTHERS ? NULL : pw_scheduler_program(scheduler, holders[i].program);
+                if (holders[i].program == OTHERS) {
+                        at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by other tenants", pw_size_format(holders[i].bytes, size));
+                        continue;
+                }
                 at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by tenant %s, %s: %u %s of %s",
-                                       pw_size_format(holders[i].bytes, size), row ? row->tenant : "?",
+                                       pw_size_format(holders[i].bytes, size), of->reader,
                                        row && row->client ? row->client : "a process that ended", holders[i].count,
                                        holders[i].count == 1 ? "result" : "results", row ? row->name : "a program that is gone");
         }
@@ -76,7 +87,7 @@ static void lack_of_quota(const struct pw_live *live, char *text, size_t text_by
         if (quota->used[PW_USE_BLOCK] && at < text_bytes)
                 at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s", pw_size_format(quota->used[PW_USE_BLOCK], blocks));
         if (at < text_bytes)
-                list_holders(live->program->scheduler, &(struct held_of){ NULL, quota->tenant }, text + at, text_bytes - at);
+                list_holders(live->program->scheduler, &(struct held_of){ NULL, quota->tenant, quota->tenant }, text + at, text_bytes - at);
 }
 
 void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)
@@ -100,5 +111,5 @@ void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)
                 at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s",
                                        pw_size_format(device->used[PW_USE_BLOCK], size));
         if (at < text_bytes)
-                list_holders(scheduler, &(struct held_of){ device, NULL }, text + at, text_bytes - at);
+                list_holders(scheduler, &(struct held_of){ device, NULL, live->program->row.tenant }, text + at, text_bytes - at);
 }

@@ -173,23 +173,27 @@ static void test_holders(void **state)
         fixture_open(&f, 64 * PW_MIB);
         ann = fixture_client(&f, "ann");
         bo = fixture_client(&f, "bo");
-        assert_string_equal(pw_store_holders_text(f.store, NULL, text, sizeof text, f.now_us), "nobody holds any");
+        assert_string_equal(pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, text, sizeof text), "nobody holds any");
         small = fixture_grant(&f, bo, PW_MIB, 1);
         large = fixture_grant(&f, ann, 4 * PW_MIB, 3);
         fixture_put(bo, small.first_slot);
-        assert_string_equal(pw_store_holders_text(f.store, NULL, text, sizeof text, f.now_us + 4000000), "1 MiB held by tenant bo, digits[2], 4 s");
+        assert_string_equal(pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us + 4000000 }, text, sizeof text), "1 MiB held by tenant bo, digits[2], 4 s");
         for (uint32_t i = 0; i < 3; i++)
                 places[i] = fixture_put(ann, large.first_slot + i);
         assert_int_equal(pw_store_name_bind(f.store, "ann", "weights", fixture_known(&f, places[0]), NULL), PW_OK);
         assert_int_equal(pw_store_hold(f.store, fixture_known(&f, places[1]), (struct pw_owner){ PW_OWNER_RUN, 41 }, NULL), PW_OK);
-        pw_store_holders_text(f.store, NULL, text, sizeof text, f.now_us);
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, text, sizeof text);
         assert_non_null(strstr(text, "12 MiB held by tenant ann, digits[1], 0 us; 1 MiB held by tenant bo, digits[2]"));
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ .reader = "bo", .now_us = f.now_us }, text, sizeof text);
+        assert_string_equal(text, "12 MiB held by other tenants; 1 MiB held by tenant bo, digits[2], 0 us");
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ "bo", "bo", f.now_us }, text, sizeof text);
+        assert_string_equal(text, "1 MiB held by tenant bo, digits[2], 0 us");
         fixture_drop(&f, ann, places[0]); /* the charge moves to who holds them */
         fixture_drop(&f, ann, places[1]);
-        pw_store_holders_text(f.store, NULL, text, sizeof text, f.now_us);
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, text, sizeof text);
         assert_non_null(strstr(text, "4 MiB held by tenant ann, name weights"));
         assert_non_null(strstr(text, "4 MiB held by tenant ann, run 41"));
-        pw_store_holders_text(f.store, NULL, cut, sizeof cut, f.now_us);
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, cut, sizeof cut);
         assert_int_equal(strlen(cut), sizeof cut - 1);
         fixture_close(&f);
 }

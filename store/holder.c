@@ -5,6 +5,7 @@
 
 #define HOLDERS_MAX 64u /* summed apart; what is beyond goes to nobody */
 #define HOLDERS_SHOWN 4u
+#define HIDDEN UINT8_MAX /* the kind of who holds what the reader may not see */
 
 struct holder {
         struct pw_charge charge;
@@ -48,23 +49,29 @@ struct pw_charge pw_object_charge(const struct extent *extent, const struct pw_o
         return (struct pw_charge){ .since_us = extent->granted_us };
 }
 
-static void charge(struct holders *holders, const struct extent *extent, const struct pw_object *object)
+static void charge(struct holders *holders, const struct extent *extent, const struct pw_object *object, const char *reader)
 {
-        add(holders, &(struct holder){ pw_object_charge(extent, object), extent->room_bytes, 1, extent->segment->tenant->name });
+        const char *tenant = extent->segment->tenant->name;
+        struct holder holder = { pw_object_charge(extent, object), extent->room_bytes, 1, tenant };
+
+        if (reader && strcmp(tenant, reader))
+                holder.charge = (struct pw_charge){ .kind = HIDDEN, .since_us = holder.charge.since_us };
+        add(holders, &holder);
 }
 
-static void sum(struct pw_store *store, const char *tenant, struct holders *holders)
+static void sum(struct pw_store *store, const struct pw_holders_of *of, struct holders *holders)
 {
         for (uint32_t i = 1; i <= store->extents.top; i++) {
                 const struct extent *extent = pw_handles_get(&store->extents, i);
 
-                if (!extent || extent->populating || (tenant && strcmp(extent->segment->tenant->name, tenant)) || (!tenant && !extent->span_bytes))
+                if (!extent || extent->populating || (of->tenant && strcmp(extent->segment->tenant->name, of->tenant)) ||
+                    (!of->tenant && !extent->span_bytes))
                         continue;
                 for (uint32_t j = 0; j < extent->slot_count; j++) {
                         const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + j);
 
                         if (!object->taken && !pw_slot_idle(extent, object))
-                                charge(holders, extent, object);
+                                charge(holders, extent, object, of->reader);
                 }
         }
 }
@@ -101,23 +108,33 @@ char *pw_store_charge_text(struct pw_store *store, const struct pw_charge *charg
         return text;
 }
 
-char *pw_store_holders_text(struct pw_store *store, const char *tenant, char *text, size_t text_bytes, uint64_t now_us)
+/* "held by tenant bo, digits[4411], 40 s" */
+static size_t holder_text(struct pw_store *store, const struct holder *holder, uint64_t now_us, char *text, size_t text_bytes)
+{
+        char age[16], who[120];
+
+        if (holder->charge.kind == HIDDEN)
+                return (size_t)snprintf(text, text_bytes, " held by other tenants");
+        return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s, %s", holder->tenant,
+                                pw_store_charge_text(store, &holder->charge, who, sizeof who),
+                                pw_duration_format(now_us - pw_min_u64(now_us, holder->charge.since_us), age));
+}
+
+char *pw_store_holders_text(struct pw_store *store, const struct pw_holders_of *of, char *text, size_t text_bytes)
 {
         struct holders holders = { .count = 0 };
-        char size[16], age[16], who[120];
+        char size[16], objects[32];
         struct holder *holder;
         size_t used = 0;
 
-        sum(store, tenant, &holders);
+        sum(store, of, &holders);
         snprintf(text, text_bytes, "nobody holds any");
         for (uint32_t i = 0; i < HOLDERS_SHOWN && used < text_bytes && (holder = largest(&holders)); i++) {
-                if (holder->bytes)
-                        pw_size_format(holder->bytes, size);
-                else
-                        snprintf(size, sizeof size, "%llu objects", (unsigned long long)holder->objects);
-                used += (size_t)snprintf(text + used, text_bytes - used, "%s%s held by tenant %s, %s, %s", used ? "; " : "", size, holder->tenant,
-                                         pw_store_charge_text(store, &holder->charge, who, sizeof who),
-                                         pw_duration_format(now_us - pw_min_u64(now_us, holder->charge.since_us), age));
+                snprintf(objects, sizeof objects, "%llu objects", (unsigned long long)holder->objects);
+                used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? "; " : "",
+                                         holder->bytes ? pw_size_format(holder->bytes, size) : objects);
+                if (used < text_bytes)
+                        used += holder_text(store, holder, of->now_us, text + used, text_bytes - used);
                 holder->objects = 0;
         }
         return text;

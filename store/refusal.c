@@ -17,7 +17,7 @@ static void describe_over(struct pw_store *store, const struct tenant *tenant, c
 {
         char holders[240], used[16], quota[16];
 
-        pw_store_holders_text(store, tenant->name, holders, sizeof holders, store->now_us);
+        pw_store_holders_text(store, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us }, holders, sizeof holders);
         if (pw_quota_of_bytes(tenant, pw_room_bytes(ask)))
                 snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name, pw_size_format(tenant->host_bytes, used),
                          pw_size_format(tenant->quota.host_bytes, quota), holders);
@@ -29,6 +29,8 @@ static void describe_over(struct pw_store *store, const struct tenant *tenant, c
 static void describe_wait(struct pw_store *store, const struct request *request, char *text, size_t text_bytes)
 {
         const struct pw_room_request *ask = &request->ask;
+        const struct session *session = pw_session_of(store, ask->session);
+        struct pw_holders_of of = { NULL, session && session->any_tenant ? NULL : request->tenant->name, store->now_us };
         char who[360], need[16], waited[16];
 
         pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
@@ -40,7 +42,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
                 return;
         }
         snprintf(text, text_bytes, "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory", waited,
-                 need, store->params.host, pw_store_holders_text(store, NULL, who, sizeof who, store->now_us));
+                 need, store->params.host, pw_store_holders_text(store, &of, who, sizeof who));
 }
 
 static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)

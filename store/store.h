@@ -198,8 +198,12 @@ uint64_t pw_store_puts_waiting(const struct pw_store *store); /* requests for ro
 
 /* Proves the invariants; each violation is one call. Returns how many. */
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context);
-/* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`.
- * `tenant`: only what is its; NULL: all. */
-char *pw_store_holders_text(struct pw_store *store, const char *tenant, char *text, size_t text_bytes, uint64_t now_us);
+/* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`. */
+struct pw_holders_of {
+        const char *tenant; /* only what is its; NULL: all */
+        const char *reader; /* the tenant that reads it: of others it says how much they hold together; NULL: an operator */
+        uint64_t now_us;
+};
+char *pw_store_holders_text(struct pw_store *store, const struct pw_holders_of *of, char *text, size_t text_bytes);
 
 #endif

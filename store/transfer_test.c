@@ -27,7 +27,7 @@ static void charged(struct host *h, const char *who)
 
         pw_store_each_object(h->f.store, find_charge, &charge);
         assert_string_equal(pw_store_charge_text(h->f.store, &charge, text, sizeof text), who);
-        assert_non_null(strstr(pw_store_holders_text(h->f.store, NULL, holders, sizeof holders, h->f.now_us), who)); /* says the same */
+        assert_non_null(strstr(pw_store_holders_text(h->f.store, &(struct pw_holders_of){ .now_us = h->f.now_us }, holders, sizeof holders), who)); /* says the same */
 }
 
 static enum pw_status transfer(struct host *h, const struct client *to)

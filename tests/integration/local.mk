@@ -76,6 +76,11 @@ integration_tests += tests/integration/pipeline_test
 tests_integration_pipeline_test_SOURCES = tests/integration/pipeline_test.c $(integration_sources)
 tests_integration_pipeline_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/quota_test
+tests_integration_quota_test_SOURCES = tests/integration/quota_test.c tests/integration/other.c tests/integration/other.h \
+	$(integration_sources)
+tests_integration_quota_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/refusals_test
 tests_integration_refusals_test_SOURCES = tests/integration/refusals_test.c $(integration_sources)
 tests_integration_refusals_test_LDADD = $(integration_libraries)
@@ -103,7 +108,8 @@ tests_integration_steps_test_SOURCES = tests/integration/steps_test.c tests/inte
 tests_integration_steps_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/tenants_test
-tests_integration_tenants_test_SOURCES = tests/integration/tenants_test.c $(integration_sources)
+tests_integration_tenants_test_SOURCES = tests/integration/tenants_test.c tests/integration/other.c tests/integration/other.h \
+	$(integration_sources)
 tests_integration_tenants_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/timeline_test

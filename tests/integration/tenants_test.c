@@ -2,17 +2,17 @@
  *
  * The first tenant is root, the second a user that nothing else runs as; without root there is nobody to become, so it is skipped.
  */
+#include "tests/integration/other.h"
 #include "tests/integration/trace.h"
 
-#include <grp.h>
+#include "libclient/program.h"
+#include "libclient/session.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define OTHER 65533
 #define PROGRAM "test/one" /* it_one_node() */
 #define ROUNDS 20
 
@@ -24,27 +24,6 @@ struct first {
         uint64_t run;  /* that waits for PENDING */
         char gang[64]; /* of the run that made RESULT */
 };
-
-/* True: the test is skipped. */
-static bool alone(const struct it_host *host)
-{
-        if (geteuid() != 0) {
-                print_message("a second tenant is another user, whom only root can become\n");
-                return true;
-        }
-        assert_int_equal(chmod(host->folder, 0711), 0);
-        return false;
-}
-
-/* In a child: the kernel forgets at such a change that it dies with its parent. */
-static struct pw_session *connect_as_other(const struct it_host *host)
-{
-        assert_int_equal(setgroups(0, NULL), 0);
-        assert_int_equal(setresgid(OTHER, OTHER, OTHER), 0);
-        assert_int_equal(setresuid(OTHER, OTHER, OTHER), 0);
-        assert_int_equal(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
-        return it_connect(host);
-}
 
 /* --- what the second tenant tries ------------------------------------------------------------------------------------------- */
 
@@ -112,11 +91,111 @@ static void try_work(struct pw_session *session, const struct first *first)
         pw_listing_free(why);
 }
 
+/* Records that libpathways would never write, with every id of the first tenant; then all that was written is read. */
+static void forge(struct pw_session *session, const struct first *first)
+{
+        struct pw_client_lane *lane;
+
+        it_ok(pw_lane_get(session, &lane, IT_ERR));
+        for (uint32_t i = 0; i < COUNT; i++) {
+                struct pw_cell cell = pw_cell_object(PW_RING_REF, pw_id_segment(first->ids[i]), pw_id_slot(first->ids[i]), first->ids[i].generation);
+
+                it_ok(pw_lane_await_ring(lane, 4, IT_ERR));
+                pw_ring_write(&lane->writer, cell);
+                cell = pw_cell_object(PW_RING_DROP, pw_id_segment(first->ids[i]), pw_id_slot(first->ids[i]), first->ids[i].generation);
+                for (uint32_t drops = 0; drops < 3; drops++)
+                        pw_ring_write(&lane->writer, cell);
+                pw_lane_publish(lane, true);
+        }
+        it_ok(pw_session_fence(session, IT_ERR));
+}
+
+/* A run whose input is `id`, of the first tenant, given away or not; its result, whose slot is `result`. */
+static void forge_run(struct pw_session *session, const struct pw_program *program, struct pw_id id, uint8_t flags, struct pw_id result)
+{
+        struct pw_client_lane *lane;
+
+        it_ok(pw_lane_get(session, &lane, IT_ERR));
+        it_ok(pw_lane_await_ring(lane, 4, IT_ERR));
+        pw_ring_write(&lane->writer, pw_cell_run(0, 1, 1, program->number));
+        pw_ring_write(&lane->writer, (struct pw_cell){ 0, 0 });
+        pw_ring_write(&lane->writer, pw_cell_object(flags, pw_id_segment(id), pw_id_slot(id), id.generation));
+        pw_ring_write(&lane->writer, pw_cell_object(0, pw_id_segment(result), pw_id_slot(result), result.generation));
+        pw_lane_publish(lane, true);
+}
+
+/* A slot for a result of its own, by a run that is never submitted. */
+static struct pw_id own_result(struct pw_session *session)
+{
+        struct pw_slot_request request = { PW_ROW_FUTURES, 0, INT64_MAX };
+        struct pw_client_lane *lane;
+        struct pw_slot slot;
+
+        it_ok(pw_lane_get(session, &lane, IT_ERR));
+        it_ok(pw_lane_take(lane, &request, &slot, IT_ERR));
+        return pw_id_make(session->host, session->epoch, session->futures->number, slot.slot, slot.generation);
+}
+
+/* What is not its own is gone for it: so says its result. */
+static void forge_inputs(struct pw_session *session, const struct first *first)
+{
+        struct pw_slice *slice = it_slice(session, 1, 1);
+        struct pw_program *program = it_one_node(session, slice, "pw/nop", PW_DIMS(8), NULL);
+        struct pw_view view;
+
+        for (uint32_t i = 0; i < 2 * COUNT; i++) {
+                struct pw_id result = own_result(session);
+                struct pw_future *future;
+
+                forge_run(session, program, first->ids[i / 2], i % 2 ? PW_RUN_INPUT_DONATED : 0, result);
+                it_ok(pw_open(session, result, &future, IT_ERR));
+                it_fails(pw_get(future, IT_LONG, &view, IT_ERR), PW_GONE, NULL);
+                pw_unref(future);
+        }
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* A result in a slot that is not its own: its session ends, nobody else's. */
+static void forge_results(const struct first *first)
+{
+        for (uint32_t i = 0; i < COUNT; i++) {
+                struct pw_session *session = it_connect(first->host);
+                struct pw_slice *slice = it_slice(session, 1, 1);
+                struct pw_program *program = it_one_node(session, slice, "pw/nop", PW_DIMS(8), NULL);
+                struct pw_future *input = it_put_f64(session, PW_DIMS(8), 1);
+
+                forge_run(session, program, pw_future_id(input), 0, first->ids[i]);
+                it_fails(pw_session_fence(session, IT_ERR), PW_DAEMON_GONE, NULL);
+                pw_unref(input);
+                pw_program_free(program);
+                pw_slice_close(slice);
+                pw_close(session);
+        }
+}
+
+static void try_transfer(struct pw_session *session, const struct first *first, struct pw_future *mine)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__Transfer transfer = PATHWAYS__WIRE__TRANSFER__INIT;
+        Pathways__Wire__ObjectId id = pw_wire_id(first->ids[READY]);
+        char to[32];
+
+        snprintf(to, sizeof to, "pid %d", (int)getppid());
+        it_fails(pw_transfer(mine, to, IT_ERR), PW_NOT_FOUND, to);
+        snprintf(to, sizeof to, "pid %d", (int)getpid());
+        transfer.object = &id;
+        transfer.to = to;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_TRANSFER;
+        request.transfer = &transfer;
+        it_fails(pw_session_tell(session, &request, IT_ERR), PW_GONE, "no such object");
+}
+
 /* Its own name is as that of the first tenant. */
 static int second(void *context, int pipe)
 {
         const struct first *first = context;
-        struct pw_session *session = connect_as_other(first->host);
+        struct pw_session *session = it_connect_as_other(first->host, 0);
         struct pw_future *mine, *found;
 
         it_ok(pw_put(session, "mine", 4, NULL, &mine, IT_ERR));
@@ -127,8 +206,12 @@ static int second(void *context, int pipe)
                         try_id(session, first->ids[j]);
                 try_names(session);
                 try_work(session, first);
+                try_transfer(session, first, mine);
+                forge(session, first);
                 list_has(session, "objects", NULL, 1);
         }
+        forge_inputs(session, first);
+        forge_results(first);
         it_ok(pw_lookup(session, "weights", 0, &found, IT_ERR));
         assert_int_equal(pw_future_id(found).place, pw_future_id(mine).place);
         it_ok(pw_unname(session, "weights", IT_ERR));
@@ -198,7 +281,7 @@ static void another_tenant_has_all_ids(void **state)
         void *data;
         char byte;
 
-        if (alone(host))
+        if (it_alone(host))
                 skip();
         struct pw_slice *slice = it_slice(session, 1, 1);
         struct pw_program *program = it_one_node(session, slice, "pw/nop", PW_DIMS(8), NULL);
@@ -258,7 +341,7 @@ static bool waits_for_other(const struct pw_listing *runs, void *context)
 /* The device that its run waits for is at a gang of the first tenant. */
 static int run_behind(void *context, int pipe)
 {
-        struct pw_session *session = connect_as_other(context);
+        struct pw_session *session = it_connect_as_other(context, 0);
         struct pw_program *program = program_everywhere(session);
         struct pw_future *input = it_put_f64(session, PW_DIMS(8), 0), *result = it_run_1(program, input);
         struct pw_listing *runs;
@@ -287,7 +370,7 @@ static void waiting_for_another_tenant_tells_nothing_of_it(void **state)
         struct it_host *host = *state;
         const double expected[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
-        if (alone(host))
+        if (it_alone(host))
                 skip();
         struct pw_program *program = program_everywhere(host->session);
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0), *result;
@@ -307,7 +390,7 @@ static void waiting_for_another_tenant_tells_nothing_of_it(void **state)
 
 static int put_and_stay(void *context, int pipe)
 {
-        struct pw_session *session = connect_as_other(context);
+        struct pw_session *session = it_connect_as_other(context, 0);
         struct pw_future *mine;
 
         it_ok(pw_put(session, "mine", 4, NULL, &mine, IT_ERR));
@@ -324,7 +407,7 @@ static void an_operator_holds_but_does_not_name(void **state)
         struct pw_future *future;
         struct pw_id id;
 
-        if (alone(host))
+        if (it_alone(host))
                 skip();
         struct it_child child = it_fork(put_and_stay, host);
         it_read(&child, &id, sizeof id);
