@@ -11,7 +11,8 @@ static const struct pw_bench benches[] = {
         { "put_1k", pw_bench_put_1k }, { "put_64m", pw_bench_put_64m }, { "get_1k", pw_bench_get_1k },
         { "open_1k", pw_bench_open_1k }, { "wait_10k", pw_bench_wait_10k },
         { "wake", pw_bench_wake },     { "chain", pw_bench_chain },     { "lone", pw_bench_lone },
-        { "gang8", pw_bench_gang8 },   { "pipeline", pw_bench_pipeline }, { "idle", pw_bench_idle },       { "start", pw_bench_start },
+        { "gang8", pw_bench_gang8 },   { "pipeline", pw_bench_pipeline }, { "order", pw_bench_order },
+        { "allreduce_64m", pw_bench_allreduce }, { "idle", pw_bench_idle }, { "start", pw_bench_start },
         { "reclaim", pw_bench_reclaim }, { "clients", pw_bench_clients }, { "objects_1m", pw_bench_objects },
 };
 

@@ -51,6 +51,8 @@ enum pw_status pw_bench_chain(struct pw_bench_context *context, struct pw_error 
 enum pw_status pw_bench_lone(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_gang8(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_pipeline(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_order(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_allreduce(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_idle(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_objects(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_clients(struct pw_bench_context *context, struct pw_error *ret_err);

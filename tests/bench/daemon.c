@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 /* The build tree is two folders above this program's own; libtool may have put the program one deeper. */
-static enum pw_status build_folder(char folder[PATH_MAX], struct pw_error *ret_err)
+enum pw_status pw_bench_build_folder(char folder[PATH_MAX], struct pw_error *ret_err)
 {
         ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 
@@ -48,7 +48,8 @@ static void exec_daemon(const struct pw_bench_daemon_params *params, const struc
         if (out >= 0 && dup2(out, STDERR_FILENO) >= 0)
                 execl(program, "pathwaysd", "--run-dir", daemon->folder, "--state-dir", state, "--executor", executor, "--modules",
                       modules, "--devices", devices, "--islands", islands, "--host-memory",
-                      params->host_memory ? params->host_memory : "1GiB", "--device-memory", "64MiB", "--ready-fd", fd, (char *)NULL);
+                      params->host_memory ? params->host_memory : "1GiB", "--device-memory",
+                      params->device_memory ? params->device_memory : "64MiB", "--ready-fd", fd, (char *)NULL);
         _exit(127);
 }
 
@@ -82,7 +83,7 @@ enum pw_status pw_bench_daemon_start(const struct pw_bench_daemon_params *params
         int ready[2];
 
         *daemon = (struct pw_bench_daemon){ .folder = "/tmp/pathways-bench-XXXXXX" };
-        enum pw_status status = build_folder(build, ret_err);
+        enum pw_status status = pw_bench_build_folder(build, ret_err);
         if (status != PW_OK)
                 return status;
         if (!mkdtemp(daemon->folder)) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 struct pw_session;
@@ -18,8 +19,12 @@ struct pw_bench_daemon {
 
 struct pw_bench_daemon_params {
         uint32_t devices, islands;
-        const char *host_memory; /* "2GiB"; NULL: 1GiB */
+        const char *host_memory;   /* "2GiB"; NULL: 1GiB */
+        const char *device_memory; /* NULL: 64MiB */
 };
+
+/* The build tree that this program lies in. */
+PW_MUST_CHECK enum pw_status pw_bench_build_folder(char folder[PATH_MAX], struct pw_error *ret_err);
 
 /* Own: the caller ends it with pw_bench_daemon_stop(), also after a failure. */
 PW_MUST_CHECK enum pw_status pw_bench_daemon_start(const struct pw_bench_daemon_params *params, struct pw_bench_daemon *ret_daemon,

@@ -226,3 +226,49 @@ enum pw_status pw_pair_reduce(uint32_t members, uint32_t rounds, double *ret_per
         munmap(shared, sizeof *shared);
         return status;
 }
+
+/* --- copies ------------------------------------------------------------------------------------------------------- */
+
+static void meet(struct shared *shared, uint32_t self, uint32_t round)
+{
+        word_set(&shared->lines[0][self], round, false);
+        while (atomic_load(&shared->lines[0][1 - self].word) < round)
+                sched_yield();
+}
+
+/* Four rooms: what each has, and what each makes. Rounds begin together. */
+static void copy_rounds(struct shared *shared, uint32_t self, uint64_t bytes, uint32_t rounds)
+{
+        char *rooms = (char *)(shared + 1), *to = rooms + (2 + self) * bytes;
+        const char *own = rooms + self * bytes, *other = rooms + (1 - self) * bytes;
+
+        for (uint32_t round = 1; round <= rounds; round++) {
+                meet(shared, self, round);
+                memcpy(to, own, bytes / 2);
+                memcpy(to + bytes / 2, other + bytes / 2, bytes - bytes / 2);
+        }
+        meet(shared, self, rounds + 1);
+}
+
+enum pw_status pw_pair_copies(uint64_t bytes, uint32_t rounds, double *ret_seconds, struct pw_error *ret_err)
+{
+        size_t all = sizeof(struct shared) + 4 * bytes;
+        struct shared *shared = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+        if (shared == MAP_FAILED)
+                return pw_error_errno(ret_err, errno, "mmap");
+        memset(shared, 0, all);
+        pid_t pid = fork();
+        if (pid == 0) {
+                copy_rounds(shared, 1, bytes, rounds);
+                _exit(0);
+        }
+        double start = pw_bench_seconds();
+        if (pid > 0)
+                copy_rounds(shared, 0, bytes, rounds);
+        *ret_seconds = (pw_bench_seconds() - start) / rounds;
+        if (pid > 0)
+                waitpid(pid, NULL, 0);
+        munmap(shared, all);
+        return pid < 0 ? pw_error_errno(ret_err, errno, "fork") : PW_OK;
+}

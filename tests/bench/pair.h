@@ -14,5 +14,7 @@ PW_MUST_CHECK enum pw_status pw_pair_round_trip(uint32_t trips, double burn_seco
 PW_MUST_CHECK enum pw_status pw_pair_rings(uint32_t cells, uint32_t ahead, double *ret_per_s, struct pw_error *ret_err);
 /* All-reduces of one number per second among `members` processes, each adding in rank order: spin 200 turns, then yield. */
 PW_MUST_CHECK enum pw_status pw_pair_reduce(uint32_t members, uint32_t rounds, double *ret_per_s, struct pw_error *ret_err);
+/* Mean time in which two processes at once each copy `bytes` into memory that was touched, half of them out of the other's. */
+PW_MUST_CHECK enum pw_status pw_pair_copies(uint64_t bytes, uint32_t rounds, double *ret_seconds, struct pw_error *ret_err);
 
 #endif
