@@ -33,6 +33,7 @@ extern "C" {
         X(PW_BAD_PROGRAM, 24, "the program is not well formed", "correct the call that the text names")                \
         X(PW_BAD_MODULE, 25, "the module cannot be used", "rebuild it against this pathways_module.h")                 \
         X(PW_BAD_CONFIG, 26, "the configuration is not valid", "correct the line that the text names")                 \
+        X(PW_BUSY, 27, "in use by others", "try again when those that the text names let go")                          \
         /* a resource is short */                                                                                      \
         X(PW_NO_SPACE, 40, "no space", "free what the text names, or raise a capacity or quota")                       \
         X(PW_LIMIT, 41, "a limit is reached", "raise the limit that the text names")                                   \

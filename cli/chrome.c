@@ -18,6 +18,7 @@ struct pw_chrome {
         uint32_t islands[64];      /* per device */
         struct program *programs;  /* by number */
         uint32_t program_capacity;
+        uint64_t moves;
         struct pw_chrome_counts counts;
         bool any;
 };
@@ -176,6 +177,23 @@ static bool put_run(struct pw_chrome *chrome, const Pathways__Wire__TraceRun *ru
         return true;
 }
 
+static bool put_move(struct pw_chrome *chrome, const Pathways__Wire__TraceMove *move)
+{
+        pw_auto_free char *object = pw_json_text(move->object), *to = pw_json_text(move->to), *client = pw_json_text(move->client);
+        uint64_t number = ++chrome->moves;
+
+        if (!object || !to || !client)
+                return false;
+        for (uint32_t end = 0; end < 2; end++) {
+                begin_event(chrome);
+                fprintf(chrome->out, "{\"ph\":\"%s\",\"cat\":\"move\",\"id\":\"move %" PRIu64 "\",\"name\":\"move\",\"pid\":%u,\"tid\":0", end ? "e" : "b",
+                        number, RUNS_PROCESS);
+                put_time(chrome, "ts", since_start(chrome, end ? move->end_ns : move->start_ns));
+                fprintf(chrome->out, ",\"args\":{\"object\":%s,\"to\":%s,\"bytes\":%" PRIu64 ",\"client\":%s}}", object, to, move->bytes, client);
+        }
+        return true;
+}
+
 enum pw_status pw_chrome_add(struct pw_chrome *chrome, const Pathways__Wire__Trace *part, struct pw_error *ret_err)
 {
         bool ok = true;
@@ -192,6 +210,8 @@ enum pw_status pw_chrome_add(struct pw_chrome *chrome, const Pathways__Wire__Tra
                 put_gang(chrome, part->gangs[i]);
         for (size_t i = 0; ok && i < part->n_runs; i++)
                 ok = put_run(chrome, part->runs[i]);
+        for (size_t i = 0; ok && i < part->n_moves; i++)
+                ok = put_move(chrome, part->moves[i]);
         return ok ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the names of a trace");
 }
 

@@ -1,6 +1,6 @@
 /* What devices did, as a Chrome trace: JSON that Perfetto and chrome://tracing open.
  *
- * A process per island; in it a row for each device with its calls and one beneath for its transfers and loads. Runs are
+ * A process per island; in it a row for each device with its calls and one beneath for its transfers and loads. Runs and moves are
  * async spans in a process of their own. Times are microseconds since the trace began; what began before begins at 0.
  */
 #ifndef PW_CLI_CHROME_H

@@ -54,6 +54,13 @@ static const struct pw_option free_options[] = {
         { "force", 0, PW_OPTION_FLAG, AT(force), NULL, NULL, "Drop the references of sessions, too." },
         COMMON_OPTIONS,
 };
+static const struct pw_option move_options[] = {
+        { "devices", 'd', PW_OPTION_COUNT, AT(devices), "0", "N", "To N devices. 0: to host memory." },
+        { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Of N islands. 0: of as few as possible." },
+        { "sharding", 0, PW_OPTION_TEXT, AT(sharding), "broadcast", "HOW", "How it lies there: broadcast or split:DIM." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for the value, for room and for the copy." },
+        COMMON_OPTIONS,
+};
 static const struct pw_option run_options[] = {
         { "devices", 'd', PW_OPTION_COUNT, AT(devices), "1", "N", "Run it on N devices." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Spread them over N islands. 0: over as few as possible." },
@@ -167,6 +174,8 @@ const struct pw_command pw_commands[] = {
           FORM(value_columns), { 0 } },
         { "wait", "ID|NAME...", 1, UINT32_MAX, "Wait until objects are ready. Exits with 4 at the deadline, with 1 if one is in error.",
           pw_command_wait, OPTIONS("wait", wait_options), FORM(wait_columns), { 0 } },
+        { "move", "ID|NAME", 1, 1, "Move the result of a run to another memory, under its id. Names and leases alone may hold it.",
+          pw_command_move, OPTIONS("move", move_options), FORM(id_columns), { 0 } },
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,

@@ -34,38 +34,16 @@ static double now_seconds(void)
         return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* "broadcast", "split:0", "partial:sum", over the one axis of the mesh. */
-static enum pw_status sharding_parse(const char *option, const char *text, struct pw_sharding *ret_sharding, struct pw_error *ret_err)
-{
-        static const struct { const char *text; enum pw_op op; } ops[] = {
-                { "partial:sum", PW_SUM }, { "partial:max", PW_MAX }, { "partial:min", PW_MIN }, { "partial:prod", PW_PROD },
-        };
-
-        *ret_sharding = PW_BROADCAST;
-        if (!strcmp(text, "broadcast"))
-                return PW_OK;
-        if (!strncmp(text, "split:", 6) && text[6] >= '0' && text[6] < '0' + PW_RANK_MAX && !text[7]) {
-                *ret_sharding = PW_SPLIT((uint8_t)(text[6] - '0'));
-                return PW_OK;
-        }
-        for (uint32_t i = 0; i < pw_array_count(ops); i++)
-                if (!strcmp(text, ops[i].text)) {
-                        *ret_sharding = PW_PARTIAL(ops[i].op);
-                        return PW_OK;
-                }
-        return pw_error_set(ret_err, PW_INVALID, "%s %.40s: write broadcast, split:DIM or partial:sum, :max, :min, :prod", option, text);
-}
-
 static enum pw_status read_settings(struct trial *trial, struct pw_error *ret_err)
 {
         const struct pw_command_settings *settings = &trial->invocation->settings;
         enum pw_status status = pw_type_parse(settings, &trial->dtype, &trial->dims, ret_err);
 
         if (status == PW_OK)
-                status = sharding_parse("--sharding", settings->sharding, &trial->sharding, ret_err);
+                status = pw_sharding_parse("--sharding", settings->sharding, &trial->sharding, ret_err);
         trial->result_sharding = trial->sharding;
         if (status == PW_OK && settings->result)
-                status = sharding_parse("--result", settings->result, &trial->result_sharding, ret_err);
+                status = pw_sharding_parse("--result", settings->result, &trial->result_sharding, ret_err);
         if (status == PW_OK && settings->inputs > INPUTS_MAX)
                 return pw_error_set(ret_err, PW_INVALID, "--inputs %" PRIu32 ": at most %u", settings->inputs, INPUTS_MAX);
         if (status == PW_OK && (!settings->repeat || !settings->ahead))

@@ -50,3 +50,24 @@ enum pw_status pw_type_parse(const struct pw_command_settings *settings, enum pw
                 return status;
         return pw_numbers_parse("--dims", settings->dims, ret_dims->dim, PW_RANK_MAX, &ret_dims->rank, ret_err);
 }
+
+enum pw_status pw_sharding_parse(const char *option, const char *text, struct pw_sharding *ret_sharding, struct pw_error *ret_err)
+{
+        static const struct { const char *text; enum pw_op op; } ops[] = {
+                { "partial:sum", PW_SUM }, { "partial:max", PW_MAX }, { "partial:min", PW_MIN }, { "partial:prod", PW_PROD },
+        };
+
+        *ret_sharding = PW_BROADCAST;
+        if (!strcmp(text, "broadcast"))
+                return PW_OK;
+        if (!strncmp(text, "split:", 6) && text[6] >= '0' && text[6] < '0' + PW_RANK_MAX && !text[7]) {
+                *ret_sharding = PW_SPLIT((uint8_t)(text[6] - '0'));
+                return PW_OK;
+        }
+        for (uint32_t i = 0; i < pw_array_count(ops); i++)
+                if (!strcmp(text, ops[i].text)) {
+                        *ret_sharding = PW_PARTIAL(ops[i].op);
+                        return PW_OK;
+                }
+        return pw_error_set(ret_err, PW_INVALID, "%s %.40s: write broadcast, split:DIM or partial:sum, :max, :min, :prod", option, text);
+}

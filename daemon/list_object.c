@@ -27,7 +27,10 @@ static void list_shards(struct pw_lister *lister, const struct pw_shard_list *li
         for (uint32_t i = 0; i < list->shard_count; i++) {
                 begin_part(rows, "shard");
                 pw_rows_number(rows, "shard", i);
-                pw_rows_text(rows, "where", "h%u:%u", lister->daemon->host, list->shards[i].device);
+                if (list->shards[i].device == PW_SHARD_IN_HOST)
+                        pw_rows_text(rows, "where", "h%u", lister->daemon->host);
+                else
+                        pw_rows_text(rows, "where", "h%u:%u", lister->daemon->host, list->shards[i].device);
                 pw_rows_number(rows, "bytes", list->shards[i].bytes);
                 pw_rows_number(rows, "segment", list->shards[i].segment);
                 pw_rows_number(rows, "offset", list->shards[i].offset);
@@ -51,10 +54,12 @@ static void list_host_shard(struct pw_lister *lister, const struct pw_object_row
 
 static void list_holder(void *context, const struct pw_ref_row *ref)
 {
-        static const char *const kinds[] = { "?", "session", "run", "name", "lease" };
+        static const char *const kinds[] = { "?", "session", "run", "name", "lease", "object" };
         struct pw_lister *lister = ((struct looking *)context)->lister;
         struct pw_rows *rows = lister->rows;
         const struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(lister->daemon, (uint32_t)ref->owner_number) : NULL;
+        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(lister->daemon->store, ref->owner_number) : NULL;
+        char id[PW_ID_TEXT_BYTES];
 
         begin_part(rows, "holder");
         pw_rows_text(rows, "kind", "%s", ref->owner_kind < pw_array_count(kinds) ? kinds[ref->owner_kind] : "?");
@@ -64,6 +69,8 @@ static void list_holder(void *context, const struct pw_ref_row *ref)
                 pw_rows_text(rows, "holder", "%s", ref->name ? ref->name : "?");
         else if (ref->owner_kind == PW_OWNER_LEASE)
                 pw_rows_text(rows, "holder", "-");
+        else if (owner)
+                pw_rows_text(rows, "holder", "%s", pw_id_format(pw_object_id(lister->daemon->store, owner), id));
         else
                 pw_rows_text(rows, "holder", "%" PRIu64, ref->owner_number);
         pw_rows_number(rows, "refs", ref->count);
@@ -117,8 +124,9 @@ static void match_run(void *context, const struct pw_run_row *row)
 {
         struct looking *looking = context;
         struct pw_rows *rows = looking->lister->rows;
+        const void *result = pw_object_result(looking->object);
 
-        if (!looking->object->payload || row->blocking_input != looking->object->payload)
+        if (!result || row->blocking_input != result)
                 return;
         begin_part(rows, "waiter");
         pw_rows_text(rows, "kind", "run");
@@ -130,7 +138,7 @@ static void match_run(void *context, const struct pw_run_row *row)
 /* The node that writes the result, by the program's image. */
 static void describe_maker(struct pw_rows *rows, const struct pw_object *object, const struct pw_program_row *program)
 {
-        const struct pw_result *result = object->payload;
+        const struct pw_result *result = pw_object_result(object);
         const struct pw_image *image = program ? program->image : NULL;
         uint32_t node;
 
@@ -138,7 +146,7 @@ static void describe_maker(struct pw_rows *rows, const struct pw_object *object,
                 pw_rows_number(rows, "run", object->run);
         if (program)
                 pw_rows_text(rows, "program", "%s", program->name);
-        if (!image || !result || result->index >= image->result_count)
+        if (!image || !result || result->program != object->program || result->index >= image->result_count)
                 return;
         node = (PW_IMAGE_AT(image, struct pw_image_result, image->results) + result->index)->writer;
         pw_rows_number(rows, "result", result->index);
@@ -152,7 +160,7 @@ static void describe_charge(struct pw_lister *lister, const struct pw_object_row
         char owner[300];
 
         for (uint32_t i = 0; list && i < list->shard_count; i++)
-                device_bytes += list->shards[i].bytes;
+                device_bytes += list->shards[i].device == PW_SHARD_IN_HOST ? 0 : list->shards[i].bytes;
         pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
         pw_rows_text(rows, "charged", "%s", pw_store_charge_text(lister->daemon->store, &row->charge, owner, sizeof owner));
         pw_rows_number(rows, "host_bytes", list ? 0 : row->room_bytes);

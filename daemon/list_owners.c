@@ -69,7 +69,7 @@ static struct owner *owner_of(struct owners *owners, const struct pw_object_row 
 
 static uint64_t device_bytes(const struct pw_object *object)
 {
-        const struct pw_result *result = object ? object->payload : NULL;
+        const struct pw_result *result = object ? pw_object_result(object) : NULL;
         uint64_t bytes = 0;
 
         /* The rooms of a failed one are let go. */

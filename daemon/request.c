@@ -7,6 +7,7 @@
 #include "daemon/lane.h"
 #include "daemon/list.h"
 #include "daemon/module.h"
+#include "daemon/move.h"
 #include "daemon/name.h"
 #include "daemon/program.h"
 #include "daemon/room.h"
@@ -130,6 +131,12 @@ static void take_cancel(struct pw_dsession *session, const Pathways__Wire__Reque
         pw_cancel_request(session, request->id, request->cancel);
 }
 
+static void take_move(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_lanes_drain(session);
+        pw_move_request(session, request->id, request->move);
+}
+
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_lanes_read_all(session->daemon); /* so that what is listed is true now */
@@ -170,6 +177,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_TRANSFER, CLIENT, take_transfer },
         { PATHWAYS__WIRE__REQUEST__BODY_FREE, CLIENT, take_free },
         { PATHWAYS__WIRE__REQUEST__BODY_CANCEL, CLIENT, take_cancel },
+        { PATHWAYS__WIRE__REQUEST__BODY_MOVE, CLIENT, take_move },
         { PATHWAYS__WIRE__REQUEST__BODY_LIST, CLIENT, take_list },
         { PATHWAYS__WIRE__REQUEST__BODY_TRACE, CLIENT, take_trace },
         { PATHWAYS__WIRE__REQUEST__BODY_MODULE, CHILD, take_module },

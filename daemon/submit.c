@@ -2,6 +2,7 @@
 #include "daemon/submit.h"
 
 #include "base/memory.h"
+#include "daemon/segment.h"
 #include "store/object.h"
 
 #include <stdio.h>
@@ -40,6 +41,20 @@ static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw
         place->dims = described.dims;
 }
 
+/* A result that was moved to host memory: what it is, its own list says; the rooms of the one that it lies in stay with it. */
+static void locate_moved(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
+{
+        const struct pw_entry *entry = pw_object_entry(daemon->store, object);
+        const struct pw_segment *segment = pw_segment_get(daemon, object->segment);
+        const struct pw_shard_list *list = (const struct pw_shard_list *)(segment->map.base + entry->room_offset);
+
+        place->segment = list->shards[0].segment;
+        place->offset = list->shards[0].offset;
+        place->bytes = list->shards[0].bytes;
+        place->dtype = (enum pw_dtype)list->dtype;
+        place->dims = list->dims;
+}
+
 static bool watch_object(struct pw_daemon *daemon, struct pw_object *object, struct pw_run *run, uint32_t input)
 {
         struct watch *watch = malloc(sizeof *watch);
@@ -65,7 +80,7 @@ static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, st
         *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
         if (!object)
                 return;
-        if (donated && object->payload && pw_store_donate(store, session->number, object, run->number, NULL) == PW_OK) {
+        if (donated && pw_object_result(object) && pw_store_donate(store, session->number, object, run->number, NULL) == PW_OK) {
                 place->donated = true;
         } else {
                 if (pw_store_hold(store, object, owner_of(run), NULL) != PW_OK)
@@ -75,9 +90,11 @@ static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, st
         }
         place->object = object;
         place->status = PW_OK;
-        if (object->payload) {
+        if (pw_object_result(object)) {
                 place->source = PW_INPUT_RESULT;
-                place->result = object->payload;
+                place->result = pw_object_result(object);
+        } else if (object->backed) {
+                locate_moved(session->daemon, object, place);
         } else if (pw_store_watch(store, object)) {
                 locate(session->daemon, object, place);
         } else if (watch_object(session->daemon, object, run, i)) {

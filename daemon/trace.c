@@ -10,6 +10,7 @@
 #define BATCH 4096u             /* gangs of one answer */
 #define GANGS_MAX (1u << 18)    /* that wait for the next question */
 #define RUNS_MAX (1u << 16)
+#define MOVES_MAX 1024u
 #define WAIT_MAX_US 1000000u
 
 /* A program as the trace came to know it. Its message refers to copies of its own. */
@@ -33,6 +34,8 @@ struct pw_trace {
         uint32_t gang_first, gang_end, gang_capacity;
         Pathways__Wire__TraceRun *runs;
         uint32_t run_count, run_capacity;
+        Pathways__Wire__TraceMove *moves;
+        uint32_t move_count, move_capacity;
         uint64_t lost;
         uint64_t request, until_us;    /* the question that waits; until_us UINT64_MAX: none does */
         bool begun, last;
@@ -237,6 +240,46 @@ void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *actio
                                                     action->status });
 }
 
+/* --- moves --------------------------------------------------------------------------------------------------------------- */
+
+static void add_move(struct pw_trace *trace, const struct pw_traced_move *from)
+{
+        Pathways__Wire__TraceMove *move;
+
+        if (!may_see(trace, from->tenant))
+                return;
+        if (trace->move_count == MOVES_MAX || !pw_grow((void **)&trace->moves, &trace->move_capacity, trace->move_count + 1, sizeof *move)) {
+                trace->lost++;
+                return;
+        }
+        move = &trace->moves[trace->move_count++];
+        pathways__wire__trace_move__init(move);
+        move->object = strdup(from->object);
+        move->to = strdup(from->to);
+        move->client = strdup(from->client);
+        move->bytes = from->bytes;
+        move->start_ns = from->start_us * 1000;
+        move->end_ns = from->end_us * 1000;
+}
+
+void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move)
+{
+        struct pw_trace *trace;
+
+        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
+                add_move(trace, move);
+}
+
+static void free_moves(struct pw_trace *trace)
+{
+        for (uint32_t i = 0; i < trace->move_count; i++) {
+                free(trace->moves[i].object);
+                free(trace->moves[i].to);
+                free(trace->moves[i].client);
+        }
+        trace->move_count = 0;
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------------------- */
 
 static void free_runs(struct pw_trace *trace)
@@ -256,7 +299,9 @@ static void free_trace(struct pw_trace *trace)
                 free_program(program);
         pw_table_done(&trace->programs);
         free_runs(trace);
+        free_moves(trace);
         free(trace->runs);
+        free(trace->moves);
         free(trace->gangs);
         pw_list_remove(&trace->link);
         free(trace);
@@ -268,6 +313,7 @@ struct parts {
         char device_names[PW_DEVICES_MAX][24];
         Pathways__Wire__TraceGang *gangs[BATCH];
         Pathways__Wire__TraceRun *runs[RUNS_MAX];
+        Pathways__Wire__TraceMove *moves[MOVES_MAX];
         Pathways__Wire__TraceProgram **programs;
 };
 
@@ -314,6 +360,10 @@ static void send_answer(struct pw_trace *trace, struct parts *parts)
         message.n_gangs = count;
         message.runs = parts->runs;
         message.n_runs = trace->run_count;
+        for (uint32_t i = 0; i < trace->move_count; i++)
+                parts->moves[i] = &trace->moves[i];
+        message.moves = parts->moves;
+        message.n_moves = trace->move_count;
         message.lost = trace->lost;
         message.end = trace->last && count == trace->gang_end - trace->gang_first;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_TRACE;
@@ -339,6 +389,7 @@ static bool answer(struct pw_trace *trace)
         send_answer(trace, parts);
         free(parts);
         free_runs(trace);
+        free_moves(trace);
         end = trace->last && trace->gang_first == trace->gang_end;
         if (trace->gang_first == trace->gang_end)
                 trace->gang_first = trace->gang_end = 0;

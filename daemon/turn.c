@@ -18,7 +18,7 @@ void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us)
         if (!pw_store_reclaim_begin(daemon->store))
                 return;
         pw_lanes_look(daemon);
-        pw_store_reclaim_finish(daemon->store, now_us);
+        daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
 }
 
 /* Submitting needs a look of its own if nothing was reclaimed: whether a donated value is the run's alone. */
@@ -31,7 +31,7 @@ static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
         pw_submit_close_batch(daemon);
         pw_lanes_look(daemon);
         if (reclaim)
-                pw_store_reclaim_finish(daemon->store, now_us);
+                daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
         pw_submit_batch(daemon, now_us);
 }
 

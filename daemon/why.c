@@ -41,13 +41,16 @@ static void holder(void *context, const struct pw_ref_row *ref)
         uint64_t now_us = chain->lister->now_us;
         uint32_t depth = chain->depth;
         bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
-        char waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
+        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(chain->lister->daemon->store, ref->owner_number) : NULL;
+        char id[PW_ID_TEXT_BYTES], waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
 
         if (ref->owner_kind == PW_OWNER_NAME)
                 snprintf(waits, sizeof waits, "nothing: it is held by name %.100s", ref->name ? ref->name : "?");
         else if (ref->owner_kind == PW_OWNER_LEASE)
                 snprintf(waits, sizeof waits, "nothing: it is held by a lease, %s more",
                          pw_duration_format(ref->until_us > now_us ? ref->until_us - now_us : 0, left));
+        else if (owner)
+                snprintf(waits, sizeof waits, "nothing: the value of %s was moved into its room", pw_id_format(pw_object_id(chain->lister->daemon->store, owner), id));
         else if (session)
                 snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client, pw_process_stopped(session->pid) ? ", which is stopped" : "");
         else
@@ -56,6 +59,8 @@ static void holder(void *context, const struct pw_ref_row *ref)
                 snprintf(waits + strlen(waits), sizeof waits - strlen(waits), CHARGED);
         if (ref->owner_kind == PW_OWNER_NAME || ref->owner_kind == PW_OWNER_LEASE)
                 snprintf(remedy, sizeof remedy, "`pathways free` drops names and leases");
+        if (owner)
+                snprintf(remedy, sizeof remedy, "`pathways why %s`", id);
         if (ref->owner_kind == PW_OWNER_RUN)
                 snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "`", ref->owner_number);
         pw_chain_link(chain, &(struct pw_cause_link){ holders->what, waits, ref->since_us, remedy });

@@ -69,4 +69,8 @@ PW_MUST_CHECK enum pw_status pw_future_described(const struct pw_future *future,
 PW_MUST_CHECK enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_shard_list **ret_list,
                                               struct pw_error *ret_err);
 
+/* Write the whole value of a READY one that is SHARDED to `to`, which has room for it: split ones gathered, partial ones reduced.
+ * Errors: PW_PROTOCOL, PW_UNSUPPORTED (partial by two operations), those of pw_session_segment(). */
+PW_MUST_CHECK enum pw_status pw_future_gather(struct pw_future *future, void *to, struct pw_error *ret_err);
+
 #endif

@@ -167,22 +167,35 @@ static bool ops_mixed(const struct pw_shard_list *list)
                axis[0].op != axis[1].op;
 }
 
+static enum pw_status gather_all(const struct gather *gather, uint8_t *to, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+        if (ops_mixed(gather->list))
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "partial by two operations at once: use pw_get_shard()");
+        for (uint32_t place = 0; status == PW_OK && place < gather->list->shard_count; place++)
+                status = gather_shard(gather, place, to, ret_err);
+        return status;
+}
+
+enum pw_status pw_future_gather(struct pw_future *future, void *to, struct pw_error *ret_err)
+{
+        struct gather gather;
+        enum pw_status status = gather_init(&gather, future, ret_err);
+        return status == PW_OK ? gather_all(&gather, to, ret_err) : status;
+}
+
 static enum pw_status view_gathered(const struct gather *gather, struct pw_view *ret_view, struct pw_error *ret_err)
 {
         uint64_t bytes;
         enum pw_status status = pw_dims_bytes((enum pw_dtype)gather->list->dtype, &gather->list->dims, &bytes, ret_err);
         if (status != PW_OK)
                 return status;
-        if (ops_mixed(gather->list))
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "partial by two operations at once: use pw_get_shard()");
         pw_auto_free uint8_t *to = aligned_alloc(PW_LINE_BYTES, pw_round_up(bytes + 1, PW_LINE_BYTES));
         if (!to)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to gather %" PRIu64 " bytes", bytes);
-        for (uint32_t place = 0; place < gather->list->shard_count; place++) {
-                status = gather_shard(gather, place, to, ret_err);
-                if (status != PW_OK)
-                        return status;
-        }
+        status = gather_all(gather, to, ret_err);
+        if (status != PW_OK)
+                return status;
         *ret_view = (struct pw_view){ .data = to, .bytes = bytes, .dtype = (enum pw_dtype)gather->list->dtype,
                                       .dims = gather->list->dims, .keep = { NULL, to } };
         to = NULL;

@@ -2,7 +2,7 @@
 # libclient_core.la has the objects of this folder alone: libtool would put those of nested archives into a shared library twice.
 noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
 libclient_libclient_core_la_SOURCES = libclient/cancel.c libclient/compile.c libclient/connection.c libclient/future.c libclient/get.c \
-	libclient/handshake.c libclient/lane.c libclient/listing.c libclient/name.c libclient/notify.c libclient/open.c libclient/program.c libclient/put.c libclient/room.c \
+	libclient/handshake.c libclient/lane.c libclient/listing.c libclient/name.c libclient/notify.c libclient/open.c libclient/program.c libclient/put.c libclient/relocate.c libclient/room.c \
 	libclient/run.c libclient/segment_map.c libclient/session.c libclient/slab.c libclient/slice.c libclient/socket.c libclient/take.c \
 	libclient/unref.c libclient/value.c libclient/wait.c libclient/watcher.c
 libclient_parts = libclient/libclient_core.la wire/libwire.la plane/libplane.la base/libbase.la

@@ -27,16 +27,22 @@ static enum pw_status find_segment(struct pw_session *session, struct pw_id id, 
         return PW_OK;
 }
 
+static bool is_moving(uint64_t word)
+{
+        return (~pw_word_flags(word) & (PW_ENTRY_SHARDED | PW_ENTRY_MOVING)) == 0;
+}
+
 /* What the word says to who published a REF: PW_OK (taken), PW_NOT_READY (the daemon is deciding), PW_GONE. */
 static enum pw_status verdict(uint64_t word, uint32_t generation)
 {
         if (pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING)
                 return PW_GONE;
-        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) ? PW_NOT_READY : PW_OK;
+        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) || is_moving(word) ? PW_NOT_READY : PW_OK;
 }
 
 /* After the REF. Under CLOSING the word itself is the answer, once the daemon has read the ring. A donated object may come back
- * or go on with its run: after a fence the daemon has refused the REF or counted it. */
+ * or go on with its run: after a fence the daemon has refused the REF or counted it. A value that moves stays: who is
+ * counted keeps the next move from it. */
 static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id, struct pw_error *ret_err)
 {
         struct pw_session *session = lane->session;
@@ -49,7 +55,7 @@ static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_i
                         pw_lane_publish(lane, true);
                         if (pw_wait_any(&place, item, 1, INT64_MAX) != PW_OK)
                                 return pw_session_check(session, ret_err);
-                } else if (fenced) {
+                } else if (fenced && !is_moving(word)) {
                         return gone(id, ret_err);
                 } else {
                         status = pw_session_fence(session, ret_err);

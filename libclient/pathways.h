@@ -164,6 +164,23 @@ PW_MUST_CHECK enum pw_status pw_slice_open(struct pw_session *session, const str
 void pw_slice_close(struct pw_slice *slice);
 uint32_t pw_slice_device_count(const struct pw_slice *slice);
 
+/* --- memories ----------------------------------------------------------------------------------------------------- */
+
+struct pw_relocate_params {
+        struct pw_slice *slice;      /* to its devices; NULL: to host memory */
+        struct pw_sharding sharding; /* how it lies there; in host memory it is whole */
+        int64_t timeout_us;          /* for the value, for room, for the copy; 0 means the default, 30 s; PW_FOREVER allowed */
+};
+
+/* Move the value to another memory, once it is ready; what it takes where it was is free then. `params` NULL: to host memory.
+ * Nobody may read it meanwhile: no other session or run holds it, and this process holds it through *future alone, without views,
+ * and does nothing else with that handle during the call. Names and leases may hold it. The result of a run keeps its id. What a
+ * client put is named by where it lies: on devices *future is then another object, and the old one is unref'd.
+ * Own:     *future stays the caller's, on failure unchanged and where it was.
+ * Errors:  PW_BUSY (the text says who holds it), PW_NO_SPACE, PW_TOO_LARGE, PW_DEADLINE, PW_DENIED (another tenant's), PW_INVALID,
+ *          PW_SHAPE, PW_DAEMON_GONE, or the error that it is ready with.   Blocks: for room, and while it is copied. */
+PW_MUST_CHECK enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params, struct pw_error *ret_err);
+
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
 /* Start a trace. `name`: "module/step", for people. Out of memory makes a program that fails in pw_compile(). */

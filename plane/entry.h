@@ -39,6 +39,7 @@ enum pw_entry_flag {
         PW_ENTRY_DONATED = 1u << 5, /* no new references */
         PW_ENTRY_FROZEN = 1u << 6,
         PW_ENTRY_SHARDED = 1u << 7, /* room_offset leads to a shard list in the same segment */
+        PW_ENTRY_MOVING = PW_ENTRY_RING, /* of a SHARDED entry: it leads elsewhere in a moment, who comes asks the daemon first */
 };
 #define PW_ENTRY_FLAGS 0xf0u
 
@@ -161,6 +162,7 @@ PW_MUST_CHECK enum pw_status pw_entry_describe(const struct pw_entry *entry, con
                                                struct pw_described *ret_described);
 
 /* A sharded object's list, daemon-written, in the futures segment of its tenant. */
+#define PW_SHARD_IN_HOST UINT32_MAX /* as device: it lies in host memory, in the room of a client */
 struct pw_shard_place {
         uint64_t offset; /* of the shard's bytes in `segment` */
         uint64_t bytes;

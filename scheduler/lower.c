@@ -154,13 +154,23 @@ static enum pw_status lower_value(struct pw_lowering *low, uint32_t index, struc
         }
 }
 
-/* Each result has a room of its own: a value that has none yet takes it, another is copied there. */
+/* Is it an input that may go on in its own room? */
+static bool is_donated(const struct pw_lowering *low, uint32_t value)
+{
+        for (uint32_t i = 0; i < low->graph->value_count; i++)
+                if (low->graph->values[i].flags & PW_DONATED && low->value_of[i] == value)
+                        return true;
+        return false;
+}
+
+/* Each result has a room of its own: a value that has none yet takes it, another is copied there. An input that takes it is loaded
+ * into it, wherever it lies. */
 static enum pw_status lower_results(struct pw_lowering *low, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < low->graph->result_count; i++) {
                 uint32_t value = low->value_of[low->graph->results[i]];
                 low->results[i] = value;
-                if (low->values[value].input == PW_NODE_NONE && low->values[value].result == PW_NODE_NONE)
+                if (low->values[value].result == PW_NODE_NONE && !(low->values[value].input != PW_NODE_NONE && is_donated(low, value)))
                         low->values[value].result = i;
         }
         for (uint32_t i = 0; i < low->graph->result_count; i++) {

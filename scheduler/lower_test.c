@@ -250,13 +250,12 @@ static void test_results(void **state)
         pw_make_call(graph, &(struct pw_make_call){ 0, "t/like1", (const uint32_t[]){ 0, 1 }, 2, both, 2 });
         PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 2);
         assert_true(pw_graph_add_result(graph, 0) && pw_graph_add_result(graph, 2) && pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 2688, blocks 1344\n"
-                      "0 load 0, slice 0 -> 0 i32 [100] split(0), block+1024\n"
+        expect(graph, "test: peak 2368, blocks 1024\n"
+                      "0 load 0, slice 0 -> 0 i32 [100] split(0), result 0\n"
                       "1 load 1, slice 0 -> 1 i32 [100] broadcast, block+0\n"
                       "2 t/like1, slice 0: 0 1 -> 2 i32 [100] broadcast, result 1; 3 i32 [100] broadcast, block+512\n"
                       "3 t/like0, slice 0: 2 -> 4 i32 [100] broadcast, block+0\n"
-                      "4 copy, slice 0: 0 -> 5 i32 [100] split(0), result 0\n"
-                      "5 copy, slice 0: 2 -> 6 i32 [100] broadcast, result 2\n");
+                      "4 copy, slice 0: 2 -> 5 i32 [100] broadcast, result 2\n");
 }
 
 /* The same conversion is made once, with or without PW_AS; one to the layout that is there already is none. */

@@ -124,6 +124,8 @@ static void check_object(struct audit *audit, const struct segment *segment, con
                 if (ref->kind == PW_OWNER_SESSION && !pw_session_of(audit->store, (uint32_t)ref->number))
                         report(audit, id, "a session that ended still holds it");
         }
+        if (object->backed && !pw_move_backing_ref(object))
+                report(audit, id, "it lies in the room of another object, which it does not hold");
         if (refs != object->refs)
                 report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
         if (!object->refs && !leaving(audit->store, object, word))

@@ -1,22 +1,6 @@
 /* Donation: a session's reference becomes a run's; after the look it is known whether anybody else holds the object. */
 #include "store/parts.h"
 
-/* Set the flag in whatever state the entry is. */
-static bool flag(struct pw_store *store, const struct pw_object *object, bool set)
-{
-        struct pw_entry *entry = pw_object_entry(store, object);
-
-        for (uint32_t tries = 0; tries < PW_DECIDE_TRIES; tries++) {
-                enum pw_entry_state state = pw_word_state(pw_entry_load(entry));
-
-                if (state < PW_ENTRY_PENDING || state > PW_ENTRY_LOST)
-                        return false;
-                if (pw_entry_flag(entry, state, object->generation, PW_ENTRY_DONATED, set))
-                        return true;
-        }
-        return false;
-}
-
 enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run, struct pw_error *ret_err)
 {
         bool first = object->first_ref && object->grantee == session;
@@ -34,7 +18,7 @@ enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct 
                 pw_ref_drop_first(store, object);
         else
                 pw_store_release(store, object, (struct pw_owner){ PW_OWNER_SESSION, session }, store->now_us);
-        object->donated = flag(store, object, true);
+        object->donated = pw_object_flag(store, object, PW_ENTRY_DONATED, true);
         pw_look_for(store, pw_segment_of(store, object->segment), object);
         return PW_OK;
 }
@@ -46,7 +30,7 @@ bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object)
                 return true;
         }
         if (object->donated == 1) {
-                flag(store, object, false);
+                pw_object_flag(store, object, PW_ENTRY_DONATED, false);
                 object->donated = 0;
         }
         return false;

@@ -149,6 +149,17 @@ static enum pw_status write_list(struct segment *segment, struct pw_object *obje
         return PW_OK;
 }
 
+bool pw_future_relist(struct segment *segment, struct pw_object *object, const struct pw_shard_list *list)
+{
+        uint64_t offset = (uint64_t)object->next * PW_LINE_BYTES, bytes = (uint64_t)object->body_lines * PW_LINE_BYTES;
+        struct pw_decision decision = { .list = list, .bytes = pw_segment_entry(segment, object->slot)->bytes };
+
+        if (write_list(segment, object, &decision) != PW_OK)
+                return false;
+        pw_range_give(segment->rooms, offset, bytes);
+        return true;
+}
+
 /* With its 0; a text that is too long is cut. */
 static uint64_t text_bytes(const char *text) { return text ? pw_min_u64(strlen(text), TEXT_BYTES_MAX - 1) + 1 : 0; }
 

@@ -35,7 +35,15 @@ static void add(struct holders *holders, const struct holder *holder)
         item->charge.since_us = pw_min_u64(item->charge.since_us, holder->charge.since_us);
 }
 
-struct pw_charge pw_object_charge(const struct extent *extent, const struct pw_object *object)
+/* Whose value lies in the room of another object is charged for it. */
+static struct pw_charge charge_of_owner(struct pw_store *store, const struct pw_ref *ref)
+{
+        const struct pw_object *owner = pw_object_of_place(store, ref->number);
+
+        return owner ? pw_object_charge(store, pw_extent_of(store, owner), owner) : (struct pw_charge){ .since_us = ref->since_us };
+}
+
+struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *extent, const struct pw_object *object)
 {
         const struct pw_ref *oldest = NULL;
 
@@ -44,15 +52,17 @@ struct pw_charge pw_object_charge(const struct extent *extent, const struct pw_o
                         oldest = ref;
         if (object->grantee && (!object->known || object->first_ref) && !(oldest && oldest->charged))
                 return (struct pw_charge){ PW_OWNER_SESSION, object->grantee, extent->granted_us, NULL };
+        if (oldest && oldest->kind == PW_OWNER_OBJECT)
+                return charge_of_owner(store, oldest);
         if (oldest)
                 return (struct pw_charge){ oldest->kind, oldest->number, oldest->since_us, oldest->name };
         return (struct pw_charge){ .since_us = extent->granted_us };
 }
 
-static void charge(struct holders *holders, const struct extent *extent, const struct pw_object *object, const char *reader)
+static void charge(struct pw_store *store, struct holders *holders, const struct extent *extent, const struct pw_object *object, const char *reader)
 {
         const char *tenant = extent->segment->tenant->name;
-        struct holder holder = { pw_object_charge(extent, object), extent->room_bytes, 1, tenant };
+        struct holder holder = { pw_object_charge(store, extent, object), extent->room_bytes, 1, tenant };
 
         if (reader && strcmp(tenant, reader))
                 holder.charge = (struct pw_charge){ .kind = HIDDEN, .since_us = holder.charge.since_us };
@@ -71,7 +81,7 @@ static void sum(struct pw_store *store, const struct pw_holders_of *of, struct h
                         const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + j);
 
                         if (!object->taken && !pw_slot_idle(extent, object))
-                                charge(holders, extent, object, of->reader);
+                                charge(store, holders, extent, object, of->reader);
                 }
         }
 }
@@ -103,6 +113,8 @@ char *pw_store_charge_text(struct pw_store *store, const struct pw_charge *charg
                 snprintf(text, text_bytes, "run %llu", (unsigned long long)charge->number);
         else if (charge->kind == PW_OWNER_LEASE)
                 snprintf(text, text_bytes, "a lease");
+        else if (charge->kind == PW_OWNER_OBJECT)
+                snprintf(text, text_bytes, "a value that was moved into its room");
         else
                 snprintf(text, text_bytes, "nobody: it is being reclaimed");
         return text;

@@ -110,7 +110,7 @@ static uint32_t remove_refs(struct pw_store *store, struct pw_object *object, bo
 
         for (; ref; ref = next) {
                 next = pw_ref_next(object, ref);
-                if (ref->kind == PW_OWNER_RUN || (ref->kind == PW_OWNER_SESSION && !sessions))
+                if (ref->kind == PW_OWNER_RUN || ref->kind == PW_OWNER_OBJECT || (ref->kind == PW_OWNER_SESSION && !sessions))
                         continue;
                 removed++;
                 remove_ref(store, ref);

@@ -75,6 +75,21 @@ void pw_object_set_word(struct pw_store *store, struct segment *segment, struct 
         atomic_store(&entry->word, wanted);
 }
 
+bool pw_object_flag(struct pw_store *store, const struct pw_object *object, enum pw_entry_flag flag, bool set)
+{
+        struct pw_entry *entry = pw_object_entry(store, object);
+
+        for (uint32_t tries = 0; tries < PW_DECIDE_TRIES; tries++) {
+                enum pw_entry_state state = pw_word_state(pw_entry_load(entry));
+
+                if (state < PW_ENTRY_PENDING || state > PW_ENTRY_LOST)
+                        return false;
+                if (pw_entry_flag(entry, state, object->generation, flag, set))
+                        return true;
+        }
+        return false;
+}
+
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object)
 {
         return pw_segment_entry(pw_segment_of(store, object->segment), object->slot);
@@ -83,6 +98,14 @@ struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object 
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object)
 {
         return pw_id_make(store->params.host, store->params.epoch, object->segment, object->slot, object->generation);
+}
+
+const struct pw_object *pw_object_of_place(struct pw_store *store, uint64_t place)
+{
+        struct segment *segment = pw_segment_of(store, (uint32_t)(place >> 24));
+        const struct pw_object *object = segment ? pw_object_at(segment, (uint32_t)place & 0xffffff) : NULL;
+
+        return object && object->known ? object : NULL;
 }
 
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object)
@@ -105,7 +128,7 @@ static void fill_row(struct pw_store *store, const struct extent *extent, const 
                                            .room_bytes = extent->room_bytes,
                                            .refs = object->known ? object->refs : 1,
                                            .tenant = segment->tenant->name,
-                                           .charge = pw_object_charge(extent, object),
+                                           .charge = pw_object_charge(store, extent, object),
                                            .object = object->known ? object : NULL,
                                            .entry = entry };
 }

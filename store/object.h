@@ -25,14 +25,21 @@ struct pw_object {
         uint8_t claimed : 1;     /* by `run` */
         uint8_t watched : 1;
         uint8_t taken : 1;       /* the slot was taken back, or its generations are used up */
+        uint8_t backed : 1;      /* the value lies in the room of `backing`, which it holds */
         uint8_t zero[3];
         struct pw_ref *holders;  /* claims with a node of their own: a ring; sessions, names and leases before runs */
-        void *payload;           /* of a result: the scheduler's struct pw_result */
+        union {
+                void *payload;   /* of a result in rooms of devices: the scheduler's struct pw_result; see pw_object_result() */
+                struct pw_object *backing;
+        };
         uint64_t run;            /* that makes it; 0: none */
         uint32_t program;        /* label: handle of the program */
         uint32_t next;           /* PENDING: slot of the next result of its run; then: its body, in lines of the arena */
 };
 _Static_assert(sizeof(struct pw_object) == 64, "a record is one line");
+
+/* The scheduler's result whose rooms it has; NULL: it has none, its value lies in host memory. */
+static inline void *pw_object_result(const struct pw_object *object) { return object->backed ? NULL : object->payload; }
 
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object);
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
@@ -61,6 +68,8 @@ struct pw_object_row {
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context);
 /* The row of one object. */
 void pw_object_row(struct pw_store *store, const struct pw_object *object, struct pw_object_row *ret_row);
+/* What has this place as number of an owner; NULL: nothing any more. */
+const struct pw_object *pw_object_of_place(struct pw_store *store, uint64_t place);
 /* Each claim of a known object: owner kind and number. */
 struct pw_ref_row { uint8_t owner_kind; uint64_t owner_number; uint32_t count; uint64_t since_us, until_us; const char *name; };
 void pw_object_each_ref(const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context);

@@ -50,6 +50,8 @@ struct pw_object *pw_object_find(struct segment *segment, uint32_t slot, uint32_
 void pw_object_wake(struct pw_store *store, const struct segment *segment, uint32_t slot);
 /* PENDING to ERROR. False: it was decided already; a producer that keeps changing the word is ended. */
 bool pw_object_fail(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_status status);
+/* Set or clear a flag in whatever state the entry is. False: it is in none that has flags, or its writer keeps changing it. */
+bool pw_object_flag(struct pw_store *store, const struct pw_object *object, enum pw_entry_flag flag, bool set);
 /* Set the word to `state`, from CLOSING if its writer keeps to the protocol. */
 void pw_object_set_word(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_entry_state state);
 
@@ -74,6 +76,8 @@ void pw_look_segment_end(struct segment *segment);
 /* future.c, watch.c */
 void pw_future_give_body(struct segment *segment, struct pw_object *object);
 uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object); /* that it has of the arena */
+/* Another list of shards for the same bytes. False: the arena has no space, nothing changed. */
+bool pw_future_relist(struct segment *segment, struct pw_object *object, const struct pw_shard_list *list);
 void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, struct pw_object *object);
 void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
 
@@ -81,6 +85,10 @@ void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
 bool pw_idle_add(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory */
 uint64_t pw_idle_overlap(const struct idle_pages *idle, uint64_t offset, uint64_t bytes);
 bool pw_idle_cut(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory, nothing changed */
+
+/* move.c */
+struct pw_ref *pw_move_backing_ref(const struct pw_object *object); /* its claim of the object that it lies in; NULL: in none */
+void pw_move_leave(struct pw_store *store, struct pw_object *object); /* its rooms, or the one that it lies in */
 
 /* refusal.c */
 static inline uint64_t pw_room_bytes(const struct pw_room_request *ask) { return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class); }
@@ -90,7 +98,7 @@ void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, e
 void pw_room_give_up(struct pw_store *store, const struct request *request); /* what it waits for did not come */
 
 /* holder.c */
-struct pw_charge pw_object_charge(const struct extent *extent, const struct pw_object *object);
+struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *extent, const struct pw_object *object);
 
 /* quota.c */
 /* How many of `count` slots with such rooms the tenant may be granted. */

@@ -75,17 +75,13 @@ void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
 
 static void clear(struct pw_store *store, struct segment *segment, struct pw_object *object)
 {
-        struct pw_store_action *action = object->payload ? pw_store_act(store, PW_STORE_FREE_RESULT) : NULL;
-
-        if (action)
-                action->payload = object->payload;
+        pw_move_leave(store, object);
         if (object->watched)
                 pw_watch_end(store, object, false);
         if (object->body_lines)
                 pw_future_give_body(segment, object);
         object->closing = object->donated = 0;
         object->known = object->claimed = 0;
-        object->payload = NULL;
         object->run = 0;
         object->program = object->next = 0;
         segment->known_count--;
@@ -128,7 +124,7 @@ static void give_up(struct pw_store *store, struct pw_object *object)
                 pw_reclaim_add(store, object);
 }
 
-void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
+bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
 {
         store->now_us = now_us;
         for (uint32_t i = 0; i < store->closing_count; i++) {
@@ -143,4 +139,5 @@ void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
         }
         store->closing_count = 0;
         pw_room_serve(store);
+        return store->dropped_count != 0;
 }

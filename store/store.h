@@ -97,8 +97,8 @@ void pw_store_lane_end(struct pw_store *store, uint32_t session, uint32_t lane, 
 
 /* --- references --------------------------------------------------------------------------------------------------------- */
 
-enum pw_owner_kind { PW_OWNER_SESSION = 1, PW_OWNER_RUN = 2, PW_OWNER_NAME = 3, PW_OWNER_LEASE = 4 };
-struct pw_owner { enum pw_owner_kind kind; uint64_t number; /* session handle, run number, ... */ };
+enum pw_owner_kind { PW_OWNER_SESSION = 1, PW_OWNER_RUN = 2, PW_OWNER_NAME = 3, PW_OWNER_LEASE = 4, PW_OWNER_OBJECT = 5 };
+struct pw_owner { enum pw_owner_kind kind; uint64_t number; /* session handle, run number, ...; OBJECT: the place of a value that lies in its room */ };
 
 /* Records of a session's rings. A record that does not fit what the store knows is ignored where a race explains it, else the
  * answer is PW_PROTOCOL: end the session. */
@@ -127,14 +127,26 @@ PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t se
                                              struct pw_error *ret_err);
 bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object);
 
+/* Moving: `object`, a result, gets the place of `with`, a value of as many bytes, in two steps with a look between them, that finds
+ * who holds them. Both are READY; `session` holds them, through one reference, and nobody else does, besides names and leases. `with` is another result, which gets the place of
+ * `object` in exchange; or what a client put: that stays alive for as long as `object` lies in its room, and FREE_RESULT gives
+ * the old rooms back. NULL as `with`: nothing is moved, only said whether it could be.
+ * Errors: PW_BUSY (the text says who holds it), PW_UNSUPPORTED (not a result), PW_DENIED (another tenant's), PW_NOT_READY, PW_SHAPE
+ * (`with` is another value), PW_DONATED_USE, PW_INVALID, PW_NO_SPACE; the error that one of them is ready with. */
+PW_MUST_CHECK enum pw_status pw_store_move_begin(struct pw_store *store, uint32_t session, struct pw_object *object, struct pw_object *with,
+                                                 struct pw_error *ret_err);
+/* To be called after the look, if pw_store_move_begin() was PW_OK and both objects are still there. */
+PW_MUST_CHECK enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, struct pw_object *object,
+                                                  struct pw_object *with, uint64_t now_us, struct pw_error *ret_err);
+
 /* Reclaim: swaps what lost its last reference to CLOSING. Then the daemon reads the rings of pw_store_look() up to the tails
  * that it sees *after* this call (pw_store_ref() reopens), then calls pw_store_reclaim_finish(), which frees what nobody reopened:
- * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. True: there is something to finish. */
+ * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to finish; finish: that others lost their last reference. */
 bool pw_store_reclaim_begin(struct pw_store *store);
 /* Whose rings are to be read: sessions that may refer to what was closed, or donated, since the last look. The list is good until
  * the next call. */
 const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
-void pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
+bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
 
 /* --- futures ------------------------------------------------------------------------------------------------------------ */
 

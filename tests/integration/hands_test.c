@@ -3,6 +3,7 @@
 #include "tests/integration/command.h"
 #include "tests/integration/trace.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,73 @@ static void an_object_whole(void **state)
         it_ok(pw_unname(host->session, "weights", IT_ERR));
         it_ok(pw_free_object(host->session, pw_future_id(result), false, IT_ERR));
         pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* The id of the object whose room the value of `id` lies in. */
+static const char *moved_into(struct it_host *host, const char *id, char *ret_id)
+{
+        struct pw_listing *objects = it_list(host->session, "objects", NULL);
+
+        for (size_t i = 0; i < it_rows(objects); i++)
+                if (it_number(objects, i, "bytes") == 512 && strcmp(it_text(objects, i, "id"), id) && !strcmp(it_text(objects, i, "owner"), "name weights"))
+                        snprintf(ret_id, PW_ID_TEXT_BYTES, "%s", it_text(objects, i, "id"));
+        pw_listing_free(objects);
+        return ret_id;
+}
+
+static void moves_are_traced(const struct it_command *trace, const char *id)
+{
+        char line[4096], object[100];
+        FILE *file = fopen(trace->out, "r");
+        int there = 0, back = 0;
+
+        snprintf(object, sizeof object, "\"object\":\"%s\"", id);
+        while (file && fgets(line, sizeof line, file)) {
+                if (!strstr(line, "\"cat\":\"move\"") || !strstr(line, object))
+                        continue;
+                there += strstr(line, "\"to\":\"host memory\",\"bytes\":512") != NULL;
+                back += strstr(line, "\"to\":\"h0:") != NULL;
+        }
+        if (file)
+                fclose(file);
+        assert_int_equal(there, 2);
+        assert_int_equal(back, 2);
+}
+
+/* By hand only what names and leases alone hold; the trace shows it. */
+static void a_value_is_moved(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(64), NULL);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0), *result = it_run_1(program, input);
+        char id[PW_ID_TEXT_BYTES], put[PW_ID_TEXT_BYTES];
+        struct it_command trace;
+
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        it_ok(pw_name(result, "weights", IT_ERR));
+        EXPECT(1, "it cannot be moved while hands_test[", "move", "weights");
+        pw_id_format(pw_future_id(result), id);
+        pw_id_format(pw_future_id(input), put);
+        pw_unref(result);
+        EXPECT(1, "a client put it", "move", put, "--devices", "2");
+        trace = it_command_start(host, IT_ARGS("trace", "--seconds", "1min"));
+        while (!it_look(host->session, "status", "traces"))
+                ;
+        EXPECT(0, id, "move", "weights", "--json");
+        EXPECT(0, "moved there|\"device_bytes\": 0|\"charged\": \"name weights\"", "object", id, "--json");
+        EXPECT(0, "was moved into its room", "why", moved_into(host, id, put));
+        EXPECT(0, "object", "object", put);
+        EXPECT(0, "", "move", id, "--devices", "4", "--sharding", "split:0");
+        EXPECT(0, "split(0) on h0:", "object", "weights");
+        EXPECT(2, "", "move", "weights", "--sharding", "sideways");
+        EXPECT(5, "", "move", "nothing");
+        assert_int_equal(it_command_end(&trace, SIGINT), 0);
+        moves_are_traced(&trace, id);
+        it_ok(pw_unname(host->session, "weights", IT_ERR));
         pw_unref(input);
         pw_program_free(program);
         pw_slice_close(slice);
@@ -215,6 +283,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(an_object_whole),
+                IT_TEST(a_value_is_moved),
                 IT_TEST(who_waits_for_an_object),
                 IT_TEST(waits_end),
                 IT_TEST(each_kind_of_end_has_a_code),
