@@ -78,6 +78,9 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
         case PW_ACT_RELEASE:
                 pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);
                 return true;
+        case PW_ACT_UNHELD:
+                pw_store_look_again(daemon->store, action->object);
+                return true;
         case PW_ACT_END_MEMBER:
                 pw_child_end_gang(daemon, action->device, action->seq, action->status, action->text);
                 return true;
@@ -140,7 +143,7 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
                 pw_scheduler_result_free(daemon->scheduler, action->payload, now_us);
                 break;
         case PW_STORE_CANCEL_RUN:
-                pw_scheduler_cancel(daemon->scheduler, action->number, NULL, now_us);
+                pw_scheduler_unheld(daemon->scheduler, action->number, now_us);
                 break;
         case PW_STORE_READY:
                 pw_submit_object_ready(daemon, action->object, now_us);

@@ -55,6 +55,38 @@ void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const 
         pw_admission_look(scheduler);
 }
 
+static bool is_held_in_part(const struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->object && live->run.results[i]->status != PW_NOT_READY)
+                        return true;
+        return false;
+}
+
+void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t number, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_find(scheduler, number);
+
+        if (!live)
+                return;
+        live->unheld = is_held_in_part(live);
+        if (!live->unheld)
+                pw_scheduler_cancel(scheduler, number, NULL, now_us);
+}
+
+/* References may have been taken meanwhile to what is still to come: who keeps them looks again. */
+void pw_live_result_gone(struct pw_live *live)
+{
+        if (!live->unheld || is_held_in_part(live))
+                return;
+        live->unheld = false;
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->object) {
+                        pw_action_add(live->program->scheduler, PW_ACT_UNHELD)->object = live->run.results[i]->object;
+                        return;
+                }
+}
+
 void pw_scheduler_session_end(struct pw_scheduler *scheduler, uint32_t session, uint64_t now_us)
 {
         struct pw_live *live;

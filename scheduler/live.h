@@ -57,6 +57,7 @@ struct pw_live {
         bool placed;             /* its blocks are there */
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
+        bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
         bool orphan;             /* the session that submitted it has ended */
         char cancelled_by[64];   /* a client; empty: nobody holds its results */
         bool aside;              /* needs room that admitted runs will not give back */
@@ -157,6 +158,8 @@ bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);
 /* Order nothing more of it, where that is possible, and skip what is ordered and has not begun. Its results are decided. */
 void pw_live_stop(struct pw_live *live);
+/* The object of one of its results is gone. */
+void pw_live_result_gone(struct pw_live *live);
 
 /* deadline.c */
 /* The deadline of a run that was submitted, or has changed, is to be kept. */

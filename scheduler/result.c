@@ -176,5 +176,7 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 {
         scheduler->now_us = now_us;
         open->object = NULL;
+        if (open->run)
+                pw_live_result_gone(pw_live_of(open->run));
         pw_result_let_go(pw_result_live(open));
 }

@@ -101,6 +101,8 @@ enum pw_action_kind {
         PW_ACT_END_MEMBER,   /* end the process of `device` if it is in gang `seq`: status, and text why */
         PW_ACT_BELL,         /* ring the executors in `members` */
         PW_ACT_CANCEL,       /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
+        PW_ACT_UNHELD,       /* nobody held `object`, a result that is still to come, and now nobody holds what came before it either:
+                              * unless somebody holds it by now, pw_scheduler_unheld() is to follow */
         PW_ACT_PROGRAM_ENDED,/* `program` is to be forgotten by the host: freed after this action */
 };
 

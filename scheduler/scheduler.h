@@ -87,6 +87,8 @@ struct pw_run *pw_scheduler_run(struct pw_scheduler *scheduler, uint64_t run); /
 /* Its results become errors now, which name `by`, a client (NULL: nobody holds them any more). No gang of it is ordered from here
  * on; rooms stay, letting go, until the devices have done what was ordered. */
 void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t run, const char *by, uint64_t now_us);
+/* Nobody holds any result of `run` that is still to come. It is cancelled, now or once nobody holds what has come of it either. */
+void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t run, uint64_t now_us);
 /* Its runs have no client any more: what is cancelled of them may not go on for ever. */
 void pw_scheduler_session_end(struct pw_scheduler *scheduler, uint32_t session, uint64_t now_us);
 /* The object of this result is gone (store's FREE_RESULT): its rooms are free once nobody uses them. */

@@ -46,6 +46,12 @@ void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, st
                 action->number = object->run;
 }
 
+void pw_store_look_again(struct pw_store *store, struct pw_object *object)
+{
+        if (object->known && object->claimed && !object->refs && !object->closing)
+                pw_reclaim_add(store, object);
+}
+
 bool pw_store_unclaimed(struct pw_store *store, uint32_t number, struct pw_cell cell)
 {
         struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));

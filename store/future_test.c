@@ -149,11 +149,20 @@ static void test_cancelled_when_unheld(void **state)
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_only(&r.f, PW_STORE_CANCEL_RUN)->number, 7);
         fixture_check(&r.f);
+        fixture_ref(&r.f, r.other, places[2]); /* asked again, for what is held, and for what is not */
+        pw_store_look_again(r.f.store, objects[2]);
+        pw_store_look_again(r.f.store, objects[1]);
+        fixture_reclaim(&r.f);
+        assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 1);
+        fixture_drop(&r.f, r.other, places[2]);
+        pw_store_look_again(r.f.store, objects[1]);
+        fixture_reclaim(&r.f);
+        assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 3);
         for (uint32_t i = 0; i < 3; i++)
                 pw_store_decide(r.f.store, objects[i], &failed, 0);
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_count(&r.f, PW_STORE_FREE_RESULT), 3);
-        assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 1);
+        assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 3);
         fixture_close(&r.f);
 }
 

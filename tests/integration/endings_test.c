@@ -107,6 +107,61 @@ static void by_another_holder(void **state)
         pw_close(other);
 }
 
+/* Result 0 is there at once, result 1 only after `us`. */
+static struct pw_program *soon_and_late(struct pw_session *session, struct pw_slice *slice, uint64_t us)
+{
+        struct pw_program *program = pw_program_new(session, "test/late");
+        struct pw_value *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+
+        pw_result(program, it_grow(program, slice, input, PW_BROADCAST, 1));
+        pw_result(program, it_sleep(program, slice, it_sleep(program, slice, input, PW_BROADCAST, us), PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+/* How the last run of `program` ended. */
+static void ended_as(struct pw_session *session, const char *program, const char *state)
+{
+        struct pw_listing *runs = it_list(session, "runs", NULL);
+        const char *last = "";
+
+        for (size_t i = 0; i < it_rows(runs); i++)
+                if (!strcmp(it_text(runs, i, "program"), program))
+                        last = it_text(runs, i, "state");
+        assert_string_equal(last, state);
+        pw_listing_free(runs);
+}
+
+/* Somebody holds the result that has come, nobody the one that has not: the run goes on, until that too is given back. */
+static void held_in_part(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1), *aside = it_slice(host->session, 1, 1);
+        struct pw_program *other = sleeper(host->session, aside, 0);
+        struct pw_future *input = it_put_scalar(host->session, 1), *results[2], *after;
+
+        for (int held = 0; held < 2; held++) {
+                struct pw_program *program = soon_and_late(host->session, slice, held ? 300000 : 2 * IT_SECOND);
+                it_ok(pw_run(program, PW_FUTURES(input), results, IT_ERR));
+                assert_true(it_get_scalar(results[0]) == 2);
+                pw_unref(results[1]);
+                after = it_run_1(other, input); /* submitted behind the drop: that was read when this is there */
+                assert_true(it_get_scalar(after) == 1);
+                if (!held)
+                        pw_unref(results[0]);
+                it_until(host->session, "status", rests, NULL);
+                ended_as(host->session, "test/late", held ? "done" : "cancelled");
+                if (held)
+                        pw_unref(results[0]);
+                pw_unref(after);
+                pw_program_free(program);
+        }
+        pw_unref(input);
+        pw_program_free(other);
+        pw_slice_close(slice);
+        pw_slice_close(aside);
+}
+
 /* --- deadlines -------------------------------------------------------------------------------------------------------- */
 
 static struct pw_future *run_until(struct pw_program *program, struct pw_future *input, int64_t deadline_us)
@@ -255,7 +310,7 @@ static void a_cancel_while_members_write(void **state)
         it_ok(pw_cancel(cancelled, IT_ERR));
         fails_with(cancelled, PW_CANCELLED, "broken/late|cancelled by");
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
-        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 64) });
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 128) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);
         open_gate(&gate);
         expect_sevens(next, 2);
@@ -283,7 +338,7 @@ static void a_member_killed_while_another_writes(void **state)
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
         assert_int_equal(pw_poll(failed), PW_NOT_READY);
         it_ok(pw_cancel(failed, IT_ERR));
-        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 64) });
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 128) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);
         open_gate(&gate);
         expect_sevens(next, 2);
@@ -306,6 +361,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST_2(one_of_many),
                 TEST_2(by_another_holder),
+                TEST_2(held_in_part),
                 TEST_2(a_function_over_the_deadline),
                 TEST_2(an_input_that_does_not_come),
                 TEST_2(a_cancel_while_members_write),

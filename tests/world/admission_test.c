@@ -20,9 +20,9 @@ static void begin(uint64_t capacity)
         step = &world.programs[0];
         large = &world.programs[1];
         block = &world.programs[2];
-        world_make_chain(&world, step, "step", 1, 240);
-        world_make_chain(&world, large, "large", 1, 1008);
-        world_make_chain(&world, block, "block", 3, 1008);
+        world_make_chain(&world, step, "step", 1, 236);
+        world_make_chain(&world, large, "large", 1, 1004);
+        world_make_chain(&world, block, "block", 3, 1004);
 }
 
 static struct world_object *submit(struct world_program *program)
@@ -98,7 +98,7 @@ static void test_all_there_is(void **state)
 
         (void)state;
         begin(12 << 10);
-        world_make_chain(&world, wide, "wide", 1, 2032); /* a room as large as the block of the last */
+        world_make_chain(&world, wide, "wide", 1, 2028); /* a room as large as the block of the last */
         small = submit(step);
         middle = submit(wide);
         world_settle(&world);
@@ -120,7 +120,7 @@ static void test_head_holds(void **state)
 
         (void)state;
         begin(16 << 10);
-        world_make_chain(&world, &world.programs[3], "other", 3, 1008);
+        world_make_chain(&world, &world.programs[3], "other", 3, 1004);
         first = submit(block);
         head = submit(&world.programs[3]);
         small = submit(step);
@@ -147,7 +147,7 @@ static void test_takes_over(void **state)
 
         (void)state;
         begin(20 << 10); /* a block of 8 KiB, and three results */
-        world_make_chain(&world, &world.programs[3], "other", 3, 1008);
+        world_make_chain(&world, &world.programs[3], "other", 3, 1004);
         for (uint32_t i = 0; i < 2; i++)
                 results[i] = submit(block);
         other = submit(&world.programs[3]);
@@ -264,7 +264,7 @@ static void test_shape(void **state)
         result->maker->any = true;
         world_settle(&world);
         assert_int_equal(result->status, PW_SHAPE);
-        assert_string_equal(result->text, "input 0 of step is i32 [1008], the program wants i32 [240] (input 0 of run 2, step)");
+        assert_string_equal(result->text, "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 2, step)");
         world_done(&world);
 }
 

@@ -17,8 +17,8 @@ static void begin(void)
         world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10 });
         block = &world.programs[0];
         other = &world.programs[1];
-        world_make_chain(&world, block, "block", 3, 1008);
-        world_make_chain(&world, other, "other", 3, 1008);
+        world_make_chain(&world, block, "block", 3, 1004);
+        world_make_chain(&world, other, "other", 3, 1004);
 }
 
 static struct world_object *submit(struct world_program *program, uint64_t deadline_us)
@@ -130,8 +130,8 @@ static void test_deadline_behind_another(void **state)
         world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 64 << 10 });
         block = &world.programs[0];
         other = &world.programs[1];
-        world_make_chain(&world, block, "block", 3, 1008);
-        world_make_chain(&world, other, "other", 3, 1008);
+        world_make_chain(&world, block, "block", 3, 1004);
+        world_make_chain(&world, other, "other", 3, 1004);
         slow = submit(block, 0);
         behind = submit(other, 1000);
         begin_gang();
@@ -174,11 +174,56 @@ static void test_orphan(void **state)
         world_done(&world);
 }
 
+static uint32_t count_actions(enum pw_action_kind kind)
+{
+        const struct pw_actions *actions = pw_scheduler_actions(world.scheduler);
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < actions->count; i++)
+                count += actions->items[i].kind == kind;
+        return count;
+}
+
+/* Nobody holds what is still to come, but somebody what has come: the run goes on until that is gone too, then it is asked again. */
+static void test_held_in_part(void **state)
+{
+        struct world_program *fork = &world.programs[0];
+        struct world_object *inputs[2];
+        struct world_run *run;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 1 << 20 });
+        world_make_fork(&world, fork);
+        for (uint32_t i = 0; i < 2; i++)
+                inputs[i] = world_put(&world, fork, i, true);
+        run = world_submit(&world, fork, inputs, false);
+        for (uint32_t i = 0; i < 2; i++)
+                world_drop(&world, inputs[i]);
+        world_daemon(&world);
+        while (!run->results[3]->decided) {
+                assert_true(world_step(&world, run->results[3]->result->rooms[0].device));
+                world_daemon(&world);
+        }
+        pw_scheduler_unheld(world.scheduler, run->number, world.now_us);
+        assert_false(run->run->cancelled);
+        assert_int_equal(count_actions(PW_ACT_UNHELD), 0);
+        world_drop(&world, run->results[3]);
+        assert_int_equal(count_actions(PW_ACT_UNHELD), 1);
+        assert_false(run->run->cancelled);
+        run->cancelled = run->any = true;
+        pw_scheduler_unheld(world.scheduler, run->number, world.now_us);
+        assert_true(run->run->cancelled);
+        world_settle(&world);
+        assert_int_equal(run->results[0]->status, PW_CANCELLED);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_orphan),
+                cmocka_unit_test(test_held_in_part),
         };
 
         return cmocka_run_group_tests_name("ending", tests, NULL, NULL);
