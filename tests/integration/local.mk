@@ -116,9 +116,14 @@ tests_integration_tenants_test_SOURCES = tests/integration/tenants_test.c tests/
 	$(integration_sources)
 tests_integration_tenants_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/stages_test
+tests_integration_stages_test_SOURCES = tests/integration/stages_test.c tests/integration/chrome.c tests/integration/chrome.h \
+	tests/integration/recording.c tests/integration/recording.h tests/integration/command.c tests/integration/command.h $(integration_sources)
+tests_integration_stages_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
+
 integration_tests += tests/integration/timeline_test
 tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
-	tests/integration/command.c tests/integration/command.h $(integration_sources)
+	tests/integration/recording.c tests/integration/recording.h tests/integration/command.c tests/integration/command.h $(integration_sources)
 tests_integration_timeline_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
 
 integration_tests += tests/integration/torture_test

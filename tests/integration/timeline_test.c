@@ -1,10 +1,8 @@
 /* `pathways trace`: a file that holds to the schema, with every gang in it once.
  */
-#include "tests/integration/chrome.h"
-#include "tests/integration/command.h"
+#include "tests/integration/recording.h"
 #include "tests/integration/trace.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,33 +49,6 @@ static void the_judge_finds_what_is_wrong(void **state)
 }
 
 /* --- real runs ----------------------------------------------------------------------------------------------------------- */
-
-static bool somebody_traces(const struct pw_listing *status, void *context)
-{
-        (void)context;
-        return it_number(status, 0, "traces") == 1;
-}
-
-static struct it_command begin(struct it_host *host, char path[120])
-{
-        struct it_command command;
-
-        snprintf(path, 120, "%s/trace.json", host->folder);
-        command = it_command_start(host, IT_ARGS("trace", "--seconds", "1h", "-o", path));
-        it_until(host->session, "status", somebody_traces, NULL);
-        return command;
-}
-
-static struct it_chrome end(struct it_command *command, const char *path)
-{
-        struct it_chrome chrome;
-
-        assert_int_equal(it_command_end(command, SIGINT), 0);
-        if (!it_chrome_read(path, &chrome))
-                fail_msg("%s", chrome.problem);
-        assert_int_equal(chrome.lost, 0);
-        return chrome;
-}
 
 /* Split over 8 devices in 2 islands, slept, brought together: calls in both islands, and transfers. */
 static struct pw_program *sleeper(struct pw_session *session)
@@ -126,14 +97,14 @@ static void every_gang_is_there_once(void **state)
         struct pw_program *program = sleeper(host->session);
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0);
         char path[120];
-        struct it_command command = begin(host, path);
+        struct it_command command = it_recording_begin(host, path);
 
         for (int i = 0; i < RUNS; i++) {
                 struct pw_future *result = it_run_1(program, input);
                 assert_true(it_get_scalar(result) == 1);
                 pw_unref(result);
         }
-        struct it_chrome chrome = end(&command, path);
+        struct it_chrome chrome = it_recording_end(&command, path);
         assert_int_equal(count_named(&chrome, "test/traced/pw/sleep_us"), 8 * RUNS);
         assert_int_equal(count_named(&chrome, "test/traced/parts/grow"), 8 * RUNS);
         assert_int_equal(chrome.runs_begun, RUNS);
@@ -159,7 +130,7 @@ static void fast_runs_are_all_there(void **state)
         struct pw_future *value = it_put_scalar(host->session, 1);
         int64_t before = it_look(host->session, "devices", "gangs_done");
         char path[120];
-        struct it_command command = begin(host, path);
+        struct it_command command = it_recording_begin(host, path);
 
         for (int i = 0; i < 10000; i++) {
                 struct pw_future *next = it_run_1(program, value);
@@ -167,7 +138,7 @@ static void fast_runs_are_all_there(void **state)
                 value = next;
         }
         assert_true(it_get_scalar(value) == 1);
-        struct it_chrome chrome = end(&command, path);
+        struct it_chrome chrome = it_recording_end(&command, path);
         assert_int_equal(chrome.bar_count, it_look(host->session, "devices", "gangs_done") - before);
         assert_int_equal(chrome.runs_begun, 10000);
         it_chrome_free(&chrome);
@@ -191,10 +162,10 @@ static void gangs_of_a_stage_name_it(void **state)
                              &(struct pw_call_params){ .stage = pw_stage(program, "first", 1) });
         pw_result(program, it_grow(program, other, pw_move(value, other, PW_BROADCAST), PW_BROADCAST, 1));
         it_ok(pw_compile(program, IT_ERR));
-        command = begin(host, path);
+        command = it_recording_begin(host, path);
         result = it_run_1(program, input);
         assert_true(it_get_scalar(result) == 2);
-        struct it_chrome chrome = end(&command, path);
+        struct it_chrome chrome = it_recording_end(&command, path);
         for (size_t i = 0; i < chrome.bar_count; i++) {
                 assert_string_equal(chrome.bars[i].stage, strstr(chrome.bars[i].name, "pw/nop") ? "first" : "");
                 staged += chrome.bars[i].stage[0] != 0;
@@ -219,13 +190,13 @@ static void failures_and_runs_that_go_on_show(void **state)
         size_t failures = 0;
         char path[120];
         void *data;
-        struct it_command command = begin(host, path);
+        struct it_command command = it_recording_begin(host, path);
 
         it_ok(pw_create(host->session, 32, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4) }, &pending, &data, IT_ERR));
         waits = it_run_1(program, pending);
         failed = it_run_1(program, input);
         it_fails(pw_wait(&failed, 1, 1, IT_LONG, NULL, IT_ERR), PW_OK, NULL);
-        struct it_chrome chrome = end(&command, path);
+        struct it_chrome chrome = it_recording_end(&command, path);
         for (size_t i = 0; i < chrome.bar_count; i++)
                 failures += strcmp(chrome.bars[i].status, "PW_OK") != 0;
         assert_int_equal(failures, 1);
