@@ -6,14 +6,15 @@
 
 static struct pw_future *slab_take(struct pw_client_lane *lane)
 {
-        if (!lane->slabs || lane->slab_used == lane->slabs->count) {
-                struct pw_slab *slab = pw_slab_new(lane->slabs);
+        struct pw_slab *slab = lane->slabs;
+        if (!slab || lane->slab_used == slab->count) {
+                slab = pw_slab_new(slab);
                 if (!slab)
                         return NULL;
                 lane->slabs = slab;
                 lane->slab_used = 0;
         }
-        struct pw_future *future = &lane->slabs->handles[lane->slab_used++];
+        struct pw_future *future = &slab->handles[lane->slab_used++];
         future->lane = lane;
         return future;
 }

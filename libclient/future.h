@@ -1,7 +1,7 @@
 /* The handle of an object: 48 bytes from slabs of a lane, because a client may hold a million of them.
  *
  * A value once ready never changes, and in host memory it never gets lost: so what a first look at the entry found stays in the
- * handle, and later gets touch nothing else.
+ * handle until the session ends, and later gets touch nothing else: the 16 bytes from `data` on, which lie in one line.
  *
  * A handle stands for one reference of the session. `refs` counts what the process holds through it: references of pw_ref()
  * and views. At 0 a DROP goes out and the handle goes back to its lane.
@@ -21,16 +21,15 @@ struct pw_segment;
 #define PW_REFS_ORPHAN 0x80000000u  /* its session was closed: it is one of the session's own references */
 
 struct pw_future {
-        _Atomic uint32_t refs; /* count and flags; 0: not in use */
-        uint32_t generation;
         union {
                 struct pw_entry *entry;
                 struct pw_future *next; /* of a handle whose DROP waits, or that is free */
         };
         struct pw_client_lane *lane; /* whose slab it is in */
-        uint32_t segment, slot;
-        _Atomic(const void *) data; /* of a ready value of opaque bytes in host memory, once seen; else NULL */
-        _Atomic uint64_t bytes;     /* of it; written before data */
+        _Atomic(const void *) data;  /* of a ready value of opaque bytes in host memory, once seen; else NULL */
+        _Atomic uint32_t bytes;      /* of it; written before data */
+        _Atomic uint32_t refs;       /* count and flags; 0: not in use */
+        uint32_t generation, segment, slot;
 };
 _Static_assert(sizeof(struct pw_future) <= 48, "a client holds a million handles");
 

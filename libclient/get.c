@@ -6,14 +6,23 @@
 
 #include <inttypes.h>
 
-/* keep[0]: the future that the view holds, or NULL. keep[1]: memory of the process that the view owns, or NULL. */
+/* What pw_view.keep is: the future that the view holds; or, plus 1, memory of the process that it owns; NULL: nothing any more. */
+#define KEEP_MEMORY 1u
+
+/* Gets at random wait for memory, and overlap as far as the processor's window reaches. What fills it first is the queue of
+ * stores: so two words go with one store. The lower half of the first word lies first. */
+typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "halves of words are stored by their place");
+_Static_assert(offsetof(struct pw_view, bytes) == 8 && offsetof(struct pw_view, keep) == 16 && offsetof(struct pw_view, dtype) == 24 &&
+                       offsetof(struct pw_view, dims) == 32 && offsetof(struct pw_dims, dim) == 8, "a view begins with three pairs");
+
+static inline void store_pair(void *to, uint64_t first, uint64_t second) { *(pair *)to = (pair){ first, second }; }
 
 static inline void view_hold(struct pw_view *view, struct pw_future *future, const void *data)
 {
         atomic_fetch_add_explicit(&future->refs, 1, memory_order_relaxed);
         view->data = data;
-        view->keep[0] = future;
-        view->keep[1] = NULL;
+        view->keep = future;
 }
 
 /* READY bytes without dims, in a room of the session's own segment: note in the handle where they are. Every field of the entry
@@ -29,24 +38,27 @@ static bool bytes_note(struct pw_future *future)
                 return false;
         uint64_t bytes = entry->bytes, offset = entry->room_offset;
         if (entry->dtype != PW_OPAQUE || entry->is_inline || entry->room_segment != own->number || offset > own->map.bytes ||
-            bytes > own->map.bytes - offset)
+            bytes > own->map.bytes - offset || bytes > UINT32_MAX)
                 return false;
-        atomic_store_explicit(&future->bytes, bytes, memory_order_relaxed);
-        atomic_store_explicit(&future->data, own->map.base + offset, memory_order_release);
-        return true;
+        atomic_store_explicit(&future->bytes, (uint32_t)bytes, memory_order_relaxed);
+        atomic_store(&future->data, own->map.base + offset);
+        if (atomic_load(session->life) == PW_LIFE_ALIVE)
+                return true;
+        atomic_store(&future->data, NULL);
+        return false;
 }
 
-/* The common case, that of bytes_note(), kept to a few instructions and no call, so that the processor overlaps the misses of many gets. */
+/* The common case, that of bytes_note(): a few instructions, a line of the handle, and three stores. */
 static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
 {
         const void *data = atomic_load_explicit(&future->data, memory_order_acquire);
-        if (!data || !atomic_load_explicit(&future->lane->alive, memory_order_relaxed))
+        if (!data)
                 return false;
-        ret_view->bytes = atomic_load_explicit(&future->bytes, memory_order_relaxed);
-        ret_view->dtype = PW_OPAQUE;
-        ret_view->dims.rank = 1;
-        ret_view->dims.dim[0] = ret_view->bytes;
-        view_hold(ret_view, future, data);
+        uint64_t bytes = atomic_load_explicit(&future->bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&future->refs, 1, memory_order_relaxed);
+        store_pair(&ret_view->data, (uintptr_t)data, bytes);
+        store_pair(&ret_view->keep, (uintptr_t)future, PW_OPAQUE);
+        store_pair(&ret_view->dims, 1, bytes);
         return true;
 }
 
@@ -197,7 +209,7 @@ static enum pw_status view_gathered(const struct gather *gather, struct pw_view 
         if (status != PW_OK)
                 return status;
         *ret_view = (struct pw_view){ .data = to, .bytes = bytes, .dtype = (enum pw_dtype)gather->list->dtype,
-                                      .dims = gather->list->dims, .keep = { NULL, to } };
+                                      .dims = gather->list->dims, .keep = to + KEEP_MEMORY };
         to = NULL;
         return PW_OK;
 }
@@ -283,13 +295,12 @@ enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t ti
 
 void pw_view_done(struct pw_view *view)
 {
-        if (!view)
+        if (!view || !view->keep)
                 return;
-        struct pw_future *future = view->keep[0];
-        if (view->keep[1])
-                free(view->keep[1]);
-        view->data = view->keep[0] = view->keep[1] = NULL;
-        view->bytes = 0;
-        if (future)
-                pw_future_release(future);
+        uintptr_t keep = (uintptr_t)view->keep;
+        view->keep = NULL;
+        if (keep & KEEP_MEMORY)
+                free((void *)(keep - KEEP_MEMORY));
+        else
+                pw_future_release((struct pw_future *)keep);
 }

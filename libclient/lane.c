@@ -36,7 +36,6 @@ enum pw_status pw_lane_new(struct pw_session *session, uint32_t number, struct p
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a lane");
         memset(lane, 0, sizeof *lane);
         lane->session = session;
-        lane->alive = pw_session_alive(session);
         lane->number = number;
         lane->shared = &session->control->lanes[number];
         lane->writer.ring = &lane->shared->ring;

@@ -1,7 +1,7 @@
 /* A thread's lane of a session, on the client's side: the writer of its ring, its rooms, its handles.
  *
  * A thread gets one at its first call and gives it back when it ends; the next thread that comes takes it over, with its slabs.
- * Everything but `alive` and `freed` is touched by the owning thread alone.
+ * Everything but `slabs` and `freed` is touched by the owning thread alone.
  */
 #ifndef PW_LIBCLIENT_LANE_H
 #define PW_LIBCLIENT_LANE_H
@@ -14,13 +14,12 @@
 struct pw_session;
 
 struct pw_client_lane {
-        _Atomic bool alive; /* as long as the session; what is cached in handles is good so long */
         struct pw_session *session;
         uint32_t number;
         struct pw_lane *shared;
         struct pw_ring_writer writer;
         struct pw_future *free_handles;
-        struct pw_slab *slabs;  /* the newest first */
+        _Atomic(struct pw_slab *) slabs; /* the newest first */
         uint32_t slab_used;     /* handles of the newest slab that were ever used */
         struct pw_row rows[PW_ROWS];
         _Alignas(64) _Atomic(struct pw_future *) freed; /* handles that other threads gave back */

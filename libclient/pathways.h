@@ -67,9 +67,9 @@ PW_MUST_CHECK enum pw_status pw_abort(struct pw_future *future, struct pw_error 
 struct pw_view {
         const void *data; /* NULL only if bytes is 0 */
         uint64_t bytes;
+        void *keep; /* the library's */
         enum pw_dtype dtype;
         struct pw_dims dims; /* rank 1, {bytes}, for opaque */
-        void *keep[2];       /* the library's */
 };
 
 /* Wait until `future` is ready and map its value read-only. A split value is gathered into memory of the process, a partial

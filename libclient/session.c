@@ -60,14 +60,14 @@ static enum pw_status map_welcome(struct pw_session *session, const Pathways__Wi
 
 static void nudged(void *context) { pw_parked_flush(context); }
 
-/* The life word has changed before: a lane that is made later sees that. */
+/* The life word has changed before: who notes something in a handle from here on sees that, and takes it back. */
 static void gone(void *context)
 {
         struct pw_session *session = context;
         pthread_mutex_lock(&session->lock);
         for (uint32_t i = 0; i < PW_LANES_MAX; i++)
                 if (session->lanes[i])
-                        atomic_store(&session->lanes[i]->alive, false);
+                        pw_slab_forget(session->lanes[i]->slabs);
         pthread_mutex_unlock(&session->lock);
         pw_notifier_gone(session);
 }

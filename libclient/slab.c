@@ -47,6 +47,14 @@ struct pw_slab *pw_slab_new(struct pw_slab *before)
         return NULL;
 }
 
+void pw_slab_forget(struct pw_slab *slab)
+{
+        for (; slab; slab = slab->next)
+                for (uint32_t i = 0; i < slab->count; i++)
+                        if (atomic_load(&slab->handles[i].data))
+                                atomic_store(&slab->handles[i].data, NULL);
+}
+
 void pw_slab_free(struct pw_slab *slab)
 {
         while (slab) {

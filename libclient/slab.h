@@ -18,6 +18,8 @@ struct pw_slab {
 
 /* The slab after `before` (NULL: the first), in front of it. NULL: out of memory. */
 struct pw_slab *pw_slab_new(struct pw_slab *before);
+/* Have gets look again: what is noted in the handles counts no more. With all behind it.   Threads: any. */
+void pw_slab_forget(struct pw_slab *slab);
 /* With all behind it. */
 void pw_slab_free(struct pw_slab *slab);
 
