@@ -35,12 +35,16 @@ static void name_child(const struct pw_child *child, char text[40])
 static void on_exited(evutil_socket_t fd, short what, void *context);
 static void on_delay(evutil_socket_t fd, short what, void *context);
 
+/* Functions may have started processes: these go with it. Nobody has waited for it yet, so the number is that of its group. */
+static void end_group(const struct pw_child *child) { kill(-child->pid, SIGKILL); }
+
 /* Kill it and wait for its end: nobody else would notice that. */
 static void reap(struct pw_child *child)
 {
         siginfo_t info;
 
         kill(child->pid, SIGKILL);
+        end_group(child);
         waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
         if (child->exited)
                 event_free(child->exited);
@@ -187,6 +191,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         bool was_useful;
 
         (void)what;
+        end_group(child);
         if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || !info.si_pid) {
                 event_add(child->exited, NULL);
                 return;
@@ -243,6 +248,7 @@ static void stop_child(struct pw_child *child)
                 return;
         if (poll(&poll_fd, 1, STOP_MS) <= 0)
                 kill(child->pid, SIGKILL);
+        end_group(child);
         waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
         pw_close_fd(&child->pidfd);
 }

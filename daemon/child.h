@@ -1,4 +1,5 @@
-/* Children: one executor per device and the describing executor; started, restarted with back-off, killed over a limit.
+/* Children: one executor per device and the describing executor; started, restarted with back-off, killed over a limit. Each is a
+ * group of processes of its own, with what its functions start, and they end together.
  *
  * States: STARTING (spawned, not attached) -> READY (attached) -> DEAD (exited) -> STARTING again, at once or after the back-off. The
  * first crash restarts at once; from the second in a row on there is a delay, doubled each time.

@@ -86,10 +86,12 @@ static void become_executor(const struct launch *launch)
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         signal(SIGPIPE, SIG_DFL);
+        setpgid(0, 0); /* with all that it starts: they end together */
         if (program == CHILD_SOCKET)
                 program = fcntl(program, F_DUPFD_CLOEXEC, CHILD_SOCKET + 1);
         if (launch->socket == CHILD_SOCKET ? fcntl(CHILD_SOCKET, F_SETFD, 0) < 0 : dup2(launch->socket, CHILD_SOCKET) < 0)
                 _exit(126);
+        close_range(CHILD_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what the daemon was started with is not theirs */
         if (launch->change_user &&
             (setgroups(0, NULL) < 0 || setresgid(launch->gid, launch->gid, launch->gid) < 0 || setresuid(launch->uid, launch->uid, launch->uid) < 0))
                 _exit(126);
@@ -108,6 +110,8 @@ static enum pw_status launch_child(struct launch *launch, struct pw_spawned *ret
         pid = fork();
         if (pid == 0)
                 become_executor(launch);
+        if (pid > 0)
+                setpgid(pid, pid); /* whoever is first */
         close(pair[1]);
         if (pid < 0) {
                 close(pair[0]);

@@ -9,6 +9,7 @@
 #define MAPS_MAX (2 + PW_ISLANDS_MAX + PW_DEVICES_MAX)
 
 struct pw_attached {
+        int fd; /* the connection's */
         struct pw_connection *connection;
         struct pw_surroundings around;
         struct pw_launch_params params;
@@ -16,10 +17,14 @@ struct pw_attached {
         uint32_t map_count;
 };
 
-/* The daemon ends executors that it wants to live on without it: none. */
+/* The daemon ends executors that it wants to live on without it: none. Where a function closed the socket, the gang that finds
+ * that out is not to blame: it is in no function yet, and another executor has it again. */
 static void daemon_gone(void *context)
 {
-        (void)context;
+        const struct pw_attached *attached = context;
+
+        if (attached->params.boards[attached->params.device] && fcntl(attached->fd, F_GETFD) < 0)
+                atomic_store(&attached->params.boards[attached->params.device]->running, 0);
         _exit(0);
 }
 
@@ -148,12 +153,14 @@ static enum pw_status open_device(struct pw_launch_params *params, const char *t
 enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attached, struct pw_error *ret_err)
 {
         struct pw_attached *attached = calloc(1, sizeof *attached);
-        struct pw_connection_params params = { .fd = fd, .role = "executor", .device = device, .gone = daemon_gone };
+        struct pw_connection_params params = { .fd = fd, .role = "executor", .device = device, .gone = daemon_gone,
+                                                .context = attached };
         struct pw_answer welcome;
         enum pw_status status;
 
         if (!attached)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for an executor");
+        attached->fd = fd;
         status = pw_connection_open(&params, &attached->connection, &welcome, ret_err);
         if (status != PW_OK) {
                 free(attached);

@@ -3,7 +3,9 @@
 #include "executor/attach.h"
 #include "executor/describe.h"
 
+#include <fcntl.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -55,6 +57,18 @@ static enum pw_status device_serve(const struct arguments *arguments, struct pw_
         }
 }
 
+/* What a function forks ends with the executor, also where no daemon is left to see to that. */
+static pid_t parent; /* of who is forked next: each process notes itself, the child reads its copy */
+
+static void note_parent(void) { parent = getpid(); }
+
+static void end_with_parent(void)
+{
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* it was faster */
+                _exit(1);
+}
+
 int main(int argc, char **argv)
 {
         struct arguments arguments;
@@ -72,6 +86,8 @@ int main(int argc, char **argv)
         }
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_TIMERSLACK, 1UL);
+        fcntl((int)arguments.fd, F_SETFD, FD_CLOEXEC); /* what a function executes has no way to the daemon */
+        pthread_atfork(note_parent, NULL, end_with_parent);
         status = arguments.describe ? pw_describe_serve((int)arguments.fd, &err) : device_serve(&arguments, &err);
         if (status == PW_DAEMON_GONE)
                 return 0;

@@ -5,6 +5,7 @@
 #include "plane/hint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -58,8 +59,10 @@ static void send_wanted_bell(struct pw_connection *connection)
                 }
                 atomic_store(&connection->bell, 0);
                 static const char zero = 0;
-                (void)!send(connection->fd, &zero, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+                bool lost = send(connection->fd, &zero, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && (errno == EBADF || errno == ENOTSOCK);
                 pthread_mutex_unlock(&connection->send_lock);
+                if (lost)
+                        pw_connection_lost(connection);
         }
 }
 
@@ -78,6 +81,8 @@ enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_fram
         atomic_store(&connection->bell, 0); /* the frame wakes the daemon just as well */
         enum pw_status status = pw_frame_send(connection->fd, kind, message, (uint32_t)bytes, NULL, 0, ret_err);
         pthread_mutex_unlock(&connection->send_lock);
+        if (status == PW_SYSTEM && fcntl(connection->fd, F_GETFD) < 0)
+                pw_connection_lost(connection);
         send_wanted_bell(connection);
         return status;
 }
@@ -216,16 +221,19 @@ static bool forked(const struct pw_connection *connection)
 
 static void close_fds(struct pw_connection *connection)
 {
-        if (connection->fd >= 0)
+        if (connection->fd >= 0 && !connection->lost)
                 close(connection->fd);
-        if (connection->nudge_fd >= 0)
+        if (connection->nudge_fd >= 0 && !connection->lost)
                 close(connection->nudge_fd);
         connection->fd = connection->nudge_fd = -1;
 }
 
 void pw_connection_end(struct pw_connection *connection)
 {
-        if (connection->watching && !forked(connection)) {
+        if (connection->watching && connection->lost) {
+                pthread_cancel(connection->watcher); /* it polls what nobody can reach any more */
+                pthread_join(connection->watcher, NULL);
+        } else if (connection->watching && !forked(connection)) {
                 atomic_store(&connection->ending, true);
                 shutdown(connection->fd, SHUT_RDWR); /* the watcher may be in a send */
                 pw_connection_nudge(connection);

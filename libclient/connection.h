@@ -20,7 +20,7 @@ struct pw_connection_params {
         int fd;             /* connected already (executors: inherited), or -1: connect to `path` */
         const char *role;   /* "client", "executor", "describer" */
         uint32_t device;    /* of an executor */
-        /* The daemon is gone, on the watcher thread, once. May be NULL. */
+        /* The daemon is gone, on the watcher thread or the one that found the socket closed, once. May be NULL. */
         void (*gone)(void *context);
         /* On the watcher thread, after pw_connection_nudge() and after the reply to a posted request. May be NULL. */
         void (*nudged)(void *context);

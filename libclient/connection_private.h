@@ -25,6 +25,7 @@ struct pw_connection {
         pthread_t watcher;
         bool watching;
         _Atomic bool ending;
+        _Atomic bool lost;  /* the process has closed the descriptors: the numbers may be others' by now */
         _Atomic uint64_t last_id;
         struct pw_connection_params params;
         struct pw_decoder decoder; /* of the watcher, once it runs */
@@ -52,6 +53,8 @@ PW_MUST_CHECK enum pw_status pw_answer_status(const struct pw_answer *answer, st
 /* Say Hello and read the Welcome, with the caller's thread. handshake.c */
 PW_MUST_CHECK enum pw_status pw_connection_shake_hands(struct pw_connection *connection, struct pw_answer *ret_welcome,
                                                        struct pw_error *ret_err);
+/* The process has closed the descriptor of the socket itself: the session ends as if the daemon were gone. watcher.c */
+void pw_connection_lost(struct pw_connection *connection);
 /* Start the thread that reads the socket from now on. watcher.c */
 PW_MUST_CHECK enum pw_status pw_connection_watch(struct pw_connection *connection, struct pw_error *ret_err);
 

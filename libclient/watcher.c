@@ -103,6 +103,10 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
 {
         struct pw_reply_waiter *waiter;
         pthread_mutex_lock(&connection->lock);
+        if (atomic_load(connection->life) != PW_LIFE_ALIVE) {
+                pthread_mutex_unlock(&connection->lock);
+                return;
+        }
         if (atomic_load(&connection->ending))
                 snprintf(connection->gone_text, sizeof connection->gone_text, "the session was closed");
         else if (why->status == PW_DAEMON_GONE)
@@ -117,6 +121,15 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
         pw_futex_wake(connection->life, INT_MAX);
         if (connection->params.gone)
                 connection->params.gone(connection->params.context);
+}
+
+void pw_connection_lost(struct pw_connection *connection)
+{
+        struct pw_error why;
+
+        connection->lost = true;
+        (void)!pw_error_set(&why, PW_SYSTEM, "this process has closed the socket of the session");
+        declare_gone(connection, &why);
 }
 
 static void *watch(void *argument)

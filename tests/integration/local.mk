@@ -60,6 +60,10 @@ integration_tests += tests/integration/messages_test
 tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(integration_sources)
 tests_integration_messages_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/modules_test
+tests_integration_modules_test_SOURCES = tests/integration/modules_test.c $(integration_sources)
+tests_integration_modules_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/move_test
 tests_integration_move_test_SOURCES = tests/integration/move_test.c $(integration_sources)
 tests_integration_move_test_LDADD = $(integration_libraries)

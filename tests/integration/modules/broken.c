@@ -5,6 +5,11 @@
  *   crash  SIGSEGV                               loop   runs for ever; its time limit is 200 ms
  *   fork   forks a process that tries to write the output; fails unless that ends by SIGSEGV
  *   over   writes one byte past its output        far   writes 4 KiB past it
+ *   term   SIGTERM to itself                     stop   SIGSTOP to itself; its time limit is 200 ms
+ *   spoil  blocks all signals, ignores those of children, changes directory and umask
+ *   close  closes all descriptors
+ *   leave  leaves a forked process behind, whose number its output is
+ *   exec   the same of a program, sleep, that it executes
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
 #include "pathways_module.h"
@@ -12,6 +17,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +103,59 @@ static enum pw_status fork_(struct pw_task *task)
         return pass(task);
 }
 
+static enum pw_status term(struct pw_task *task)
+{
+        if (is_my_turn(task))
+                raise(SIGTERM);
+        return pass(task);
+}
+
+static enum pw_status stop(struct pw_task *task)
+{
+        if (is_my_turn(task))
+                raise(SIGSTOP);
+        return pass(task);
+}
+
+static enum pw_status spoil(struct pw_task *task)
+{
+        sigset_t all;
+
+        sigfillset(&all);
+        if (is_my_turn(task) && (sigprocmask(SIG_SETMASK, &all, NULL) || signal(SIGCHLD, SIG_IGN) == SIG_ERR || chdir("/proc/self")))
+                return pw_task_fail(task, "the process cannot be spoiled");
+        umask(0777);
+        return pass(task);
+}
+
+static enum pw_status close_(struct pw_task *task)
+{
+        if (is_my_turn(task))
+                close_range(0, ~0U, 0);
+        return pass(task);
+}
+
+/* Output 0 is an f64: the number of the process that stays behind. */
+static enum pw_status leave_one(struct pw_task *task, void (*stay)(void))
+{
+        pid_t child = fork();
+
+        if (!child) {
+                stay();
+                _exit(1);
+        }
+        if (child < 0)
+                return pw_task_fail(task, "no child");
+        *(double *)pw_task_out(task, 0) = child;
+        return PW_OK;
+}
+
+static void wait_for_ever(void) { pause(); }
+static void sleep_for_ever(void) { execl("/bin/sleep", "sleep", "infinity", NULL); }
+
+static enum pw_status leave(struct pw_task *task) { return leave_one(task, wait_for_ever); }
+static enum pw_status exec_(struct pw_task *task) { return leave_one(task, sleep_for_ever); }
+
 /* What it writes is -1 everywhere. */
 static enum pw_status late(struct pw_task *task)
 {
@@ -148,5 +207,11 @@ PW_MODULE("broken",
           PW_FUNCTION(far, .shape = shape),
           PW_FUNCTION(loop, .shape = shape, .time_limit_us = 200000),
           { .name = "fork", .run = fork_, .shape = shape },
+          PW_FUNCTION(term, .shape = shape),
+          PW_FUNCTION(stop, .shape = shape, .time_limit_us = 200000),
+          PW_FUNCTION(spoil, .shape = shape),
+          { .name = "close", .run = close_, .shape = shape },
+          PW_FUNCTION(leave, .shape = shape),
+          { .name = "exec", .run = exec_, .shape = shape },
           PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(shapeless, .shape = shape_crash));
