@@ -94,6 +94,7 @@ struct pw_daemon {
         uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         bool hungry;                  /* somebody queues for room of the host's memory */
         bool runs_aside;              /* a run waits for room of devices that sessions hold */
+        bool catching_up;             /* other lanes are being read before a record goes on: lane.c */
         bool more;                    /* something was left to do in this turn */
         uint64_t overhead_bytes;      /* told to the store so far */
 };

@@ -41,40 +41,60 @@ void pw_lanes_end(struct pw_dsession *session)
         free(session->lanes);
 }
 
-/* Does the record name a result of a run that was not read yet? */
-static bool names_unclaimed(struct pw_dlane *lane, struct pw_cell cell, uint32_t left)
+/* Whose run that was not read yet makes a value that the record names: a session; 0: there is none. */
+static uint32_t names_unclaimed(struct pw_dlane *lane, struct pw_cell cell, uint32_t left)
 {
-        struct pw_dsession *session = lane->session;
-        struct pw_store *store = session->daemon->store;
+        struct pw_store *store = lane->session->daemon->store;
+        uint32_t owner = 0;
 
-        if (pw_cell_top(cell) == PW_RING_DROP || pw_cell_top(cell) == PW_RING_REF)
-                return pw_store_unclaimed(store, session->number, cell);
-        for (uint32_t i = 0; pw_cell_top(cell) == PW_RING_RUN && i < pw_cell_run_inputs(cell) && i + 2 < left; i++)
-                if (pw_store_unclaimed(store, session->number, pw_ring_peek(&lane->reader, 2 + i)))
-                        return true;
-        return false;
+        if (pw_cell_top(cell) == PW_RING_DROP || pw_cell_top(cell) == PW_RING_REF) {
+                owner = pw_store_unclaimed(store, cell);
+                return owner == lane->session->number ? owner : 0;
+        }
+        for (uint32_t i = 0; pw_cell_top(cell) == PW_RING_RUN && !owner && i < pw_cell_run_inputs(cell) && i + 2 < left; i++)
+                owner = pw_store_unclaimed(store, pw_ring_peek(&lane->reader, 2 + i));
+        return owner;
 }
 
 static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us);
 
-/* A thread may drop, refer to or run on what another thread's run made: the RUN in that one's lane was published before, so it is
- * there to be read, and so is all that it depends on. While the other lanes are read, one that meets such a name itself stops;
- * the others go on until nothing moves. False: the session ended, or the lane is one of those. */
-static bool catch_up(struct pw_dlane *lane, uint64_t now_us)
+/* All lanes of a session but `except`. */
+static uint32_t read_others(struct pw_dsession *session, const struct pw_dlane *except, uint64_t now_us)
+{
+        uint32_t count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0, records = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                if (session->lanes[i] != except)
+                        records += read_lane(session->lanes[i], now_us);
+        return records;
+}
+
+/* The same of all sessions of its tenant. */
+static uint32_t read_neighbours(struct pw_dsession *session, const struct pw_dlane *except, uint64_t now_us)
+{
+        struct pw_dsession *other;
+        uint32_t records = 0;
+
+        for (uint32_t i = 0; (other = pw_table_next(&session->daemon->sessions, &i));)
+                if (!other->ended && other->tenant == session->tenant)
+                        records += read_others(other, except, now_us);
+        return records;
+}
+
+/* A thread may drop, refer to or run on what another thread's run made, or another session's: the RUN in that one's lane was
+ * published before, so it is there to be read, and so is all that it depends on. While those lanes are read, one that meets such a
+ * name itself stops; the others go on until nothing moves. False: the session ended, or the lane is one of those. */
+static bool catch_up(struct pw_dlane *lane, bool neighbours, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
-        uint32_t count = lane_count(session), records = 1;
+        struct pw_daemon *daemon = session->daemon;
 
-        if (session->catching_up)
+        if (daemon->catching_up)
                 return false;
-        session->catching_up = true;
-        while (records) {
-                records = 0;
-                for (uint32_t i = 0; i < count; i++)
-                        if (session->lanes[i] != lane)
-                                records += read_lane(session->lanes[i], now_us);
-        }
-        session->catching_up = false;
+        daemon->catching_up = true;
+        while (neighbours ? read_neighbours(session, lane, now_us) : read_others(session, lane, now_us))
+                ;
+        daemon->catching_up = false;
         return !session->ended;
 }
 
@@ -86,9 +106,10 @@ static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_u
 {
         struct pw_dsession *session = lane->session;
         struct pw_cell cell = pw_ring_peek(&lane->reader, 0);
+        uint32_t owner = names_unclaimed(lane, cell, left);
         enum pw_status status;
 
-        if (names_unclaimed(lane, cell, left) && !catch_up(lane, now_us))
+        if (owner && !catch_up(lane, owner != session->number, now_us))
                 return LATER;
 
         switch (pw_cell_top(cell)) {

@@ -88,6 +88,7 @@ static void take_compile(struct pw_dsession *session, const Pathways__Wire__Requ
 
 static void take_program_free(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
+        pw_lanes_drain(session);
         pw_program_free_request(session, request->id, request->program_free->program);
 }
 

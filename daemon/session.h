@@ -59,7 +59,6 @@ struct pw_dsession {
         struct pw_segment *own;
         struct pw_dlane **lanes;    /* those that the client ever used, made when that is seen: lane.c */
         uint32_t lane_count, lane_capacity;
-        bool catching_up;           /* its other lanes are being read before a record goes on: lane.c */
         struct pw_table slices, programs; /* handle -> this */
         uint64_t attached_us;
 };

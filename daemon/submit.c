@@ -78,7 +78,7 @@ static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, st
         struct pw_object *object = pw_store_find(store, session->number, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
 
         *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
-        if (!object)
+        if (!object || pw_store_unclaimed(store, cell)) /* what no run makes: to wait for it may be to wait for itself */
                 return;
         if (donated && pw_object_result(object) && pw_store_donate(store, session->number, object, run->number, NULL) == PW_OK) {
                 place->donated = true;
@@ -163,9 +163,12 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         pw_list_append(&daemon->submitted, &waiting->link);
         daemon->runs_in_flight++;
         lane->session->tenant->runs++;
-        for (uint32_t i = 0; i < results; i++)
-                if (!take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
-                        return 0;
+        for (uint32_t i = 0; i < results; i++) {
+                if (take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
+                        continue;
+                pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, as its record cannot be", now_us);
+                return 0;
+        }
         return 2 + inputs + results;
 }
 

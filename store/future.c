@@ -52,18 +52,18 @@ void pw_store_look_again(struct pw_store *store, struct pw_object *object)
                 pw_reclaim_add(store, object);
 }
 
-bool pw_store_unclaimed(struct pw_store *store, uint32_t number, struct pw_cell cell)
+uint32_t pw_store_unclaimed(struct pw_store *store, struct pw_cell cell)
 {
         struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
         struct pw_object *object;
         uint64_t word;
 
         if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_cell_slot(cell) >= segment->layout.slot_count)
-                return false;
+                return 0;
         object = pw_object_at(segment, pw_cell_slot(cell));
         word = pw_entry_load(pw_segment_entry(segment, pw_cell_slot(cell)));
-        return object && object->grantee == number && !object->claimed && !object->taken && pw_word_state(word) == PW_ENTRY_PENDING &&
-               pw_word_generation(word) == pw_cell_generation(cell);
+        return object && !object->claimed && !object->taken && pw_word_state(word) == PW_ENTRY_PENDING &&
+               pw_word_generation(word) == pw_cell_generation(cell) ? object->grantee : 0;
 }
 
 enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t run, void *payload,

@@ -104,8 +104,8 @@ struct pw_owner { enum pw_owner_kind kind; uint64_t number; /* session handle, r
  * answer is PW_PROTOCOL: end the session. */
 PW_MUST_CHECK enum pw_status pw_store_drop(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t now_us);
 PW_MUST_CHECK enum pw_status pw_store_ref(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t now_us);
-/* Does the cell name a slot for a result, granted to the session, that no run has claimed yet? */
-bool pw_store_unclaimed(struct pw_store *store, uint32_t session, struct pw_cell cell);
+/* If the cell names a slot for a result that no run has claimed yet: the session that it was granted to. Else 0. */
+uint32_t pw_store_unclaimed(struct pw_store *store, struct pw_cell cell);
 
 /* The object of {segment, slot, generation}, known from now on; NULL: there is none of that generation, or `session` (0: any) may
  * not see its tenant. */
