@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "daemon/child_board.h"
 #include "daemon/describe.h"
-#include "daemon/effect.h"
 #include "daemon/spawn.h"
 
 #include <event2/event.h>
@@ -154,34 +153,6 @@ static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
                 snprintf(text, bytes, "no gang");
 }
 
-/* An executor publishes a gang in three stores: history, count, seq. One that died between them left it half published: what was
- * counted is done, what was not counted is not. */
-static void settle(struct pw_device_board *board)
-{
-        uint64_t count = atomic_load(&board->done.count), seq;
-
-        atomic_store(&board->history_count, count);
-        seq = count ? board->history[(count - 1) % PW_HISTORY].seq : 0;
-        if (atomic_load(&board->done.seq) < seq)
-                atomic_store(&board->done.seq, seq);
-}
-
-/* Tell the scheduler that the device is gone, and in which gang. */
-static void device_down(struct pw_child *child, enum pw_status status, const char *how)
-{
-        struct pw_daemon *daemon = child->daemon;
-        uint64_t running = atomic_load(&child->board->running);
-
-        settle(child->board);
-        pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
-        if (running <= atomic_load(&child->board->done.seq))
-                running = 0;
-        atomic_store(&child->board->running, 0);
-        atomic_store(&child->board->running_since_ns, 0);
-        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
-        pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
-}
-
 static void on_exited(evutil_socket_t fd, short what, void *context)
 {
         struct pw_child *child = context;
@@ -215,7 +186,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (is_describer(child))
                 pw_describe_down(daemon, how);
         else
-                device_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED, how);
+                pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED, how);
         daemon->more = true;
         start_again(child);
 }

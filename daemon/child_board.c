@@ -2,6 +2,7 @@
 #include "daemon/child_board.h"
 
 #include "base/memory.h"
+#include "daemon/effect.h"
 #include "plane/segment.h"
 
 #include <sys/mman.h>
@@ -88,6 +89,17 @@ void pw_child_boards_done(struct pw_daemon *daemon)
         pw_close_fd(&daemon->bells_fd);
 }
 
+void pw_child_board_down(struct pw_child *child, enum pw_status status, const char *how)
+{
+        struct pw_daemon *daemon = child->daemon;
+        uint64_t running = atomic_load(&child->board->running);
+
+        pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
+        pw_host_settle(daemon->boards, daemon->scheduler, child->number);
+        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
+        pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
+}
+
 uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds)
 {
         uint32_t count = 0;
@@ -101,19 +113,13 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
         return count;
 }
 
-/* The record and image of an old gang may have made place for others: what lies there is looked at with care. */
-static const void *in_board(const struct pw_island_board *board, uint32_t line, uint64_t bytes)
+/* NULL: it is not in the board. The record of an old gang may have made place for something else: what it says is only looked up. */
+static const struct pw_run_record *record_at(const struct pw_island_board *board, uint32_t line)
 {
         uint64_t offset = (uint64_t)line * PW_LINE_BYTES;
+        bool inside = offset >= offsetof(struct pw_island_board, arena) && offset + sizeof(struct pw_run_record) <= PW_ISLAND_BOARD_BYTES;
 
-        return offset >= offsetof(struct pw_island_board, arena) && offset + bytes <= PW_ISLAND_BOARD_BYTES ? (const char *)board + offset : NULL;
-}
-
-static bool whole(const struct pw_image *image, uint32_t node)
-{
-        return image->magic == PW_IMAGE_MAGIC && node < image->node_count && image->bytes >= sizeof *image &&
-               image->nodes + (uint64_t)image->node_count * sizeof(struct pw_image_node) <= image->bytes &&
-               pw_image_node(image, node)->name < image->bytes;
+        return inside ? (const void *)((const char *)board + offset) : NULL;
 }
 
 bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order)
@@ -126,9 +132,9 @@ bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t se
 
         if (!seq || seq > head || head - seq >= PW_ORDER_LOG)
                 return false;
-        record = in_board(board, order->run, sizeof *record);
-        image = record ? in_board(board, record->image, sizeof *image) : NULL;
-        if (!image || !whole(image, order->node) || !in_board(board, record->image, image->bytes))
+        record = record_at(board, order->run);
+        image = record ? pw_host_image(daemon->boards, daemon->children[device].island, record->image) : NULL;
+        if (!image || order->node >= image->node_count)
                 return false;
         *ret_order = (struct pw_child_order){ record, image, pw_image_node(image, order->node) };
         return true;

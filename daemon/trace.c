@@ -196,6 +196,10 @@ static void take_device(struct pw_trace *trace, uint32_t device)
         struct pw_device_board *board = trace->session->daemon->children[device].board;
         uint64_t count = atomic_load(&board->history_count), seen = pw_min_u64(trace->seen[device], count);
 
+        if (count - seen > PW_HISTORY) { /* overwritten, if the executor is to be believed */
+                trace->lost += count - seen - PW_HISTORY;
+                seen = count - PW_HISTORY;
+        }
         for (; seen < count; seen++)
                 take_gang(trace, device, &board->history[seen % PW_HISTORY]);
         trace->seen[device] = count;

@@ -25,8 +25,10 @@ void pw_host_free(struct pw_host *host)
                 return;
         pw_list_each(&host->programs, program, struct pw_host_program, link)
                 pw_prepare_free(program);
-        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
+                pw_table_done(&host->islands[i].images);
                 pw_range_free(host->islands[i].arena);
+        }
         free(host);
 }
 
@@ -192,7 +194,7 @@ static bool take_reports(struct pw_host *host, uint32_t device, struct pw_schedu
  * was reported before. */
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
 {
-        uint64_t done[PW_DEVICES_MAX], seqs[PW_DEVICES_MAX], news = 0;
+        uint64_t done[PW_DEVICES_MAX], news = 0;
         bool any = false;
 
         for (uint32_t d = 0; d < host->device_end; d++) {
@@ -202,7 +204,6 @@ bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t
                 done[d] = atomic_load(&board->done.count);
                 if (done[d] == host->devices[d].done)
                         continue;
-                seqs[d] = atomic_load(&board->done.seq);
                 news |= UINT64_C(1) << d;
         }
         for (uint32_t d = 0; d < host->device_end; d++)
@@ -212,9 +213,24 @@ bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t
                 host->devices[d].done = done[d];
                 any |= done[d] >= pw_scheduler_ring_at(scheduler, d);
                 tell_peak(host->devices[d].board, scheduler);
-                pw_scheduler_progress(scheduler, d, seqs[d], done[d], now_us);
+                pw_scheduler_progress(scheduler, d, done[d], now_us);
         }
         return any;
+}
+
+void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, uint32_t device)
+{
+        struct pw_device_board *board = host->devices[device].board;
+        struct pw_device_done done = pw_scheduler_done(scheduler, device);
+
+        atomic_store(&board->history_count, done.count);
+        atomic_store(&board->done.count, done.count);
+        atomic_store(&board->done.seq, done.seq);
+        atomic_store(&board->report_head, host->devices[device].report_head);
+        atomic_store(&board->report_tail, host->devices[device].report_head);
+        atomic_store(&board->running_since_ns, 0);
+        atomic_store(&board->running, 0);
+        host->devices[device].done = done.count;
 }
 
 static void set_asleep(struct pw_host *host, uint32_t asleep)
@@ -246,6 +262,11 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
 void pw_host_awake(struct pw_host *host) { set_asleep(host, 0); }
 
 /* --- listings -------------------------------------------------------------------------------------------------------------------- */
+
+const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line)
+{
+        return pw_table_get(&host->islands[island].images, line) ? pw_host_at(host, island, line) : NULL;
+}
 
 static void each_ordered(struct pw_host *host, uint32_t device, void (*row)(void *, const struct pw_gang_row *), void *context)
 {

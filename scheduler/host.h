@@ -25,10 +25,15 @@ PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw
  * the window of their device are no news. Cheap when nothing came. */
 struct pw_scheduler;
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
+/* The process of a device is dead, and what it published was polled for the last time. Its board says from now on what was taken of
+ * that and nothing else: a gang that it counted is done, one that it left half published is not, and nonsense is forgotten. */
+void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, uint32_t device);
 /* Before the daemon sleeps: write ring_at and asleep of every island, then look again. True: something came, do not sleep. */
 bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
 void pw_host_awake(struct pw_host *host);
 
+/* The image that begins in this line of the island's board; NULL: none does now. */
+const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line);
 /* The gangs that a device ran or will run, oldest first, from its history and the log: for listings. */
 struct pw_gang_row {
         uint64_t seq, run, start_ns, end_ns;

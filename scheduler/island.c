@@ -341,12 +341,12 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
                 pw_part_left(part, 1);
 }
 
-void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t done_seq, uint64_t count)
+void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count)
 {
-        if (count > device->ordered || count < device->done)
+        if (count > device->ordered || count <= device->done)
                 return;
         device->done = count;
-        device->done_seq = done_seq;
+        device->done_seq = device->seqs[(count - 1) & device->seq_mask];
         while (device->marker_first != device->marker_end) {
                 struct pw_marker marker = device->markers[device->marker_first & (device->marker_capacity - 1)];
                 if (marker.count > count)

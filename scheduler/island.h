@@ -50,6 +50,6 @@ void pw_island_enter(struct pw_island *island, struct pw_part *part);
 void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node);
 void pw_island_turn(struct pw_island *island);
 /* Gangs of this device up to `count` are done: fire the markers. */
-void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t done_seq, uint64_t count);
+void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count);
 
 #endif

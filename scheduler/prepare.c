@@ -56,6 +56,10 @@ static enum pw_status write_image(struct pw_host *host, struct pw_host_program *
                 return pw_error_set(ret_err, PW_NO_SPACE, "the board of island %u has no room for program %s", island, row->name);
         at = pw_host_at(host, island, record.line);
         memcpy(at, row->image, row->image->bytes);
+        if (!pw_table_put(&host->islands[island].images, record.line, program)) {
+                give(host, island, record.line, record.bytes);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the image of program %s", row->name);
+        }
         program->images[island].line = record.line;
         program->images[island].bytes = record.bytes;
         program->images[island].serial = ++host->image_serial;
@@ -89,8 +93,11 @@ void pw_prepare_forget(struct pw_host *host, struct pw_program_row *row)
         for (const struct pw_host_run *run = program->runs; run; run = run->next)
                 for (uint32_t c = 0; c < run->column_count; c++)
                         give(host, plans->plans[c].island, run->records[c].line, run->records[c].bytes);
-        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
+                if (program->images[i].bytes)
+                        pw_table_remove(&host->islands[i].images, program->images[i].line);
                 give(host, i, program->images[i].line, program->images[i].bytes);
+        }
         pw_prepare_free(program);
         row->host = NULL;
 }

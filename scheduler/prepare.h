@@ -4,12 +4,14 @@
 #define PW_SCHEDULER_PREPARE_H
 
 #include "base/range.h"
+#include "base/table.h"
 #include "scheduler/host.h"
 #include "scheduler/live.h"
 
 struct pw_host_island {
         struct pw_island_board *board; /* NULL: none */
         struct pw_range *arena;
+        struct pw_table images; /* line -> struct pw_host_program: images that lie in the arena now */
 };
 
 struct pw_host_record { uint32_t line, bytes; }; /* bytes 0: none */

@@ -153,7 +153,7 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
         enum pw_status status = pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
 
         scheduler->now_us = now_us;
-        if (!live)
+        if (!live || !pw_program_device(live->program, device)) /* it has no part in that run */
                 return;
         if (report->result == PW_NODE_NONE) {
                 pw_live_cause(live, report->node, device, status, report->text);

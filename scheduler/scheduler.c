@@ -132,13 +132,20 @@ bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t num
         return device && pw_device_rooms(device, tenant);
 }
 
-void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint64_t done_seq, uint64_t done_count, uint64_t now_us)
+void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint64_t done_count, uint64_t now_us)
 {
         struct pw_device *device = pw_scheduler_device(scheduler, number);
 
         scheduler->now_us = now_us;
         if (device)
-                pw_island_progress(scheduler->islands[device->island], device, done_seq, done_count);
+                pw_island_progress(scheduler->islands[device->island], device, done_count);
+}
+
+struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t number)
+{
+        const struct pw_device *device = pw_scheduler_device(scheduler, number);
+
+        return device ? (struct pw_device_done){ device->done, device->done_seq } : (struct pw_device_done){ 0, 0 };
 }
 
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint64_t run, uint64_t bytes)

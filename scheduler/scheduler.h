@@ -96,7 +96,10 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 
 /* --- what comes back from the executors of this host (host.h reads the boards) --------------------------------------- */
 
-void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_seq, uint64_t done_count, uint64_t now_us);
+void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
+/* What was taken of that: gangs done, and the seq of the last of them. */
+struct pw_device_done { uint64_t count, seq; };
+struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t device);
 /* A device had this many bytes of one run alive at once. */
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
