@@ -3,7 +3,8 @@
 FUZZ_SECONDS = 60
 fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz \
 	tests/fuzz/text_fuzz
-noinst_HEADERS += tests/fuzz/fuzz.h
+fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz
+noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
 fuzz_main =
@@ -32,6 +33,19 @@ tests_fuzz_store_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_text_fuzz_SOURCES = tests/fuzz/text_fuzz.c $(fuzz_main)
 tests_fuzz_text_fuzz_LDADD = cli/libcli.la
 tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
+
+# What plays with a whole daemon.
+fuzz_host = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child_board.c daemon/effect.c daemon/lane.c daemon/submit.c \
+	daemon/trace.c daemon/turn.c $(fuzz_main)
+fuzz_host_libs = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
+	$(CMOCKA_LIBS)
+tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)
+tests_fuzz_lane_fuzz_LDADD = $(fuzz_host_libs)
+tests_fuzz_lane_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_board_fuzz_SOURCES = tests/fuzz/board_fuzz.c $(fuzz_host)
+tests_fuzz_board_fuzz_LDADD = $(fuzz_host_libs)
+tests_fuzz_board_fuzz_LDFLAGS = $(fuzz_flags)
+
 dist_check_SCRIPTS += tests/fuzz/fuzz.sh
 EXTRA_DIST += tests/fuzz/README.md tests/fuzz/replay.c
 dist-hook: dist-corpus

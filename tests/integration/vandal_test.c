@@ -3,6 +3,7 @@
  * It may lose its session or crash itself; the daemon lives, others of the same tenant go on and find their values, and once it is
  * dead `check` finds nothing and every byte is accounted for. PW_VANDALS is how many, from PW_SEED.
  */
+#include "plane/control.h"
 #include "tests/integration/trace.h"
 
 #include <errno.h>
@@ -201,6 +202,43 @@ static void vandals(void **state)
         munmap(scene.board, sizeof *scene.board);
 }
 
+/* --- a record that cannot be, found when its session has ended --------------------------------------------------------------------- */
+
+static int say_and_leave(void *context, int pipe)
+{
+        struct it_host *host = context;
+        struct map maps[MAPS_MAX];
+        uint32_t found = 0;
+
+        it_connect(host);
+        for (uint32_t i = find_maps(maps); i-- > 0;) {
+                struct pw_control *control = (struct pw_control *)(void *)maps[i].base;
+
+                if (maps[i].bytes != PW_CONTROL_BYTES)
+                        continue;
+                control->lanes[0].ring.cells[0] = (struct pw_cell){ UINT64_MAX, UINT64_MAX };
+                atomic_store(&control->lanes[0].ring.tail, 1);
+                atomic_store(&control->lane_count, 1);
+                found++;
+        }
+        return write(pipe, &found, sizeof found) != sizeof found;
+}
+
+static void last_words(void **state)
+{
+        struct it_host *host = *state;
+
+        for (int i = 0; i < 3; i++) {
+                struct it_child child = it_fork(say_and_leave, host);
+                uint32_t found;
+
+                it_read(&child, &found, sizeof found);
+                assert_int_equal(found, 1);
+                assert_int_equal(it_reap(&child, 0), 0);
+                assert_true(it_look(host->session, "status", "host") >= 0);
+        }
+}
+
 /* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
 
 static int connect_raw(const struct it_host *host)
@@ -248,7 +286,7 @@ static void garbage(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_TEST(vandals), IT_TEST(garbage) };
+        const struct CMUnitTest tests[] = { IT_TEST(vandals), IT_TEST(last_words), IT_TEST(garbage) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
