@@ -250,8 +250,11 @@ void pw_lanes_hungry(struct pw_daemon *daemon)
                               (daemon->runs_aside || pw_store_waits_for_room(daemon->store, session->number));
                 uint32_t count = wanted ? lane_count(session) : 0;
 
-                for (uint32_t j = 0; j < count; j++)
-                        make_hot(session->lanes[j]);
+                for (uint32_t j = 0; j < count; j++) {
+                        struct pw_dlane *lane = session->lanes[j];
+                        if (pw_list_empty(&lane->hot) && !pw_ring_sleep(&lane->reader, true))
+                                make_hot(lane);
+                }
         }
 }
 

@@ -17,11 +17,13 @@ static void find_next(struct pw_store *store)
                 store->queue_next_us = pw_min_u64(store->queue_next_us, request->ask.deadline_us);
 }
 
-static void count_waiting(struct pw_store *store, const struct request *request, int by)
+/* Returns how many wait for the same: memory, or the quota of a tenant. */
+static uint32_t count_waiting(struct pw_store *store, const struct request *request, int by)
 {
         uint32_t *count = request->over ? &request->tenant->over_count : &store->lacking_count;
 
         *count += (uint32_t)by;
+        return *count;
 }
 
 static struct row *row_of(struct pw_store *store, const struct request *request)
@@ -199,11 +201,11 @@ static enum pw_status check(const struct pw_store *store, const struct session *
 static void queue(struct pw_store *store, struct row *row, struct request *request)
 {
         pw_list_append(&store->queue, &request->link);
-        count_waiting(store, request, 1);
+        if (count_waiting(store, request, 1) == 1)
+                pw_store_act(store, PW_STORE_DRAIN);
         if (!row->queued)
                 row->queued = request;
         store->queue_next_us = pw_min_u64(store->queue_next_us, request->ask.deadline_us);
-        pw_store_act(store, PW_STORE_DRAIN);
 }
 
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *ask)
@@ -262,6 +264,7 @@ void pw_room_serve(struct pw_store *store)
         pw_list_each(&store->queue, request, struct request, link) {
                 struct pw_list *behind = request->link.next;
                 struct row *row = row_of(store, request);
+                bool over = request->over;
 
                 if (!is_next(store, request, lacking))
                         continue;
@@ -273,7 +276,8 @@ void pw_room_serve(struct pw_store *store)
                         continue;
                 }
                 pw_list_append(behind, &request->link); /* where it was */
-                count_waiting(store, request, 1);
+                if (count_waiting(store, request, 1) == 1 && request->over != over)
+                        pw_store_act(store, PW_STORE_DRAIN);
                 if (request->over)
                         request->tenant->passed = store->serving;
                 else

@@ -221,6 +221,28 @@ static void fill(struct host *h, struct place *ret_places)
                 ret_places[i] = fixture_put(h->ann, grant.first_slot + i);
 }
 
+/* Rings are read when the first one queues; from then on each lane rings, until nobody queues. */
+static void test_drain(void **state)
+{
+        struct host h;
+        struct place places[16];
+
+        (void)state;
+        fill(&h, places);
+        ask(&h, h.bo, ROOM, 2);
+        fixture_only(&h.f, PW_STORE_DRAIN);
+        fixture_clear(&h.f);
+        ask(&h, h.ann, ROOM, 1);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_DRAIN), 0);
+        pw_store_tick(h.f.store, h.f.now_us + 1000000);
+        assert_false(pw_store_waits_for_room(h.f.store, 0));
+        fixture_clear(&h.f);
+        h.f.now_us += 1000000;
+        ask(&h, h.bo, ROOM, 2);
+        fixture_only(&h.f, PW_STORE_DRAIN);
+        fixture_close(&h.f);
+}
+
 static void test_deadline(void **state)
 {
         struct host h;
@@ -444,6 +466,7 @@ int main(void)
                 cmocka_unit_test(test_invalid),
                 cmocka_unit_test(test_count_overflow),
                 cmocka_unit_test(test_no_slots),
+                cmocka_unit_test(test_drain),
                 cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_first_come),
                 cmocka_unit_test(test_own_room_comes_back),
