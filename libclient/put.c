@@ -17,7 +17,10 @@ struct put {
 static enum pw_status described_of(uint64_t bytes, const struct pw_put_params *params, struct pw_described *ret_described,
                                    struct pw_error *ret_err)
 {
-        *ret_described = (struct pw_described){ .bytes = bytes, .dims = { .rank = 1, .dim = { bytes } } };
+        ret_described->bytes = bytes;
+        ret_described->dtype = PW_OPAQUE;
+        ret_described->dims.rank = 1; /* the rest of dims is looked at by nobody */
+        ret_described->dims.dim[0] = bytes;
         if (!params || params->dtype == PW_OPAQUE)
                 return PW_OK;
         uint64_t value_bytes;
@@ -38,13 +41,12 @@ static enum pw_status described_of(uint64_t bytes, const struct pw_put_params *p
 static enum pw_status put_take(struct put *put, uint64_t need_bytes, int64_t timeout_us, struct pw_error *ret_err)
 {
         struct pw_session *session = put->lane->session;
-        struct pw_slot_request request = { PW_ROW_INLINE, need_bytes, 0 };
+        struct pw_slot_request request = { PW_ROW_INLINE, need_bytes, timeout_us ? timeout_us : PUT_TIMEOUT_US };
         if (need_bytes)
                 request.row = pw_size_class(need_bytes);
         if (need_bytes && (need_bytes > session->host_capacity || request.row >= PW_CLASS_COUNT))
                 return pw_error_set(ret_err, PW_TOO_LARGE, "%" PRIu64 " bytes: h%u has a capacity of %" PRIu64, need_bytes,
                                     session->host, session->host_capacity);
-        request.deadline_ns = pw_deadline_ns(timeout_us ? timeout_us : PUT_TIMEOUT_US);
         put->future = pw_future_alloc(put->lane);
         if (!put->future)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a future");

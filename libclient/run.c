@@ -112,7 +112,7 @@ static enum pw_status run_check(const struct run *run, struct pw_error *ret_err)
 
 static enum pw_status result_make(const struct run *run, struct pw_future **ret_future, struct pw_error *ret_err)
 {
-        struct pw_slot_request request = { PW_ROW_FUTURES, 0, INT64_MAX };
+        struct pw_slot_request request = { PW_ROW_FUTURES, 0, PW_FOREVER };
         struct pw_slot slot;
         struct pw_future *future = pw_future_alloc(run->lane);
         if (!future)

@@ -34,12 +34,12 @@ static bool take_granted(struct pw_client_lane *lane, const struct pw_slot_reque
         return false;
 }
 
-static int64_t timeout_us(int64_t deadline_ns)
+static int64_t left_us(int64_t deadline_ns)
 {
         if (deadline_ns == INT64_MAX)
                 return -1;
-        int64_t left_us = (deadline_ns - pw_now_ns() + 999) / 1000;
-        return left_us > 0 ? left_us : 0;
+        int64_t us = (deadline_ns - pw_now_ns() + 999) / 1000;
+        return us > 0 ? us : 0;
 }
 
 static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slot_request *request,
@@ -57,7 +57,8 @@ static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slo
         return pw_row_add(&lane->rows[request->row], grant, &bounds, ret_err);
 }
 
-static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot_request *request, struct pw_error *ret_err)
+static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot_request *request, int64_t deadline_ns,
+                               struct pw_error *ret_err)
 {
         Pathways__Wire__Request ask = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__RoomRequest room = PATHWAYS__WIRE__ROOM_REQUEST__INIT;
@@ -67,7 +68,7 @@ static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot
         room.inline_only = request->row == PW_ROW_INLINE;
         room.size_class = with_rooms ? request->row : 0;
         room.count = pw_row_want(&lane->rows[request->row], with_rooms ? pw_class_bytes(request->row) : 0);
-        room.timeout_us = timeout_us(request->deadline_ns);
+        room.timeout_us = left_us(deadline_ns);
         room.room_bytes = request->need_bytes;
         ask.body_case = PATHWAYS__WIRE__REQUEST__BODY_ROOM;
         ask.room = &room;
@@ -83,14 +84,17 @@ static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot
 enum pw_status pw_lane_take(struct pw_client_lane *lane, const struct pw_slot_request *request, struct pw_slot *ret_slot,
                             struct pw_error *ret_err)
 {
-        for (bool asked = false; !take_granted(lane, request, ret_slot); asked = true) {
-                if (asked && timeout_us(request->deadline_ns) == 0)
-                        return pw_error_set(ret_err, PW_NO_SPACE, "no room for %" PRIu64 " bytes until the deadline", request->need_bytes);
-                enum pw_status status = ask_room(lane, request, ret_err);
+        if (take_granted(lane, request, ret_slot))
+                return PW_OK;
+        int64_t deadline_ns = pw_deadline_ns(request->timeout_us);
+        do {
+                enum pw_status status = ask_room(lane, request, deadline_ns, ret_err);
                 if (status != PW_OK)
                         return status;
-        }
-        return PW_OK;
+                if (take_granted(lane, request, ret_slot))
+                        return PW_OK;
+        } while (left_us(deadline_ns) != 0);
+        return pw_error_set(ret_err, PW_NO_SPACE, "no room for %" PRIu64 " bytes until the deadline", request->need_bytes);
 }
 
 void pw_lane_publish(struct pw_client_lane *lane, bool at_once)

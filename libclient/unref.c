@@ -52,7 +52,7 @@ void pw_future_release_last(struct pw_future *future, uint32_t old)
         struct pw_session *session = pw_future_session(future);
         if ((old & PW_REFS_CREATED) && pw_session_alive(session))
                 abandon(future);
-        atomic_store(&future->refs, 0);
+        atomic_store_explicit(&future->refs, 0, memory_order_relaxed); /* the flags go; the count is 0 already */
         pw_future_drop(future);
         if (old & PW_REFS_ORPHAN)
                 pw_session_unref(session);
