@@ -87,7 +87,7 @@ static const struct pw_column status_columns[] = {
         { .key = "tenant" }, { .key = "sessions" }, { .key = "devices" }, { .key = "devices_ready", .heading = "devices ready" },
         { .key = "islands" }, { .key = "objects" }, { .key = "runs_in_flight", .heading = "runs in flight" },
         { .key = "runs_done", .heading = "runs done" }, { .key = "traces" }, { .key = "metadata" }, { .key = "socket" },
-        { .key = "http" },
+        { .key = "http" }, { .key = "capped", .heading = "host memory" },
 };
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },

@@ -24,6 +24,7 @@
 #include <event2/event.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -109,26 +110,47 @@ static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_e
         return PW_OK;
 }
 
+/* No more than a memory cgroup leaves: beyond it the kernel kills. An eighth of that is for the processes themselves. */
+static void cap_memory(struct pw_daemon *daemon, const struct pw_limits *limits)
+{
+        uint64_t asked = daemon->settings.host_memory, most = limits->group_bytes - limits->group_bytes / 8;
+        char asked_text[16], left_text[16], most_text[16];
+
+        daemon->asked_memory = asked;
+        if (limits->group_bytes == UINT64_MAX || asked <= most)
+                return;
+        daemon->settings.host_memory = most;
+        pw_size_format(asked, asked_text);
+        pw_size_format(limits->group_bytes, left_text);
+        pw_size_format(most, most_text);
+        snprintf(daemon->capped, sizeof daemon->capped, "%s were asked for, cgroup %s leaves %s", asked_text, limits->group, left_text);
+        pw_log(&daemon->log, PW_LOG_WARNING, "host memory capped asked=\"%s\" has=\"%s\" cgroup=%s leaves=\"%s\"", asked_text, most_text,
+               limits->group, left_text);
+}
+
 /* Devices of these kinds have their memory inside of host memory. */
 static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserved, struct pw_error *ret_err)
 {
         struct pw_settings *settings = &daemon->settings;
-        uint64_t available, reserved = settings->device_memory * daemon->device_count;
+        uint64_t reserved = settings->device_memory * daemon->device_count;
+        struct pw_limits limits;
         char has[16], needs[16];
-        enum pw_status status = pw_limits_available(&available, ret_err);
+        enum pw_status status = pw_limits_read("", &limits, ret_err);
 
         if (status != PW_OK)
                 return status;
         if (!settings->host_memory)
-                settings->host_memory = available / 4;
-        settings->host_memory &= ~UINT64_C(4095);
-        if (settings->host_memory > available)
+                settings->host_memory = pw_min_u64(limits.available_bytes, limits.group_bytes) / 4;
+        if (settings->host_memory > limits.available_bytes)
                 return pw_error_set(ret_err, PW_NO_SPACE, "--host-memory: %s asked for, %s are available", pw_size_format(settings->host_memory, has),
-                                    pw_size_format(available, needs));
+                                    pw_size_format(limits.available_bytes, needs));
+        cap_memory(daemon, &limits);
+        settings->host_memory &= ~UINT64_C(4095);
         if (reserved / daemon->device_count != settings->device_memory || reserved + PW_MIB > settings->host_memory)
                 return pw_error_set(ret_err, PW_NO_SPACE,
-                                    "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower --device-memory",
-                                    pw_size_format(settings->host_memory, has), daemon->device_count, pw_size_format(settings->device_memory, needs));
+                                    "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower --device-memory%s%s",
+                                    pw_size_format(settings->host_memory, has), daemon->device_count, pw_size_format(settings->device_memory, needs),
+                                    daemon->capped[0] ? ": " : "", daemon->capped);
         *ret_reserved = reserved;
         return PW_OK;
 }

@@ -39,6 +39,8 @@ struct pw_daemon {
         struct pw_log log;
         enum pw_daemon_phase phase;
         uint32_t host, epoch;
+        uint64_t asked_memory;  /* of the host */
+        char capped[200];       /* why there is less host memory than was asked for; "": there is not */
         uint64_t started_us;
         uint64_t stuck_until_us; /* actions that found no memory are tried again; UINT64_MAX: there are none */
         uint64_t stop_at_us;    /* while draining: when runs in flight are cut off; else UINT64_MAX */

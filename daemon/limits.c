@@ -1,4 +1,4 @@
-/* MemAvailable and the cgroup's limit. */
+/* MemAvailable and the limits of cgroups. */
 #include "daemon/limits.h"
 
 #include "base/memory.h"
@@ -6,11 +6,28 @@
 #include <errno.h>
 #include <stdio.h>
 
-static bool read_number(const char *path, uint64_t *ret_number)
+#define PATH_BYTES 4600u
+#define UNLIMITED (UINT64_C(1) << 62) /* version 1 says a number above it where there is no limit */
+
+/* The files of one version. */
+struct hierarchy { const char *mount, *limit, *usage, *spare; };
+
+static const struct hierarchy second = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
+static const struct hierarchy unified = { "/sys/fs/cgroup/unified", "memory.max", "memory.current", "inactive_file" };
+static const struct hierarchy first = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file" };
+
+static FILE *open_file(const char *root, const char *mount, const char *group, const char *name)
 {
-        FILE *file = fopen(path, "re");
+        char path[PATH_BYTES];
+        int length = snprintf(path, sizeof path, "%s%s%s/%s", root, mount, group, name);
+
+        return length > 0 && (size_t)length < sizeof path ? fopen(path, "re") : NULL;
+}
+
+static bool read_number(FILE *file, uint64_t *ret_number)
+{
         unsigned long long number;
-        bool ok = file && fscanf(file, "%llu", &number) == 1;
+        bool ok = file && fscanf(file, "%llu", &number) == 1; /* not "max" */
 
         if (file)
                 fclose(file);
@@ -19,48 +36,88 @@ static bool read_number(const char *path, uint64_t *ret_number)
         return ok;
 }
 
-/* Bytes left in the memory cgroup (version 2), UINT64_MAX without a limit. */
-static uint64_t cgroup_left(void)
+/* The number behind `key` in a file of lines "key number"; 0 without it. */
+static uint64_t read_key(FILE *file, const char *key)
 {
-        char line[4096], path[4200];
-        uint64_t max, current;
-        FILE *file = fopen("/proc/self/cgroup", "re");
-        char *group = NULL;
+        unsigned long long number = 0;
+        char line[256], name[64];
 
         while (file && fgets(line, sizeof line, file)) {
-                if (strncmp(line, "0::", 3) == 0) {
-                        group = line + 3;
-                        group[strcspn(group, "\n")] = 0;
+                if (sscanf(line, "%63[^ :]%*[: ]%llu", name, &number) == 2 && !strcmp(name, key))
                         break;
-                }
+                number = 0;
         }
         if (file)
                 fclose(file);
-        if (!group)
-                return UINT64_MAX;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
-        if (!read_number(path, &max)) /* "max", or no such file */
-                return UINT64_MAX;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group);
-        if (!read_number(path, &current))
-                current = 0;
-        return max > current ? max - current : 0;
+        return number;
 }
 
-enum pw_status pw_limits_available(uint64_t *ret_bytes, struct pw_error *ret_err)
+static void take_group(const char *root, const struct hierarchy *kind, const char *group, struct pw_limits *limits)
 {
-        FILE *file = fopen("/proc/meminfo", "re");
-        unsigned long long kib = 0;
-        char line[256];
+        uint64_t limit, used = 0, spare;
+
+        if (!read_number(open_file(root, kind->mount, group, kind->limit), &limit) || limit >= UNLIMITED)
+                return;
+        read_number(open_file(root, kind->mount, group, kind->usage), &used);
+        spare = read_key(open_file(root, kind->mount, group, "memory.stat"), kind->spare);
+        used -= pw_min_u64(used, spare);
+        if (limit - pw_min_u64(limit, used) >= limits->group_bytes)
+                return;
+        limits->group_bytes = limit - pw_min_u64(limit, used);
+        snprintf(limits->group, sizeof limits->group, "%.*s", (int)sizeof limits->group - 1, group[0] ? group : "/");
+}
+
+/* `group` and those above it. In a namespace of its own a process may see another path than what is mounted: the mount's root is
+ * looked at in any case. */
+static void take_groups(const char *root, const struct hierarchy *kind, char *group, struct pw_limits *limits)
+{
+        char *end;
+
+        if (!strcmp(group, "/"))
+                *group = 0;
+        take_group(root, kind, group, limits);
+        while ((end = strrchr(group, '/'))) {
+                *end = 0;
+                take_group(root, kind, group, limits);
+        }
+}
+
+/* One line of /proc/self/cgroup: "0::/a/b", or "4:cpu,memory:/a/b". */
+static void take_line(const char *root, char *line, struct pw_limits *limits)
+{
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL, *controller, copy[PATH_BYTES];
+
+        if (!group)
+                return;
+        *group++ = 0;
+        group[strcspn(group, "\n")] = 0;
+        if (!*++controllers) {
+                snprintf(copy, sizeof copy, "%s", group);
+                take_groups(root, &second, group, limits);
+                take_groups(root, &unified, copy, limits);
+                return;
+        }
+        while ((controller = strsep(&controllers, ",")))
+                if (!strcmp(controller, "memory"))
+                        take_groups(root, &first, group, limits);
+}
+
+enum pw_status pw_limits_read(const char *root, struct pw_limits *ret_limits, struct pw_error *ret_err)
+{
+        struct pw_limits limits = { .group_bytes = UINT64_MAX };
+        FILE *file = open_file(root, "/proc", "", "meminfo");
+        char line[4096];
 
         if (!file)
-                return pw_error_errno(ret_err, errno, "open /proc/meminfo");
-        while (fgets(line, sizeof line, file))
-                if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-                        break;
-        fclose(file);
-        if (!kib)
-                return pw_error_set(ret_err, PW_SYSTEM, "/proc/meminfo has no MemAvailable");
-        *ret_bytes = pw_min_u64(kib * 1024, cgroup_left());
+                return pw_error_errno(ret_err, errno, "open %s/proc/meminfo", root);
+        limits.available_bytes = read_key(file, "MemAvailable") * 1024;
+        if (!limits.available_bytes)
+                return pw_error_set(ret_err, PW_SYSTEM, "%s/proc/meminfo has no MemAvailable", root);
+        file = open_file(root, "/proc/self", "", "cgroup");
+        while (file && fgets(line, sizeof line, file))
+                take_line(root, line, &limits);
+        if (file)
+                fclose(file);
+        *ret_limits = limits;
         return PW_OK;
 }

@@ -1,11 +1,20 @@
-/* How much memory this host can give.
+/* How much memory this host can give: what is free of it, and what the memory cgroups that the process is in leave.
  */
 #ifndef PW_DAEMON_LIMITS_H
 #define PW_DAEMON_LIMITS_H
 
 #include "base/error.h"
 
-/* The smaller of MemAvailable and what the memory cgroup leaves (memory.max - memory.current), in bytes. Errors: PW_SYSTEM. */
-PW_MUST_CHECK enum pw_status pw_limits_available(uint64_t *ret_bytes, struct pw_error *ret_err);
+#define PW_GROUP_BYTES 128
+
+struct pw_limits {
+        uint64_t available_bytes;    /* MemAvailable */
+        uint64_t group_bytes;        /* that the tightest cgroup leaves; UINT64_MAX: none has a limit */
+        char group[PW_GROUP_BYTES];  /* which: its path; "": none */
+};
+
+/* Of cgroups of version 2, and of version 1 with a memory controller, those above the process's own included; pages of files that
+ * the kernel would give up count as left. `root`: where proc/ and sys/ are, "" for this host. Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_limits_read(const char *root, struct pw_limits *ret_limits, struct pw_error *ret_err);
 
 #endif

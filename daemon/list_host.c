@@ -75,6 +75,8 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
         if (daemon->http)
                 pw_rows_text(rows, "http", "%s", pw_http_address(daemon->http));
+        if (daemon->capped[0])
+                pw_rows_text(rows, "capped", "%s", daemon->capped);
         pw_rows_number(rows, "prepare_messages", actions->prepares);
         pw_rows_number(rows, "order_messages", actions->order_batches);
         pw_rows_number(rows, "notice_messages", actions->notices);

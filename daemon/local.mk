@@ -23,6 +23,10 @@ noinst_HEADERS += daemon/counters.h daemon/environment.h daemon/health.h daemon/
 	daemon/notify.h daemon/reload.h daemon/term.h daemon/why.h
 EXTRA_DIST += daemon/README.md
 
+check_PROGRAMS += daemon/limits_test
+TESTS += daemon/limits_test
+daemon_limits_test_SOURCES = daemon/limits_test.c daemon/limits.c
+daemon_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 check_PROGRAMS += daemon/describe_test daemon/http_address_test tests/conformance/meta_test
 TESTS += daemon/describe_test daemon/http_address_test tests/conformance/meta_test
 daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c

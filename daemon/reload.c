@@ -83,8 +83,8 @@ static void apply(struct pw_daemon *daemon, struct pw_settings *fresh)
         for (uint32_t i = 0; i < pw_settings_options.count; i++) {
                 const struct pw_option *option = &pw_settings_options.items[i];
 
-                if (!strcmp(option->name, "host-memory") && !fresh->host_memory) /* measured at the start */
-                        continue;
+                if (!strcmp(option->name, "host-memory") && (!fresh->host_memory || fresh->host_memory == daemon->asked_memory))
+                        continue; /* measured at the start */
                 if (pw_option_same(option, &daemon->settings, fresh))
                         continue;
                 changed++;

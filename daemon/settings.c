@@ -21,7 +21,7 @@ static const struct pw_option items[] = {
         { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT", "Devices of this host: cpu or emulated, and how many." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
         { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
-          "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available." },
+          "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more than seven eighths of what a memory cgroup leaves." },
         { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", "Capacity of each device." },
         { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION", "Emulated devices: time that each function takes besides its own." },
         { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE", "Emulated devices: bytes a second that a transfer moves. 0: no limit." },

@@ -40,13 +40,14 @@ static void device_terms(void *context, const struct pw_device_row *row)
 static void host_terms(const struct teller *teller)
 {
         struct pw_memory_terms sums;
-        char memory[16];
+        char memory[16], capacity[240];
 
+        snprintf(capacity, sizeof capacity, "of host memory%s%s", teller->daemon->capped[0] ? ": " : "", teller->daemon->capped);
         pw_overhead_refresh(teller->daemon);
         pw_store_terms(teller->daemon->store, &sums);
         snprintf(memory, sizeof memory, "h%u", teller->daemon->host);
         const struct pw_term terms[] = {
-                { memory, "capacity", (int64_t)sums.capacity, "of host memory" },
+                { memory, "capacity", (int64_t)sums.capacity, capacity },
                 { memory, "free", (int64_t)sums.free, "granted to nobody" },
                 { memory, "used", (int64_t)sums.used, "rooms with values" },
                 { memory, "idle", (int64_t)sums.idle, "granted rooms without values, and rounding" },

@@ -311,6 +311,90 @@ static void options_that_cannot_be(void **state)
         refuses_to_start(host, IT_ARGS("operand"), IT_ARGS("operand"));
 }
 
+/* --- a memory cgroup -------------------------------------------------------------------------------------------------- */
+
+struct group { char above[300], path[360]; };
+
+static bool put_number(const char *folder, const char *name, long long number)
+{
+        char path[400];
+        FILE *file;
+
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        file = fopen(path, "r+"); /* makes none */
+        if (!file)
+                return false;
+        fprintf(file, "%lld\n", number);
+        return fclose(file) == 0;
+}
+
+/* Make a group of `bytes` below the test's own, of either version, and go into it. False: the system does not allow it. */
+static bool enter_group(struct group *group, long long bytes)
+{
+        char line[256], *path;
+        FILE *file = fopen("/proc/self/cgroup", "r");
+
+        group->above[0] = 0;
+        while (file && fgets(line, sizeof line, file)) {
+                line[strcspn(line, "\n")] = 0;
+                path = strrchr(line, ':') + 1;
+                if (strstr(line, ":memory:") || (!strncmp(line, "0::", 3) && !group->above[0]))
+                        snprintf(group->above, sizeof group->above, "/sys/fs/cgroup%s%s", strstr(line, ":memory:") ? "/memory" : "", path);
+        }
+        if (file)
+                fclose(file);
+        snprintf(group->path, sizeof group->path, "%s/pathways-test-%d", group->above, (int)getpid());
+        if (mkdir(group->path, 0755) < 0)
+                return false;
+        if ((put_number(group->path, "memory.max", bytes) || put_number(group->path, "memory.limit_in_bytes", bytes)) &&
+            put_number(group->path, "cgroup.procs", getpid()))
+                return true;
+        rmdir(group->path);
+        return false;
+}
+
+static void less_memory_than_asked(void **state)
+{
+        struct it_host *host = *state;
+        const uint64_t bytes = 256 << 20, most = bytes - bytes / 8;
+        struct pw_put_params params = { .timeout_us = 1000 };
+        struct pw_future *futures[16];
+        struct group group;
+        char said[600];
+        size_t count = 0;
+        void *data;
+        int code;
+
+        if (!enter_group(&group, (long long)bytes)) {
+                fprintf(stderr, "no memory cgroup can be made here\n");
+                skip();
+        }
+        bool started = it_host_start(host, IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "4MiB"), &code, said);
+        assert_true(put_number(group.above, "cgroup.procs", getpid()));
+        if (!started) {
+                rmdir(group.path);
+                fail_msg("pathwaysd ended with %d: %s", code, said);
+        }
+        host->session = it_connect(host);
+        struct pw_listing *status = it_list(host->session, "status", NULL), *memory = it_list(host->session, "memory", NULL);
+        int64_t capacity = it_number(memory, it_find(memory, "term", "capacity"), "bytes");
+        assert_true(capacity <= (int64_t)most && capacity >= (int64_t)most - (64 << 20)); /* it takes some itself */
+        assert_non_null(strstr(it_text(status, 0, "capped"), strrchr(group.path, '/')));
+        assert_non_null(strstr(it_text(memory, it_find(memory, "term", "capacity"), "about"), "512 MiB were asked for"));
+        pw_listing_free(status);
+        pw_listing_free(memory);
+        while (count < 16 && pw_create(host->session, 16 << 20, &params, &futures[count], &data, NULL) == PW_OK)
+                count++;
+        assert_in_range(count, 8, 14);
+        it_fails(pw_create(host->session, 16 << 20, &params, &futures[count], &data, IT_ERR), PW_NO_SPACE, "MiB");
+        it_fails(pw_create(host->session, 300 << 20, &params, &futures[count], &data, IT_ERR), PW_TOO_LARGE, "");
+        while (count)
+                pw_unref(futures[--count]);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        assert_int_equal(rmdir(group.path), 0);
+}
+
 /* --- modules ---------------------------------------------------------------------------------------------------------- */
 
 static void a_file_that_is_not_a_module(void **state)
@@ -354,6 +438,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(a_config_file, setup_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(options_that_cannot_be, setup_folder, remove_folder),
+                cmocka_unit_test_setup_teardown(less_memory_than_asked, setup_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(a_file_that_is_not_a_module, setup_folder, remove_folder),
         };
 
