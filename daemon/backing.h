@@ -23,6 +23,7 @@ struct pw_backing {
         const struct pw_tenant *tenant;
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
         uint64_t granted_bytes;      /* for overhead.c */
+        uint32_t refused;            /* how often the system did not take pages back */
 };
 
 /* A part of it that somebody uses. Zeroed: none. */

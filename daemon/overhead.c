@@ -86,14 +86,15 @@ void pw_overhead_audit(struct pw_daemon *daemon, void (*found)(void *context, co
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
                 struct pw_backing *backing = segment->backed.backing;
                 uint64_t granted = backing->granted_bytes, has = allocated(backing->fd);
-                char where[64], text[160], has_text[16], granted_text[16];
+                char where[64], text[200], has_text[16], granted_text[16];
 
                 if (segment->layout.kind != PW_SEGMENT_CLIENT || backing->works || has <= granted)
                         continue;
                 backing->granted_bytes = UINT64_MAX; /* it is told once */
                 snprintf(where, sizeof where, "segment %x of session %u", segment->number, segment->session);
-                snprintf(text, sizeof text, "its memfd takes %s, granted are %s: its producer wrote beyond its grant", pw_size_format(has, has_text),
-                         pw_size_format(granted, granted_text));
+                snprintf(text, sizeof text, "its memfd takes %s, granted are %s: %s", pw_size_format(has, has_text), pw_size_format(granted, granted_text),
+                         backing->refused ? "the system did not take pages back, the log says why; they count as overhead"
+                                          : "its producer wrote beyond its grant");
                 found(context, where, text);
         }
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/backing.h"
+#include "daemon/overhead.h"
 #include "plane/segment.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define STEP_BYTES (64 * PW_MIB)
@@ -19,6 +21,7 @@ struct item {
         struct pw_list link;
         struct pw_work work;
         enum pw_status status;
+        char why[80];              /* it failed */
 };
 
 struct pw_worker {
@@ -32,17 +35,21 @@ struct pw_worker {
         struct event *event;
 };
 
-static enum pw_status do_steps(const struct pw_work *work)
+static void do_steps(struct item *item)
 {
+        const struct pw_work *work = &item->work;
         enum pw_status status = PW_OK;
+        struct pw_error err;
 
         for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += STEP_BYTES) {
                 uint64_t bytes = pw_min_u64(STEP_BYTES, work->bytes - at);
 
-                status = work->punch ? pw_memfd_punch(work->backing->fd, work->offset + at, bytes, NULL)
-                                     : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, NULL);
+                status = work->punch ? pw_memfd_punch(work->backing->fd, work->offset + at, bytes, &err)
+                                     : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, &err);
         }
-        return status;
+        item->status = status;
+        if (status != PW_OK)
+                snprintf(item->why, sizeof item->why, "%.79s", err.text);
 }
 
 static void *work_loop(void *context)
@@ -60,7 +67,7 @@ static void *work_loop(void *context)
                 item = pw_list_first(&worker->todo, struct item, link);
                 pw_list_remove(&item->link);
                 pthread_mutex_unlock(&worker->lock);
-                item->status = do_steps(&item->work);
+                do_steps(item);
                 pthread_mutex_lock(&worker->lock);
                 pw_list_append(&worker->done, &item->link);
                 if (TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
@@ -70,8 +77,19 @@ static void *work_loop(void *context)
         return NULL;
 }
 
+/* The pages are there, and booked by nobody: from now on they count as overhead, until they are granted again or the memfd goes. */
+static void refused(struct pw_worker *worker, const struct pw_work *work, const char *why)
+{
+        work->backing->refused++;
+        pw_log(&worker->daemon->log, PW_LOG_ERROR, "pages not given back offset=%llu bytes=%llu reason=\"%s\"", (unsigned long long)work->offset,
+               (unsigned long long)work->bytes, why);
+        pw_overhead_refresh(worker->daemon);
+}
+
 static void report(struct pw_worker *worker, struct item *item)
 {
+        if (item->work.punch && item->status != PW_OK)
+                refused(worker, &item->work, item->why);
         pw_backing_worked(item->work.backing);
         if (item->work.token)
                 pw_store_populated(worker->daemon->store, item->work.token, item->status, pw_now_us());
@@ -151,6 +169,8 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
         if (!item) {
                 if (work->token)
                         pw_store_populated(worker->daemon->store, work->token, PW_NO_MEMORY, pw_now_us());
+                if (work->punch)
+                        refused(worker, work, "pathwaysd is out of memory");
                 return;
         }
         item->work = *work;

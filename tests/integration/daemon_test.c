@@ -395,6 +395,56 @@ static void less_memory_than_asked(void **state)
         assert_int_equal(rmdir(group.path), 0);
 }
 
+/* --- pages that the system keeps ---------------------------------------------------------------------------------- */
+
+static bool is_kept(const struct pw_listing *check, void *context)
+{
+        (void)context;
+        return it_rows(check) && strstr(it_text(check, 0, "problem"), "did not take pages back");
+}
+
+static void pages_are_not_taken_back(void **state)
+{
+        struct it_host *host = *state;
+        char library[600], said[600], line[600];
+        bool logged = false;
+        int code;
+
+        setenv("PW_FAULT_IN", "pathwaysd", 1);
+        setenv("PW_FAULT_NO_PUNCH", "1", 1);
+        setenv("LD_PRELOAD", it_built("tests/integration/.libs/inject.so", library), 1);
+        bool started = it_host_start(host, small, &code, said);
+        unsetenv("LD_PRELOAD");
+        unsetenv("PW_FAULT_NO_PUNCH");
+        unsetenv("PW_FAULT_IN");
+        if (!started)
+                fail_msg("pathwaysd ended with %d: %s", code, said);
+        host->session = it_connect(host);
+        struct pw_session *other = it_connect(host);
+        struct pw_future *future;
+        void *data;
+        it_ok(pw_create(host->session, 40 << 20, NULL, &future, &data, IT_ERR));
+        pw_unref(future);
+        it_ok(pw_create(other, 40 << 20, NULL, &future, &data, IT_ERR)); /* partly of what the first gave back, on paper */
+        it_until(host->session, "check", is_kept, NULL);
+        struct pw_listing *memory = it_list(host->session, "memory", NULL);
+        size_t row = it_find(memory, "term", "overhead");
+        assert_true(it_number(memory, row, "bytes") >= 16 << 20);
+        assert_int_equal(it_number(memory, it_find(memory, "term", "unaccounted"), "bytes"), 0);
+        pw_listing_free(memory);
+        FILE *log = fopen(host->log, "r");
+        while (log && fgets(line, sizeof line, log))
+                logged |= strstr(line, "pages not given back") && strstr(line, "No space");
+        if (log)
+                fclose(log);
+        assert_true(logged);
+        pw_unref(future);
+        pw_close(other);
+        pw_close(host->session);
+        host->session = NULL;
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
 /* --- modules ---------------------------------------------------------------------------------------------------------- */
 
 static void a_file_that_is_not_a_module(void **state)
@@ -439,6 +489,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(a_config_file, setup_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(options_that_cannot_be, setup_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(less_memory_than_asked, setup_folder, remove_folder),
+                cmocka_unit_test_setup_teardown(pages_are_not_taken_back, setup_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(a_file_that_is_not_a_module, setup_folder, remove_folder),
         };
 

@@ -2,7 +2,7 @@
  *
  * PW_FAULT_IN names the program (others that inherit the preload are left alone). With PW_FAULT_LIST=FILE every place that is met is
  * written there once, a line "HASH FUNCTION"; with PW_FAULT_AT=HASH the first call from that place fails, unless the file
- * PW_FAULT_OVER exists by then. A place is a function and the return addresses above it, so runs that compare places switch
+ * PW_FAULT_OVER exists by then. With PW_FAULT_NO_PUNCH no page is ever given back. A place is a function and the return addresses above it, so runs that compare places switch
  * address randomization off. What libc looks up for users and groups is left out: its own code asserts that nothing fails there.
  *
  * After curl's tests/runtests.pl --torture, which fails each call in turn; by place instead of by number the count stays small,
@@ -32,7 +32,7 @@
 #define PLACES 16384u /* a power of two */
 
 static struct {
-        bool listing, failing;
+        bool listing, failing, no_punch;
         uint64_t at;
         const char *list, *over;
         pid_t pid; /* a child of this process, on its way to another program, is left alone */
@@ -129,6 +129,7 @@ static __attribute__((constructor)) void begin(void)
         faults.listing = faults.list != NULL;
         faults.at = at ? strtoull(at, NULL, 16) : 0;
         faults.failing = faults.at != 0;
+        faults.no_punch = getenv("PW_FAULT_NO_PUNCH") != NULL;
 }
 
 /* A function of libc that fails with `error` on demand. */
@@ -174,7 +175,20 @@ FAULT(int, mprotect, (void *at, size_t bytes, int prot), (at, bytes, prot), -1, 
 FAULT(int, madvise, (void *at, size_t bytes, int advice), (at, bytes, advice), -1, EAGAIN)
 FAULT(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, EMFILE)
 FAULT(int, ftruncate, (int fd, off_t bytes), (fd, bytes), -1, EINTR)
-FAULT(int, fallocate, (int fd, int mode, off_t at, off_t bytes), (fd, mode, at, bytes), -1, ENOSPC)
+
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+        static __typeof__(&fallocate) next;
+
+        if (!next)
+                next = NEXT(fallocate);
+        if (fails("fallocate") || (faults.no_punch && mode & FALLOC_FL_PUNCH_HOLE)) {
+                errno = ENOSPC;
+                return -1;
+        }
+        return next(fd, mode, at, bytes);
+}
+
 FAULT(int, fstat, (int fd, struct stat *stat), (fd, stat), -1, ENOMEM)
 FAULT(int, fsync, (int fd), (fd), -1, EIO)
 FAULT(int, fchmod, (int fd, mode_t mode), (fd, mode), -1, EPERM)
