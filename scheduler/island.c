@@ -94,10 +94,15 @@ static bool needs_met(struct pw_part *part, const struct pw_gang *gang)
         return true;
 }
 
-/* A load of what lies in place has nothing to do; it is ordered only where somebody waits for it. */
+/* A load of what lies in place has nothing to do; it is ordered only where somebody waits for it, or where it is the one that waits
+ * until its room may be written again: who writes there later relies on that. */
 static bool load_is_skipped(const struct pw_part *part, const struct pw_gang *gang)
 {
-        return part->live->inputs[gang->load - 1].in_place && !gang->result_count && !part->live->run.sequential;
+        const struct pw_live *live = part->live;
+        const struct pw_image_node *node = pw_image_node(live->program->row.image, gang->node);
+
+        return live->inputs[gang->load - 1].in_place && !gang->result_count && !live->run.sequential && !node->wait_count &&
+               !(node->behind_count && live->ahead_count);
 }
 
 static bool window_open(struct turn *turn, uint64_t members)
