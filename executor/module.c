@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 
+#define FUNCTIONS_MAX 65536u
+
 struct pw_loaded_module {
         struct pw_loaded_module *next;
         char *name;
@@ -39,13 +41,16 @@ void pw_modules_done(struct pw_modules *modules)
         }
 }
 
-static enum pw_status table_check(const struct pw_module *table, const char *name, struct pw_error *ret_err)
+enum pw_status pw_module_check(const struct pw_module *table, const char *name, struct pw_error *ret_err)
 {
         if (table->abi != PW_MODULE_ABI)
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s has ABI %" PRIu32 ", this executor has %u: rebuild it", name,
                                     table->abi, PW_MODULE_ABI);
         if (!table->name || strcmp(table->name, name))
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s calls itself %s", name, table->name ? table->name : "nothing");
+        if (table->function_count > FUNCTIONS_MAX || (table->function_count && !table->functions))
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s says that it has %" PRIu32 " functions%s", name, table->function_count,
+                                    table->functions ? "" : ", and no table of them");
         for (uint32_t i = 0; i < table->function_count; i++)
                 if (!table->functions[i].name || !table->functions[i].run || !table->functions[i].shape)
                         return pw_error_set(ret_err, PW_BAD_MODULE, "module %s: function %" PRIu32 " (%s) lacks a name, a function or a "
@@ -65,7 +70,7 @@ static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_err
         if (!loaded->table)
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s is none: it has no " PW_MODULE_SYMBOL " (see PW_MODULE)",
                                     loaded->name);
-        return table_check(loaded->table, loaded->name, ret_err);
+        return pw_module_check(loaded->table, loaded->name, ret_err);
 }
 
 static enum pw_status load(struct pw_modules *modules, const char *name, struct pw_loaded_module **ret_loaded,

@@ -19,6 +19,9 @@ struct pw_modules {
 void pw_modules_init(struct pw_modules *modules, const struct pw_surroundings *around);
 void pw_modules_done(struct pw_modules *modules);
 
+/* Is the table that a library exports one of module `name`? It is read once, when it is loaded. Errors: PW_BAD_MODULE. */
+PW_MUST_CHECK enum pw_status pw_module_check(const struct pw_module *table, const char *name, struct pw_error *ret_err);
+
 struct pw_found_function {
         const struct pw_function *function;
         uint64_t digest; /* of its module */

@@ -3,7 +3,7 @@
 FUZZ_SECONDS = 60
 fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz \
 	tests/fuzz/text_fuzz
-fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz
+fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fuzz tests/fuzz/trace_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -45,6 +45,12 @@ tests_fuzz_lane_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_board_fuzz_SOURCES = tests/fuzz/board_fuzz.c $(fuzz_host)
 tests_fuzz_board_fuzz_LDADD = $(fuzz_host_libs)
 tests_fuzz_board_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_module_fuzz_SOURCES = tests/fuzz/module_fuzz.c $(fuzz_main)
+tests_fuzz_module_fuzz_LDADD = executor/libexecutor.la
+tests_fuzz_module_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_trace_fuzz_SOURCES = tests/fuzz/trace_fuzz.c $(fuzz_main)
+tests_fuzz_trace_fuzz_LDADD = cli/libcli.la
+tests_fuzz_trace_fuzz_LDFLAGS = $(fuzz_flags)
 
 dist_check_SCRIPTS += tests/fuzz/fuzz.sh
 EXTRA_DIST += tests/fuzz/README.md tests/fuzz/replay.c
