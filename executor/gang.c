@@ -234,7 +234,7 @@ static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device
                 ret_fault->cause_device = mark->cause_device;
                 return false;
         }
-        launch->given.kind->not_before(launch->given.handle, mark->at_ns);
+        gang->came_ns = pw_max_u64(gang->came_ns, mark->at_ns);
         if (gang->node->image->eager) {
                 *ret_data = mark->value;
                 return true;
@@ -275,6 +275,8 @@ static struct pw_room_head receive(struct pw_gang *gang)
                 if (!(done ? receive_done : receive_marked)(gang, place, device, data, &next))
                         fault_join(&fault, &next);
         }
+        if (gang->came_ns)
+                gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
         return fault.status == PW_OK ? assemble(gang, sources) : fault;
 }
 

@@ -11,6 +11,7 @@ struct pw_gang {
         struct pw_program_node *node;
         uint32_t index; /* of the node */
         uint64_t seq, members;
+        uint64_t came_ns; /* the last of the marks that it read, by its device's clock; 0: none */
 };
 /* Run this member's part, publishing its mark but not that it is done. Returns the member's status: an error is written into the
  * heads of its outputs and reported.   Blocks: until what it waits for is there. */
