@@ -116,9 +116,8 @@ static enum pw_status key_of(struct pw_daemon *daemon, struct question *question
 {
         size_t bytes = pathways__wire__describe__get_packed_size(&question->describe);
         pw_auto_free uint8_t *packed = malloc(bytes + 1);
-        pw_auto_close int fd = -1;
         uint64_t digest;
-        enum pw_status status = packed ? pw_module_open(daemon->modules, question->module, &fd, &digest, ret_err)
+        enum pw_status status = packed ? pw_module_digest(daemon->modules, question->module, &digest, ret_err)
                                        : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
 
         if (status != PW_OK)
