@@ -211,6 +211,21 @@ static bool is_used(const struct pw_graph *graph, uint32_t value)
         return false;
 }
 
+/* A stage on each slice, and some of its calls in it. */
+static void add_stages(struct maker *maker)
+{
+        struct pw_graph *graph = maker->graph;
+        char name[16];
+
+        for (uint32_t s = 0; s < graph->slice_count; s++) {
+                snprintf(name, sizeof name, "s%u", s);
+                assert_true(pw_graph_add_stage(graph, name, 1 + draw(maker, 4)));
+        }
+        for (uint32_t c = 0; c < graph->call_count; c++)
+                if (draw(maker, 2))
+                        graph->calls[c].stage = 1 + graph->calls[c].slice;
+}
+
 static struct pw_graph *make_random(struct maker *maker, uint64_t seed)
 {
         uint32_t inputs, steps, results;
@@ -239,6 +254,8 @@ static struct pw_graph *make_random(struct maker *maker, uint64_t seed)
         for (uint32_t i = 0; i < inputs; i++)
                 if (is_used(maker->graph, i) && draw(maker, 3))
                         maker->graph->values[i].flags = PW_DONATED;
+        if (!draw(maker, 3))
+                add_stages(maker);
         return maker->graph;
 }
 
@@ -252,6 +269,11 @@ static struct pw_image *lower(struct pw_graph *graph, uint64_t seed)
                 status = pw_make_shapes(graph, &err);
         if (status == PW_OK)
                 status = pw_lower(graph, &image, &err);
+        if (status == PW_BAD_PROGRAM && graph->stage_count) { /* its quotas are too small */
+                for (uint32_t s = 0; s < graph->stage_count; s++)
+                        graph->stages[s].quota = 100;
+                status = pw_lower(graph, &image, &err);
+        }
         if (status == PW_OK)
                 status = pw_image_check(image, graph->slices, &err);
         if (status != PW_OK) {
@@ -288,7 +310,7 @@ static const char *run_often(const struct pw_graph *graph, const struct pw_image
 static void test_random_programs(void **state)
 {
         const char *times = getenv("PW_ROOMS_PROGRAMS");
-        uint64_t count = times ? strtoull(times, NULL, 10) : 1500, waits = 0, donated = 0, pairs = 0, steps = 0;
+        uint64_t count = times ? strtoull(times, NULL, 10) : 1500, waits = 0, donated = 0, pairs = 0, steps = 0, credits = 0;
 
         (void)state;
         for (uint64_t seed = 1; seed <= count; seed++) {
@@ -306,15 +328,17 @@ static void test_random_programs(void **state)
                         pairs += node->send_node != PW_NODE_NONE;
                         steps += node->island_partial == 2;
                 }
+                for (uint32_t s = 0; s < image->stage_count; s++)
+                        credits += pw_image_stage(image, s)->rooms;
                 for (uint32_t i = 0; i < image->input_count; i++)
                         donated += PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[i].donated;
                 free(image);
                 pw_graph_free(graph);
         }
-        print_message("%llu waits for rooms, %llu donated inputs, %llu pairs, %llu reductions in islands\n",
+        print_message("%llu waits for rooms, %llu donated inputs, %llu pairs, %llu reductions in islands, %llu rooms of stages\n",
                       (unsigned long long)waits, (unsigned long long)donated, (unsigned long long)pairs,
-                      (unsigned long long)steps);
-        assert_true(count < 1000 || (waits > 50 && donated > 50 && pairs > 50 && steps > 20));
+                      (unsigned long long)steps, (unsigned long long)credits);
+        assert_true(count < 1000 || (waits > 50 && donated > 50 && pairs > 50 && steps > 20 && credits > 200));
 }
 
 /* The simulation is worth something only if it sees what lowering must prevent: without its waits an image goes wrong.
