@@ -23,14 +23,14 @@ static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, cons
 /* --- memory ------------------------------------------------------------------------------------------------------------------ */
 
 /* The oldest other run in `state` that has one of `devices`. */
-struct oldest { uint64_t devices, not_number, number; enum pw_run_state state; bool lacking; };
+struct oldest { uint64_t devices, not_number, number; enum pw_run_state state; bool lacking; const char *tenant; /* NULL: any */ };
 
 static void match_oldest(void *context, const struct pw_run_row *row)
 {
         struct oldest *oldest = context;
 
         if (row->state == oldest->state && row->devices & oldest->devices && row->number != oldest->not_number &&
-            (!oldest->lacking || row->lack_bytes) && (!oldest->number || row->number < oldest->number))
+            (!oldest->lacking || row->lack_bytes) && (!oldest->tenant || !strcmp(oldest->tenant, row->tenant)) && (!oldest->number || row->number < oldest->number))
                 oldest->number = row->number;
 }
 
@@ -40,18 +40,39 @@ static uint64_t oldest_run(struct pw_chain *chain, struct oldest oldest)
         return oldest.number;
 }
 
+/* There may be room enough: its tenant may not have it. */
+static void why_quota(struct pw_chain *chain, const struct pw_run_row *row)
+{
+        uint64_t other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_MAX, row->number, 0, PW_RUN_ADMITTED, false, row->tenant });
+        char what[160], waits[120], lack[16];
+
+        snprintf(what, sizeof what, "the quota of device memory of tenant %.100s", row->tenant);
+        if (other) {
+                snprintf(waits, sizeof waits, "run %" PRIu64 " to give back its room", other);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
+                pw_why_run(chain, other);
+                return;
+        }
+        snprintf(waits, sizeof waits, "results of the tenant to be freed: %s", pw_size_format(row->lack_bytes, lack));
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "free some (`pathways owners` shows who holds how much), or raise --quota" });
+}
+
 static void why_queued(struct pw_chain *chain, const struct pw_run_row *row)
 {
         uint64_t other;
         char what[64], waits[64];
 
         if (!row->lack_bytes) {
-                other = oldest_run(chain, (struct oldest){ row->devices, row->number, 0, PW_RUN_QUEUED, true });
+                other = oldest_run(chain, (struct oldest){ row->devices, row->number, 0, PW_RUN_QUEUED, true, NULL });
                 if (other)
                         pw_why_run(chain, other);
                 return;
         }
-        other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_C(1) << row->lack_device, row->number, 0, PW_RUN_ADMITTED, false });
+        if (row->over_quota) {
+                why_quota(chain, row);
+                return;
+        }
+        other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_C(1) << row->lack_device, row->number, 0, PW_RUN_ADMITTED, false, NULL });
         if (!other) {
                 pw_why_device_memory(chain, row->lack_device, row->lack_bytes);
                 return;

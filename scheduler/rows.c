@@ -170,6 +170,7 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
                 char lack[240];
                 row->lack_device = live->short_device;
                 row->lack_bytes = live->short_bytes;
+                row->over_quota = live->over_quota && live->short_bytes;
                 row->aside = live->aside;
                 pw_admission_lack(live, lack, sizeof lack);
                 snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);

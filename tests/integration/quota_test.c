@@ -177,6 +177,19 @@ static struct pw_program *make_filler(struct pw_session *session, uint64_t mib)
         return program;
 }
 
+/* And no device: all of them have room enough. */
+static void blames_the_quota(struct pw_session *session, const char *filter)
+{
+        struct pw_listing *why = it_list(session, "why", filter);
+        size_t last = it_rows(why) - 1;
+
+        assert_non_null(strstr(it_text(why, last, "what"), "the quota of device memory of tenant"));
+        assert_non_null(strstr(it_text(why, last, "remedy"), "raise --quota"));
+        for (size_t i = 0; i <= last; i++)
+                assert_null(strstr(it_text(why, i, "what"), "memory of device"));
+        pw_listing_free(why);
+}
+
 static void device_memory(void **state)
 {
         struct it_host *host = *state;
@@ -195,6 +208,7 @@ static void device_memory(void **state)
         it_fails(pw_get(late, IT_LONG, &view, IT_ERR), PW_NO_SPACE, "of its quota of 8 MiB of device memory|held by|quota_test|test/filler");
         it_ok(pw_run(program, PW_NO_FUTURES, &waiting, IT_ERR));
         until_why(session, pw_id_format(pw_future_id(waiting), id), "quota of 8 MiB of device memory");
+        blames_the_quota(session, id);
         reload(host, "quota = *:device=14MiB\n");
         assert_true(it_get_scalar(waiting) == 1);
         pw_unref(held);
