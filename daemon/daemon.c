@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "daemon/child.h"
 #include "daemon/describe.h"
+#include "daemon/frozen.h"
 #include "daemon/http.h"
 #include "daemon/limits.h"
 #include "daemon/meta/meta.h"
@@ -258,6 +259,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->lookups);
+        pw_list_init(&daemon->frozen);
         pw_list_init(&daemon->traces);
         pw_list_init(&daemon->jobs);
         status = start(daemon, ret_err);
@@ -383,6 +385,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_worker_free(daemon->worker);
         pw_describe_free(daemon->describe);
         pw_modules_free(daemon->modules);
+        pw_frozen_done(daemon);
         pw_rooms_done(daemon);
         pw_submit_done(daemon);
         pw_scheduler_free(daemon->scheduler);

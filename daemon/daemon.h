@@ -70,6 +70,7 @@ struct pw_daemon {
 
         struct pw_table sessions;     /* number -> struct pw_dsession */
         uint32_t next_session;        /* numbers are never used again */
+        struct pw_list frozen;        /* puts that are on their way into a freezer */
         struct pw_list ended;         /* sessions that ended in this turn */
         struct pw_list hot;           /* lanes that are read every turn */
         struct pw_table processes;    /* pid -> struct pw_process */

@@ -5,7 +5,7 @@ daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/environment.c 
 	daemon/attach.c daemon/request.c daemon/lane.c daemon/submit.c daemon/room.c daemon/name.c daemon/cancel.c daemon/worker.c \
 	daemon/module.c daemon/describe.c daemon/program.c daemon/graph_wire.c daemon/slice.c daemon/child.c \
 	daemon/child_board.c daemon/spawn.c daemon/overhead.c daemon/rows.c daemon/list.c daemon/list_host.c \
-	daemon/list_store.c daemon/list_work.c daemon/why.c daemon/find.c daemon/list_object.c daemon/waits.c daemon/trace.c daemon/transfer.c daemon/meta/kinds.c daemon/meta/embedded.c
+	daemon/list_store.c daemon/list_work.c daemon/why.c daemon/find.c daemon/frozen.c daemon/list_object.c daemon/waits.c daemon/trace.c daemon/transfer.c daemon/meta/kinds.c daemon/meta/embedded.c
 daemon_pathwaysd_SOURCES += daemon/why_device.c daemon/why_memory.c daemon/why_process.c daemon/why_run.c
 noinst_HEADERS += daemon/cancel.h daemon/move.h
 daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
@@ -14,7 +14,7 @@ daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)
 daemon_pathwaysd_SOURCES += daemon/list_owners.c daemon/operators.c daemon/quota.c daemon/move.c
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/backing.h daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/graph_wire.h \
+noinst_HEADERS += daemon/backing.h daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/frozen.h daemon/graph_wire.h \
 	daemon/install.h daemon/lane.h daemon/limits.h daemon/list.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module.h \
 	daemon/name.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h daemon/request.h daemon/room.h daemon/rows.h daemon/rundir.h \
 	daemon/segment.h daemon/session.h daemon/settings.h daemon/slice.h daemon/spawn.h daemon/submit.h daemon/tenant.h \

@@ -63,24 +63,13 @@ static void answer(struct pw_dsession *session, uint64_t id, enum pw_status stat
 static void answer_object(struct pw_dsession *session, uint64_t id, struct pw_object *object)
 {
         struct pw_store *store = session->daemon->store;
-        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
-        Pathways__Wire__Object body = PATHWAYS__WIRE__OBJECT__INIT;
-        Pathways__Wire__ObjectId wire = PATHWAYS__WIRE__OBJECT_ID__INIT;
-        struct pw_id name = pw_object_id(store, object);
         struct pw_error err;
         enum pw_status status = pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, session->number }, &err);
 
-        if (status != PW_OK) {
+        if (status == PW_OK)
+                pw_session_reply_object(session, id, pw_object_id(store, object));
+        else
                 pw_session_reply_error(session, id, status, err.text);
-                return;
-        }
-        wire.place = name.place;
-        wire.epoch = name.epoch;
-        wire.generation = name.generation;
-        body.object = &wire;
-        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_OBJECT;
-        reply.object = &body;
-        pw_session_reply(session, id, &reply, NULL, 0);
 }
 
 /* Whoever waits for `name` in the tenant of `binder` gets it. */

@@ -134,6 +134,21 @@ void pw_session_reply_ok(struct pw_dsession *session, uint64_t id)
         pw_session_reply(session, id, &reply, NULL, 0);
 }
 
+void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__Object body = PATHWAYS__WIRE__OBJECT__INIT;
+        Pathways__Wire__ObjectId wire = PATHWAYS__WIRE__OBJECT_ID__INIT;
+
+        wire.place = object.place;
+        wire.epoch = object.epoch;
+        wire.generation = object.generation;
+        body.object = &wire;
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_OBJECT;
+        reply.object = &body;
+        pw_session_reply(session, id, &reply, NULL, 0);
+}
+
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request)
 {
         send_frame(session, PW_FRAME_REQUEST, &request->base, NULL, 0);

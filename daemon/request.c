@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/cancel.h"
 #include "daemon/describe.h"
+#include "daemon/frozen.h"
 #include "daemon/lane.h"
 #include "daemon/list.h"
 #include "daemon/module.h"
@@ -30,6 +31,11 @@ static void take_hello(struct pw_dsession *session, const Pathways__Wire__Reques
 static void take_room(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_rooms_ask(session, request->id, request->room);
+}
+
+static void take_freeze(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_frozen_request(session, request->id, request->freeze);
 }
 
 /* Who may map a segment: its tenant's sessions, operators and executors; for others there is none. Only the executor of a device may write its memory. */
@@ -165,6 +171,7 @@ static const struct handler {
 #define CHILD (1u << PW_ROLE_EXECUTOR | 1u << PW_ROLE_DESCRIBER)
         { PATHWAYS__WIRE__REQUEST__BODY_HELLO, 1u << PW_ROLE_NONE, take_hello },
         { PATHWAYS__WIRE__REQUEST__BODY_ROOM, CLIENT, take_room },
+        { PATHWAYS__WIRE__REQUEST__BODY_FREEZE, CLIENT, take_freeze },
         { PATHWAYS__WIRE__REQUEST__BODY_SEGMENT, CLIENT | CHILD, take_segment },
         { PATHWAYS__WIRE__REQUEST__BODY_LANE_END, CLIENT, take_lane_end },
         { PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN, CLIENT, take_slice_open },

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/frozen.h"
 #include "daemon/lane.h"
 #include "daemon/waits.h"
 
@@ -10,12 +11,37 @@ struct pw_room_wait {
         uint32_t session, lane;
         uint64_t id, token; /* of the request */
         uint64_t bytes, since_us, until_us;
+        struct pw_frozen *frozen; /* that it is for; NULL: the session's own */
 };
 
 static bool valid(const Pathways__Wire__RoomRequest *request)
 {
         return request->lane < PW_LANES_MAX && request->count >= 1 && request->count <= PW_SLOT_MAX &&
                (request->futures || request->inline_only || request->size_class < PW_CLASS_COUNT);
+}
+
+/* A record of who waits, by a new token; NULL: out of memory. */
+static struct pw_room_wait *note_wait(struct pw_daemon *daemon, const struct pw_room_wait *like)
+{
+        struct pw_room_wait *wait = malloc(sizeof *wait);
+
+        if (!wait)
+                return NULL;
+        *wait = *like;
+        wait->token = ++daemon->next_token;
+        if (pw_table_put(&daemon->room_tokens, wait->token, wait))
+                return wait;
+        free(wait);
+        return NULL;
+}
+
+uint64_t pw_rooms_wait_for(struct pw_dsession *session, struct pw_frozen *frozen, uint32_t lane, uint64_t bytes, uint64_t until_us)
+{
+        const struct pw_room_wait *wait =
+                note_wait(session->daemon, &(struct pw_room_wait){ .session = session->number, .lane = lane, .bytes = bytes, .since_us = pw_now_us(),
+                                                                  .until_us = until_us, .frozen = frozen });
+
+        return wait ? wait->token : 0;
 }
 
 void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire__RoomRequest *request)
@@ -28,12 +54,10 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                 pw_session_reply_error(session, id, PW_INVALID, "room request: lane, count or size class cannot be");
                 return;
         }
-        wait = malloc(sizeof *wait);
-        if (wait)
-                *wait = (struct pw_room_wait){ session->number, request->lane, id, ++daemon->next_token, request->room_bytes, now_us,
-                                               request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us };
-        if (!wait || !pw_table_put(&daemon->room_tokens, wait->token, wait)) {
-                free(wait);
+        wait = note_wait(daemon, &(struct pw_room_wait){ .session = session->number, .lane = request->lane, .id = id, .bytes = request->room_bytes,
+                                                         .since_us = now_us,
+                                                         .until_us = request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us });
+        if (!wait) {
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
@@ -78,7 +102,9 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
         struct pw_room_wait *wait = pw_table_remove(&daemon->room_tokens, action->token);
         struct pw_dsession *session = wait ? pw_session_get(daemon, wait->session) : NULL;
 
-        if (session && action->kind == PW_STORE_REFUSE)
+        if (wait && wait->frozen)
+                pw_frozen_room(daemon, wait->frozen, action);
+        else if (session && action->kind == PW_STORE_REFUSE)
                 pw_session_reply_error(session, wait->id, action->status, action->text ? action->text : pw_status_text(action->status));
         else if (session)
                 send_grant(session, wait->id, action);
@@ -99,6 +125,13 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
         }
 }
 
+static void free_wait(struct pw_room_wait *wait)
+{
+        if (wait->frozen)
+                pw_frozen_free(wait->frozen);
+        free(wait);
+}
+
 void pw_rooms_session_end(struct pw_dsession *session)
 {
         struct pw_table *tokens = &session->daemon->room_tokens;
@@ -110,7 +143,7 @@ void pw_rooms_session_end(struct pw_dsession *session)
                         continue;
                 pw_store_room_cancel(session->daemon->store, wait->token);
                 pw_table_remove(tokens, wait->token);
-                free(wait);
+                free_wait(wait);
                 i = 0;
         }
 }
@@ -120,6 +153,6 @@ void pw_rooms_done(struct pw_daemon *daemon)
         struct pw_room_wait *wait;
 
         for (uint32_t i = 0; (wait = pw_table_next(&daemon->room_tokens, &i));)
-                free(wait);
+                free_wait(wait);
         pw_table_done(&daemon->room_tokens);
 }

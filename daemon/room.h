@@ -5,6 +5,9 @@
 
 #include "daemon/session.h"
 
+/* Room of a freezer for a frozen put: what a session waits for, and answered by pw_frozen_room(). 0: out of memory. */
+struct pw_frozen;
+uint64_t pw_rooms_wait_for(struct pw_dsession *session, struct pw_frozen *frozen, uint32_t lane, uint64_t bytes, uint64_t until_us);
 void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire__RoomRequest *request);
 void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action);
 /* Requests that wait, of `session` or of all (NULL). */

@@ -85,6 +85,7 @@ void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__
 void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text);
 /* Tell a connection that gets no session why: its handshake takes the first reply, whatever its id.   Blocks: never. */
 void pw_session_refuse(int fd, enum pw_status status, const char *text);
+void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object); /* that it holds a reference to */
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
 void pw_session_flush(struct pw_dsession *session);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/frozen.h"
 #include "daemon/quota.h"
 #include "daemon/segment.h"
 
@@ -26,6 +27,7 @@ static char *user_name(uid_t uid)
 
 static void free_tenant(struct pw_tenant *tenant)
 {
+        pw_freezer_free(tenant->freezer);
         if (tenant->hints)
                 munmap(tenant->hints, sizeof *tenant->hints);
         pw_close_fd(&tenant->hints_fd);

@@ -18,6 +18,7 @@ struct pw_tenant {
         struct pw_segment *futures;
         uint32_t sessions;      /* attached clients */
         uint64_t runs;          /* that they submitted */
+        struct pw_freezer *freezer; /* NULL: nobody froze anything */
         struct pw_quota quota;
 };
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/backing.h"
+#include "daemon/frozen.h"
 #include "daemon/overhead.h"
 #include "plane/segment.h"
 
@@ -35,18 +36,22 @@ struct pw_worker {
         struct event *event;
 };
 
+static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t bytes, struct pw_error *ret_err)
+{
+        if (work->from)
+                return pw_memfd_copy(work->backing->fd, work->offset + at, work->from->fd, work->from_offset + at, bytes, ret_err);
+        return work->punch ? pw_memfd_punch(work->backing->fd, work->offset + at, bytes, ret_err)
+                           : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, ret_err);
+}
+
 static void do_steps(struct item *item)
 {
         const struct pw_work *work = &item->work;
         enum pw_status status = PW_OK;
         struct pw_error err;
 
-        for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += STEP_BYTES) {
-                uint64_t bytes = pw_min_u64(STEP_BYTES, work->bytes - at);
-
-                status = work->punch ? pw_memfd_punch(work->backing->fd, work->offset + at, bytes, &err)
-                                     : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, &err);
-        }
+        for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += STEP_BYTES)
+                status = do_step(work, at, pw_min_u64(STEP_BYTES, work->bytes - at), &err);
         item->status = status;
         if (status != PW_OK)
                 snprintf(item->why, sizeof item->why, "%.79s", err.text);
@@ -86,13 +91,27 @@ static void refused(struct pw_worker *worker, const struct pw_work *work, const 
         pw_overhead_refresh(worker->daemon);
 }
 
+static void tell(struct pw_worker *worker, const struct pw_work *work, enum pw_status status)
+{
+        if (work->from)
+                pw_frozen_copied(worker->daemon, work->token, status);
+        else if (work->token)
+                pw_store_populated(worker->daemon->store, work->token, status, pw_now_us());
+}
+
+static void let_go(const struct pw_work *work)
+{
+        pw_backing_worked(work->backing);
+        if (work->from)
+                pw_backing_worked(work->from);
+}
+
 static void report(struct pw_worker *worker, struct item *item)
 {
         if (item->work.punch && item->status != PW_OK)
                 refused(worker, &item->work, item->why);
-        pw_backing_worked(item->work.backing);
-        if (item->work.token)
-                pw_store_populated(worker->daemon->store, item->work.token, item->status, pw_now_us());
+        let_go(&item->work);
+        tell(worker, &item->work, item->status);
         free(item);
 }
 
@@ -167,14 +186,15 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
         struct item *item = calloc(1, sizeof *item);
 
         if (!item) {
-                if (work->token)
-                        pw_store_populated(worker->daemon->store, work->token, PW_NO_MEMORY, pw_now_us());
+                tell(worker, work, PW_NO_MEMORY);
                 if (work->punch)
                         refused(worker, work, "pathwaysd is out of memory");
                 return;
         }
         item->work = *work;
         pw_backing_work(work->backing);
+        if (work->from)
+                pw_backing_work(work->from);
         pthread_mutex_lock(&worker->lock);
         pw_list_append(&worker->todo, &item->link);
         pthread_cond_signal(&worker->asked);
@@ -186,7 +206,7 @@ static void free_items(struct pw_list *list)
         struct item *item;
 
         pw_list_each(list, item, struct item, link) {
-                pw_backing_worked(item->work.backing);
+                let_go(&item->work);
                 free(item);
         }
 }

@@ -12,9 +12,11 @@ struct pw_backing;
 
 struct pw_work {
         bool punch;     /* give pages back; else allocate them */
+        struct pw_backing *from; /* then copy from `from_offset` there, to pages that are there; NULL: do not */
+        uint64_t from_offset;
         struct pw_backing *backing; /* stays until it is done */
         uint64_t offset, bytes;
-        uint64_t token; /* handed to pw_store_populated(); 0: nobody waits */
+        uint64_t token; /* handed to pw_store_populated(), of a copy to pw_frozen_copied(); 0: nobody waits */
 };
 
 PW_MUST_CHECK enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err);

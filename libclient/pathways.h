@@ -40,22 +40,27 @@ void pw_close(struct pw_session *session);
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
+enum pw_put_flags {
+        PW_PUT_FROZEN = 1, /* nobody can change the bytes from then on, neither this process: they are copied where none can write */
+};
 struct pw_put_params {
         enum pw_dtype dtype;  /* PW_OPAQUE: bytes without dims */
         struct pw_dims dims;  /* of the value; their product times the element must be its bytes, unless opaque */
         int64_t timeout_us;   /* how long to wait for room; 0 means the default, 30 s; PW_FOREVER allowed */
+        unsigned flags;       /* enum pw_put_flags */
 };
 
 /* Copy `bytes` bytes into the store. `params` may be NULL. bytes 0 makes an empty object (data may be NULL).
  * Own:     on PW_OK the caller holds *ret_future, one reference, given back with pw_unref().
  * Errors:  PW_TOO_LARGE (can never fit), PW_NO_SPACE (after the timeout; the text says who holds the space), PW_SHAPE,
- *          PW_DAEMON_GONE.   Blocks: only for room.   System calls: none while the grant lasts. */
+ *          PW_DAEMON_GONE.   Blocks: only for room.   System calls: none while the grant lasts.
+ * Frozen:  the daemon is asked, and copies the value; until the call returns it takes its room twice. */
 PW_MUST_CHECK enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t bytes,
                                     const struct pw_put_params *params, struct pw_future **ret_future,
                                     struct pw_error *ret_err);
 
 /* Like pw_put(), but hands out the room to be written in place: until pw_seal() the future is not ready.
- * *ret_data is writable until pw_seal() or pw_abort(), aligned to 64 bytes. */
+ * *ret_data is writable until pw_seal() or pw_abort(), aligned to 64 bytes. Not frozen: PW_UNSUPPORTED. */
 PW_MUST_CHECK enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
                                        struct pw_future **ret_future, void **ret_data, struct pw_error *ret_err);
 /* Make a created future ready. Errors: PW_INVALID (not created, or sealed already), PW_DAEMON_GONE. */

@@ -1,10 +1,9 @@
 /* Putting: bytes into a room of the lane's grant, then the swap that makes them an object. */
 #include "base/memory.h"
+#include "libclient/frozen.h"
 #include "libclient/session.h"
 
 #include <inttypes.h>
-
-#define PUT_TIMEOUT_US (INT64_C(30) * 1000 * 1000)
 
 struct put {
         struct pw_client_lane *lane;
@@ -41,7 +40,7 @@ static enum pw_status described_of(uint64_t bytes, const struct pw_put_params *p
 static enum pw_status put_take(struct put *put, uint64_t need_bytes, int64_t timeout_us, struct pw_error *ret_err)
 {
         struct pw_session *session = put->lane->session;
-        struct pw_slot_request request = { PW_ROW_INLINE, need_bytes, timeout_us ? timeout_us : PUT_TIMEOUT_US };
+        struct pw_slot_request request = { PW_ROW_INLINE, need_bytes, timeout_us ? timeout_us : PW_PUT_TIMEOUT_US };
         if (need_bytes)
                 request.row = pw_size_class(need_bytes);
         if (need_bytes && (need_bytes > session->host_capacity || request.row >= PW_CLASS_COUNT))
@@ -98,6 +97,8 @@ enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t byt
                       struct pw_future **ret_future, struct pw_error *ret_err)
 {
         struct put put;
+        if (params && params->flags)
+                return pw_put_flagged(session, &(struct pw_bytes){ data, bytes }, params, ret_future, ret_err);
         enum pw_status status = put_begin(&put, session, bytes, params, ret_err);
         if (status != PW_OK)
                 return status;
@@ -122,6 +123,8 @@ enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struc
                          void **ret_data, struct pw_error *ret_err)
 {
         struct put put;
+        if (params && params->flags)
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "a value that is written in place cannot be frozen: pw_put() it");
         enum pw_status status = put_begin(&put, session, bytes, params, ret_err);
         if (status != PW_OK)
                 return status;

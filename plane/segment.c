@@ -137,3 +137,24 @@ enum pw_status pw_memfd_punch(int fd, uint64_t offset, uint64_t bytes, struct pw
         end &= ~(page - 1);
         return from < end ? allocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, end - from, ret_err) : PW_OK;
 }
+
+#define COPY_BYTES (UINT64_C(1) << 18) /* at a time: it stays in the processor's cache */
+
+enum pw_status pw_memfd_copy(int to, uint64_t to_offset, int from, uint64_t from_offset, uint64_t bytes, struct pw_error *ret_err)
+{
+        pw_auto_free void *buffer = malloc(COPY_BYTES);
+
+        if (!buffer)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to copy %" PRIu64 " bytes", bytes);
+        while (bytes) {
+                ssize_t got = TEMP_FAILURE_RETRY(pread(from, buffer, pw_min_u64(bytes, COPY_BYTES), (off_t)from_offset));
+                ssize_t put = got > 0 ? TEMP_FAILURE_RETRY(pwrite(to, buffer, (size_t)got, (off_t)to_offset)) : 0;
+
+                if (got <= 0 || put <= 0)
+                        return pw_error_errno(ret_err, got && errno ? errno : EIO, "copying %" PRIu64 " bytes between memfds", bytes);
+                from_offset += (uint64_t)put;
+                to_offset += (uint64_t)put;
+                bytes -= (uint64_t)put;
+        }
+        return PW_OK;
+}

@@ -34,6 +34,11 @@ integration_tests += tests/integration/fork_test
 tests_integration_fork_test_SOURCES = tests/integration/fork_test.c $(integration_sources)
 tests_integration_fork_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/frozen_test
+tests_integration_frozen_test_SOURCES = tests/integration/frozen_test.c tests/integration/other.c tests/integration/other.h \
+	$(integration_sources)
+tests_integration_frozen_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/hands_test
 tests_integration_hands_test_SOURCES = tests/integration/hands_test.c tests/integration/command.c tests/integration/command.h \
 	$(integration_sources)
