@@ -90,5 +90,7 @@ bool it_places_reach(pid_t pid, const struct it_places *places, size_t place)
         for (size_t i = 1; i <= place && stopped; i++) /* it stands at place 0 */
                 if (places->instructions[i] == at)
                         stopped = comes_again(pid, at, code, &signal);
+        if (stopped)
+                ask(ptrace(PTRACE_POKETEXT, pid, (void *)at, code)); /* it may go on */
         return stopped;
 }
