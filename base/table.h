@@ -24,7 +24,7 @@ bool pw_table_put(struct pw_table *table, uint64_t key, void *value);
 /* Cells for a few values, ahead of the first one. False: out of memory. */
 bool pw_table_prepare(struct pw_table *table);
 void *pw_table_remove(struct pw_table *table, uint64_t key); /* what was there, or NULL */
-/* for (uint32_t i = 0; (v = pw_table_next(t, &i));) : no change of the table meanwhile. */
+/* for (uint32_t i = 0; (v = pw_table_next(t, &i));) : each once if the table does not change meanwhile. */
 void *pw_table_next(const struct pw_table *table, uint32_t *cursor);
 
 /* A key for a text (FNV-1a, 64 bit); equal texts give equal keys, the caller compares the texts. */

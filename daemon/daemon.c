@@ -363,12 +363,10 @@ void pw_daemon_run(struct pw_daemon *daemon)
 static void free_segments(struct pw_daemon *daemon)
 {
         struct pw_segment *segment;
-        uint32_t i = 0;
 
-        while ((segment = pw_table_next(&daemon->segments, &i))) {
-                pw_segment_remove(daemon, segment);
-                i = 0;
-        }
+        while (daemon->segments.count) /* each removal may move another behind the cursor */
+                for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+                        pw_segment_remove(daemon, segment);
         pw_table_done(&daemon->segments);
 }
 

@@ -90,11 +90,9 @@ void pw_process_leave(struct pw_dsession *session)
 void pw_processes_done(struct pw_daemon *daemon)
 {
         struct pw_process *process;
-        uint32_t i = 0;
 
-        while ((process = pw_table_next(&daemon->processes, &i))) {
-                free_process(process);
-                i = 0;
-        }
+        while (daemon->processes.count) /* each removal may move another behind the cursor */
+                for (uint32_t i = 0; (process = pw_table_next(&daemon->processes, &i));)
+                        free_process(process);
         pw_table_done(&daemon->processes);
 }

@@ -31,13 +31,14 @@ static void each_of(struct pw_dsession *session, void (*row)(void *, const struc
                 each_note(session, i, row, context);
 }
 
-void pw_waits_each(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
 {
         struct pw_dsession *other;
 
-        for (uint32_t i = 0; (other = pw_table_next(&daemon->sessions, &i));)
-                if (!session || other == session)
-                        each_of(other, row, context);
+        if (session)
+                each_of(session, row, context);
+        for (uint32_t i = 0; !session && (other = pw_table_next(&daemon->sessions, &i));)
+                each_of(other, row, context);
         pw_rooms_each_wait(daemon, session, row, context);
         pw_names_each_wait(daemon, session, row, context);
 }

@@ -18,7 +18,7 @@ struct pw_wait_row {
 };
 
 /* Those of `session`, or of all (NULL). */
-void pw_waits_each(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
+void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
                    void *context);
 
 #endif

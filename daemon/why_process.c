@@ -79,7 +79,7 @@ static void why_wait(void *context, const struct pw_wait_row *wait)
                 why_note(waits->chain, wait);
 }
 
-bool pw_why_session(struct pw_chain *chain, const struct pw_dsession *session)
+bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session)
 {
         struct waits waits = { chain, chain->depth, 0 };
 

@@ -47,11 +47,12 @@ static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t 
 static void do_steps(struct item *item)
 {
         const struct pw_work *work = &item->work;
+        uint64_t step = work->punch ? work->bytes : STEP_BYTES; /* punching costs by the pages that are there */
         enum pw_status status = PW_OK;
         struct pw_error err;
 
-        for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += STEP_BYTES)
-                status = do_step(work, at, pw_min_u64(STEP_BYTES, work->bytes - at), &err);
+        for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += step)
+                status = do_step(work, at, pw_min_u64(step, work->bytes - at), &err);
         item->status = status;
         if (status != PW_OK)
                 snprintf(item->why, sizeof item->why, "%.79s", err.text);

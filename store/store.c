@@ -88,14 +88,12 @@ void pw_store_free(struct pw_store *store)
 {
         struct segment *segment;
         struct pw_ref *ref;
-        uint32_t i = 0;
 
         if (!store)
                 return;
-        while ((segment = pw_table_next(&store->segments, &i))) {
-                pw_store_segment_remove(store, segment->number);
-                i = 0;
-        }
+        while (store->segments.count) /* each removal may move another behind the cursor */
+                for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));)
+                        pw_store_segment_remove(store, segment->number);
         free_tables(store);
         free_requests(&store->queue);
         free_requests(&store->populating);
