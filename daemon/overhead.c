@@ -77,12 +77,26 @@ static void add_control(struct pw_daemon *daemon)
         }
 }
 
+/* Pages that the store has given up in this turn are there until the worker is asked. */
+static void add_given_up(struct pw_daemon *daemon)
+{
+        const struct pw_store_actions *actions = pw_store_actions(daemon->store);
+
+        for (uint32_t i = 0; i < actions->count; i++) {
+                struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ? pw_segment_get(daemon, actions->items[i].segment) : NULL;
+
+                if (segment)
+                        segment->backed.backing->granted_bytes += actions->items[i].bytes;
+        }
+}
+
 void pw_overhead_audit(struct pw_daemon *daemon, void (*found)(void *context, const char *where, const char *problem), void *context)
 {
         struct pw_segment *segment;
 
         sum_grants(daemon);
         add_control(daemon);
+        add_given_up(daemon);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
                 struct pw_backing *backing = segment->backed.backing;
                 uint64_t granted = backing->granted_bytes, has = allocated(backing->fd);
