@@ -77,6 +77,13 @@ static void take_lane_end(struct pw_dsession *session, const Pathways__Wire__Req
         pw_session_reply_ok(session, request->id);
 }
 
+static void take_leave(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        (void)request;
+        session->left = true;
+        pw_session_end(session, NULL);
+}
+
 static void take_slice_open(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_slice_open_request(session, request->id, request->slice_open);
@@ -174,6 +181,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_FREEZE, CLIENT, take_freeze },
         { PATHWAYS__WIRE__REQUEST__BODY_SEGMENT, CLIENT | CHILD, take_segment },
         { PATHWAYS__WIRE__REQUEST__BODY_LANE_END, CLIENT, take_lane_end },
+        { PATHWAYS__WIRE__REQUEST__BODY_LEAVE, CLIENT, take_leave },
         { PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN, CLIENT, take_slice_open },
         { PATHWAYS__WIRE__REQUEST__BODY_SLICE_CLOSE, CLIENT, take_slice_close },
         { PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE, CLIENT, take_compile },

@@ -258,12 +258,12 @@ struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
         return session && !session->ended ? session : NULL;
 }
 
-/* The store forgets a dead process at once; a living one's rooms stay until it is dead. */
+/* The store forgets at once what nobody writes into any more; else a living process's rooms stay until it is dead. */
 static void leave_store(struct pw_dsession *session)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_process *process = session->process;
-        bool dead = process->pidfd < 0;
+        bool dead = process->pidfd < 0 || session->left;
 
         if (!session->in_store)
                 return;

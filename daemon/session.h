@@ -52,6 +52,7 @@ struct pw_dsession {
         char client[48];           /* "digits[4411]" */
         pid_t pid;
         bool operator_, in_store, ended;
+        bool left;                 /* its process uses none of its memory any more */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
         struct pw_backed control_backed;
         struct pw_map control_map;

@@ -182,6 +182,8 @@ static struct pw_client_lane *thread_find(const struct thread *thread, const str
         return NULL;
 }
 
+bool pw_lane_mine(const struct pw_session *session) { return self && thread_find(self, session); }
+
 static enum pw_status thread_claim(struct thread *thread, struct pw_session *session, struct pw_client_lane **ret_lane,
                                    struct pw_error *ret_err)
 {

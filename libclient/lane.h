@@ -27,6 +27,8 @@ struct pw_client_lane {
 
 /* The calling thread's lane of `session`. Errors: PW_LIMIT (more threads than lanes), PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **ret_lane, struct pw_error *ret_err);
+/* Has the calling thread a lane of `session`? */
+bool pw_lane_mine(const struct pw_session *session);
 /* The session is being closed by this thread: forget its lane here. */
 void pw_lane_leave(struct pw_session *session);
 

@@ -130,11 +130,40 @@ static void adopt_orphans(struct pw_future *handles, uint32_t count, struct pw_s
         }
 }
 
+static bool has_handles(struct pw_session *session)
+{
+        bool any = false;
+        pthread_mutex_lock(&session->lock);
+        for (uint32_t i = 0; i < PW_LANES_MAX; i++) {
+                struct pw_slab *slab = session->lanes[i] ? session->lanes[i]->slabs : NULL;
+                for (; slab && !any; slab = slab->next)
+                        for (uint32_t j = 0; j < slab->count && !any; j++)
+                                any = atomic_load(&slab->handles[j].refs) & PW_REFS_COUNT;
+        }
+        pthread_mutex_unlock(&session->lock);
+        return any;
+}
+
+/* Nobody but the caller has anything of it, so no view and no call looks into its memory any more: the daemon need not wait for
+ * the end of the process. */
+static void leave(struct pw_session *session)
+{
+        if (!pw_session_alive(session) || atomic_load(&session->refs) != 1 + (uint32_t)pw_lane_mine(session) || has_handles(session))
+                return;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__Leave none = PATHWAYS__WIRE__LEAVE__INIT;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LEAVE;
+        request.leave = &none;
+        (void)!pw_connection_post(session->connection, &request, NULL);
+}
+
 void pw_close(struct pw_session *session)
 {
         if (!session)
                 return;
         bool forked = atomic_load(session->life) == PW_LIFE_FORKED;
+        if (!forked)
+                leave(session);
         pw_connection_end(session->connection);
         if (forked)
                 return; /* its memory is the parent's view of things: maps are not here, threads neither */

@@ -46,7 +46,7 @@ struct pw_store_session_params {
 PW_MUST_CHECK enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_store_session_params *params,
                                                    struct pw_error *ret_err);
 /* Its references go, its PENDING entries become ERROR (PW_PRODUCER_LOST), what waits for room is refused, its segment stays
- * until the last object in it is gone (action SEGMENT_IDLE). `dead`: its process is known to be dead; else its rooms stay
+ * until the last object in it is gone (action SEGMENT_IDLE). `dead`: its process is known to be dead, or to have left; else its rooms stay
  * `letting go` until pw_store_session_dead(). */
 void pw_store_session_end(struct pw_store *store, uint32_t session, bool dead, uint64_t now_us);
 void pw_store_session_dead(struct pw_store *store, uint32_t session, uint64_t now_us);

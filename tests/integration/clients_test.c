@@ -113,6 +113,40 @@ static void test_come_and_go(void **state)
         pw_unref(shared);
 }
 
+/* One process, again and again: it lives, but what it left is nobody's. */
+static void test_open_and_close(void **state)
+{
+        struct it_host *host = *state;
+        uint64_t comings = it_environment("PW_COMINGS", 300);
+        char value[3000] = { 1 };
+        struct it_has before = { 0 }, after;
+
+        for (uint64_t i = 0; i < comings; i++) {
+                struct pw_session *session = it_connect(host);
+                struct pw_future *mine, *theirs;
+
+                it_ok(pw_put(session, value, sizeof value, NULL, &mine, IT_ERR));
+                it_ok(pw_open(host->session, pw_future_id(mine), &theirs, IT_ERR));
+                pw_unref(mine);
+                pw_close(session);
+                pw_unref(theirs);
+                if (i == comings / 3) {
+                        until_alone(host);
+                        before = it_has(host->pid);
+                }
+        }
+        until_alone(host);
+        after = it_has(host->pid);
+        print_message("%llu opened and closed: %llu descriptors (%llu before), %llu maps (%llu), %llu KiB (%llu)\n", (unsigned long long)comings,
+                      (unsigned long long)after.fds, (unsigned long long)before.fds, (unsigned long long)after.maps,
+                      (unsigned long long)before.maps, (unsigned long long)after.private_kib, (unsigned long long)before.private_kib);
+        assert_true(after.fds <= before.fds + 4);
+        assert_true(after.maps <= before.maps + 16);
+#ifndef __SANITIZE_ADDRESS__
+        assert_true(after.private_kib <= before.private_kib + 1024);
+#endif
+}
+
 /* --- at once --------------------------------------------------------------------------------------------------------------- */
 
 struct many { const struct it_host *host; uint32_t count; };
@@ -286,6 +320,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_come_and_go, setup, it_teardown),
+                cmocka_unit_test_setup_teardown(test_open_and_close, setup, it_teardown),
                 cmocka_unit_test_setup_teardown(test_at_once, setup, it_teardown),
                 cmocka_unit_test_setup_teardown(test_many_threads, setup, it_teardown),
                 cmocka_unit_test(test_no_more_descriptors), /* the last: its limit stays */
