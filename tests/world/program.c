@@ -245,31 +245,66 @@ void world_make_pipeline(struct world *world, struct world_program *program)
 
 /* --- what must come out ---------------------------------------------------------------------------------------------------- */
 
-struct outcome { uint64_t value; bool error; };
+/* partly: one member of a gang failed, so that the error may be in some shards only. */
+struct outcome { uint64_t value; bool error, partly; };
 
-static void evaluate_node(const struct world_run *run, const struct pw_image *image, uint32_t index, struct outcome *values)
+static bool lies(const struct world_run *run, uint32_t index, enum pw_lay lay)
 {
-        const struct pw_image_node *node = pw_image_node(image, index);
-        const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs), *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
-        struct outcome out = { .value = index + 1 };
+        const struct pw_image_value *value = pw_image_value(run->program->row->image, index);
+        const struct pw_slice_map *slice = &run->program->row->slices[value->slice];
 
-        if (node->kind == PW_NODE_LOAD) {
-                const struct world_object *object = run->inputs[node->input_index];
-                values[outputs[0]] = (struct outcome){ object->value, object->error_expected };
-                return;
-        }
-        if (node->kind == PW_NODE_TRANSFER) {
-                for (uint32_t i = 0; i < node->output_count; i++)
-                        values[outputs[i]] = values[inputs[0]];
-                return;
-        }
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                if (slice->mesh[i] > 1 && value->sharding.axis[i].lay == lay)
+                        return true;
+        return false;
+}
+
+static bool is_whole(const struct world_run *run, uint32_t value)
+{
+        return !lies(run, value, PW_LAY_SPLIT) && !lies(run, value, PW_LAY_PARTIAL);
+}
+
+/* A function may make replicas of parts. Then some are in error and some are not, and what comes of it depends on which is read. */
+static struct outcome evaluate_call(struct world_run *run, const struct pw_image_node *node, uint32_t index, const struct outcome *values)
+{
+        const struct pw_image *image = run->program->row->image;
+        const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs), *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
+        bool fails = run->failing >> (index & 63) & 1;
+        struct outcome out = { .value = index + 1, .error = fails, .partly = fails && !lies(run, outputs[0], PW_LAY_BROADCAST) };
+
         for (uint32_t i = 0; i < node->input_count; i++) {
                 out.value = world_mix(out.value, values[inputs[i]].value);
                 out.error |= values[inputs[i]].error;
+                out.partly |= values[inputs[i]].partly;
         }
-        out.error |= run->failing >> (index & 63) & 1;
         for (uint32_t i = 0; i < node->output_count; i++)
-                values[outputs[i]] = (struct outcome){ world_mix(out.value, i), out.error };
+                run->any |= out.partly && lies(run, outputs[i], PW_LAY_BROADCAST);
+        return out;
+}
+
+static void evaluate_node(struct world_run *run, uint32_t index, struct outcome *values)
+{
+        const struct pw_image *image = run->program->row->image;
+        const struct pw_image_node *node = pw_image_node(image, index);
+        const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs), *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
+        struct outcome out;
+
+        if (node->kind == PW_NODE_LOAD) {
+                const struct world_object *object = run->inputs[node->input_index];
+                values[outputs[0]] = (struct outcome){ object->value, object->error_expected,
+                                                       object->error_expected && !is_whole(run, outputs[0]) };
+                return;
+        }
+        if (node->kind == PW_NODE_TRANSFER) {
+                for (uint32_t i = 0; i < node->output_count; i++) {
+                        values[outputs[i]] = values[inputs[0]];
+                        values[outputs[i]].partly &= !is_whole(run, outputs[i]); /* each place has read all shards */
+                }
+                return;
+        }
+        out = evaluate_call(run, node, index, values);
+        for (uint32_t i = 0; i < node->output_count; i++)
+                values[outputs[i]] = (struct outcome){ world_mix(out.value, i), out.error, out.partly };
 }
 
 void world_evaluate(struct world *world, struct world_run *run)
@@ -287,7 +322,7 @@ void world_evaluate(struct world *world, struct world_run *run)
                 run->any |= maker && maker->any;
         }
         for (uint32_t n = 0; n < image->node_count; n++)
-                evaluate_node(run, image, n, values);
+                evaluate_node(run, n, values);
         for (uint32_t i = 0; i < image->result_count; i++) {
                 if (!run->results[i])
                         continue;
