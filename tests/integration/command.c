@@ -33,6 +33,7 @@ static void become(const struct it_host *host, const struct it_command *command,
                 all[count++] = host->socket;
         }
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        it_hear_signals();
         it_built("cli/pathways", program);
         if (as_user && (setgid(as_user) || setuid(as_user)))
                 _exit(127);

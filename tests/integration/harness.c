@@ -95,6 +95,14 @@ char *it_built(const char *name, char path[600])
 
 /* --- the daemon ------------------------------------------------------------------------------------------------------- */
 
+void it_hear_signals(void)
+{
+        static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+                signal(signals[i], SIG_DFL);
+}
+
 /* The daemon's, and a test program's that is killed must not leave any. */
 static pid_t fork_with_parent(void)
 {
@@ -102,6 +110,7 @@ static pid_t fork_with_parent(void)
 
         if (pid == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
+                it_hear_signals();
                 if (getppid() != parent)
                         _exit(127);
         }

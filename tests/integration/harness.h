@@ -79,6 +79,8 @@ void it_print(const struct pw_listing *listing);
 
 /* --- children --------------------------------------------------------------------------------------------------------- */
 
+/* In a child: whoever started the tests in the background may have had signals ignored. */
+void it_hear_signals(void);
 /* A process that runs `work` and ends with what it returns; it dies with its parent. It has no use for the parent's sessions. */
 struct it_child { pid_t pid; int pipe; /* the work writes, the test reads */ };
 struct it_child it_fork(int (*work)(void *context, int pipe), void *context);

@@ -35,6 +35,7 @@ static struct screen open_screen(struct it_host *host, const char *term, struct 
                 setenv("TERM", term, 1);
                 unsetenv("LINES");
                 unsetenv("COLUMNS");
+                it_hear_signals();
                 execv(program, (char *const *)all);
                 _exit(127);
         }
