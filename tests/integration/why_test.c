@@ -324,6 +324,35 @@ static void a_member_that_does_not_come(void **state)
         pw_slice_close(slice);
 }
 
+/* Two gangs ahead: the other island is told of what is sent only when the first function has returned. */
+static void an_island_that_waits_for_another(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2];
+        struct pw_program *program = pw_program_new(host->session, "test/across");
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        uint64_t us = 400000;
+        char what[64];
+
+        for (int32_t i = 0; i < 2; i++)
+                it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 - i }, &slices[i], IT_ERR));
+        struct pw_value *value = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        for (int i = 0; i < 2; i++)
+                value = pw_call_with(program, slices[0], "pw/sleep_us", &value, 1, PW_BROADCAST,
+                                     &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        pw_result(program, pw_call(program, slices[1], "pw/nop", PW_ARGS(pw_move(value, slices[1], PW_BROADCAST)), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, input);
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
+        expect(host, what, "(test/across|its gangs in one island: waits for island 1 to order what |in island 0 needs|device h0:1: waits for pw/sleep_us");
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
 /* The other way round: asked of a device that came, the chain leads to the one that did not. */
 static void a_gang_leads_to_its_slowest_member(void **state)
 {
@@ -368,6 +397,11 @@ static void what_keeps_an_object(void **state)
         expect(host, "why_test[0]", "no such process");
 }
 
+static int setup_two_ahead(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--islands", "2", "--ahead", "2"));
+}
+
 /* 80 MiB beside the memory of the device. */
 static int setup_small(void **state)
 {
@@ -381,6 +415,7 @@ int main(void)
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
