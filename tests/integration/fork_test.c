@@ -83,6 +83,7 @@ static int use_futures(struct things *t, struct pw_future *f)
         TOLD(pw_lease(f, 1000, &err));
         TOLD(pw_transfer(f, "name weights", &err));
         TOLD(pw_cancel(f, &err));
+        TOLD(pw_relocate(&f, NULL, &err));
         TOLD(pw_notify(f, &err));
         TOLD(pw_seal(f, &err));
         TOLD(pw_abort(f, &err));
