@@ -155,7 +155,7 @@ static bool is_there(const struct move *move)
 
 enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params, struct pw_error *ret_err)
 {
-        struct pw_future *copy;
+        struct pw_future *copy = NULL;
         struct move move;
         enum pw_status status = pw_future_check(future ? *future : NULL, ret_err);
         if (status == PW_OK)

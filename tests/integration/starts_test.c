@@ -97,7 +97,7 @@ static void trace_pipeline(struct client *client, struct pipeline *pipeline)
                 values[m] = pw_input(pipeline->program, pipeline->slices[0], PW_F64, PW_DIMS(pipeline->elements), PW_BROADCAST, 0);
         for (int s = 0; s < pipeline->stages; s++) {
                 uint64_t us = among(&client->seed, 0, 3) * 100;
-                char name[16];
+                char name[24];
 
                 snprintf(name, sizeof name, "stage%d", s);
                 struct pw_stage *stage = pw_stage(pipeline->program, name, (uint32_t)among(&client->seed, 1, 3));
