@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "cli/form.h"
 
 #include <inttypes.h>
@@ -15,9 +16,8 @@ struct program { struct node *nodes; uint32_t node_count; };
 struct pw_chrome {
         FILE *out;
         uint64_t start_ns;
-        uint32_t islands[64];      /* per device */
-        struct program *programs;  /* by number */
-        uint32_t program_capacity;
+        uint32_t islands[64];     /* per device */
+        struct pw_table programs; /* by number */
         uint64_t moves;
         struct pw_chrome_counts counts;
         bool any;
@@ -34,18 +34,25 @@ struct pw_chrome *pw_chrome_new(FILE *out)
         return chrome;
 }
 
+static void free_program(struct program *program)
+{
+        for (uint32_t i = 0; i < program->node_count; i++) {
+                free(program->nodes[i].name);
+                free(program->nodes[i].stage);
+        }
+        free(program->nodes);
+        free(program);
+}
+
 void pw_chrome_free(struct pw_chrome *chrome)
 {
+        struct program *program;
+
         if (!chrome)
                 return;
-        for (uint32_t i = 0; i < chrome->program_capacity; i++) {
-                for (uint32_t j = 0; j < chrome->programs[i].node_count; j++) {
-                        free(chrome->programs[i].nodes[j].name);
-                        free(chrome->programs[i].nodes[j].stage);
-                }
-                free(chrome->programs[i].nodes);
-        }
-        free(chrome->programs);
+        for (uint32_t i = 0; (program = pw_table_next(&chrome->programs, &i));)
+                free_program(program);
+        pw_table_done(&chrome->programs);
         free(chrome);
 }
 
@@ -96,27 +103,33 @@ static bool add_node(struct program *program, const char *name, const Pathways__
                 return false;
         snprintf(text, bytes, "%s/%s", name, from->name);
         node->name = pw_json_text(text);
+        if (!node->name)
+                return false;
         node->stage = *from->stage ? pw_json_text(from->stage) : NULL;
         node->bytes = from->bytes;
         snprintf(node->kind, sizeof node->kind, "%s", from->kind);
-        program->node_count += node->name != NULL;
-        return node->name != NULL;
+        program->node_count++;
+        return true;
 }
 
 static bool add_program(struct pw_chrome *chrome, const Pathways__Wire__TraceProgram *from)
 {
         struct program *program;
+        bool ok;
 
-        if (!pw_grow((void **)&chrome->programs, &chrome->program_capacity, from->program + 1, sizeof *program))
-                return false;
-        program = &chrome->programs[from->program];
-        if (program->nodes)
+        if (pw_table_get(&chrome->programs, from->program))
                 return true;
+        program = calloc(1, sizeof *program);
+        if (!program)
+                return false;
         program->nodes = calloc(from->n_nodes + 1, sizeof *program->nodes);
-        for (size_t i = 0; program->nodes && i < from->n_nodes; i++)
-                if (!add_node(program, from->name, from->nodes[i]))
-                        return false;
-        return program->nodes != NULL;
+        ok = program->nodes;
+        for (size_t i = 0; ok && i < from->n_nodes; i++)
+                ok = add_node(program, from->name, from->nodes[i]);
+        ok = ok && pw_table_put(&chrome->programs, from->program, program);
+        if (!ok)
+                free_program(program);
+        return ok;
 }
 
 /* --- bars ---------------------------------------------------------------------------------------------------------------- */
@@ -134,7 +147,7 @@ static uint64_t since_start(const struct pw_chrome *chrome, uint64_t ns)
 static void put_gang(struct pw_chrome *chrome, const Pathways__Wire__TraceGang *gang)
 {
         static const struct node unknown = { .name = (char *)"\"?\"", .kind = "call" };
-        const struct program *program = gang->program < chrome->program_capacity ? &chrome->programs[gang->program] : NULL;
+        const struct program *program = pw_table_get(&chrome->programs, gang->program);
         const struct node *node = program && gang->node < program->node_count ? &program->nodes[gang->node] : &unknown;
         uint64_t start_ns = since_start(chrome, gang->start_ns), end_ns = since_start(chrome, gang->start_ns + gang->took_ns);
 
