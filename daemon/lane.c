@@ -81,19 +81,32 @@ static uint32_t read_neighbours(struct pw_dsession *session, const struct pw_dla
         return records;
 }
 
+/* How long at most: who names what no run is to make may have neighbours that never stop writing. */
+#define CATCH_UP_US 5000u
+
 /* A thread may drop, refer to or run on what another thread's run made, or another session's: the RUN in that one's lane was
  * published before, so it is there to be read, and so is all that it depends on. While those lanes are read, one that meets such a
- * name itself stops; the others go on until nothing moves. False: the session ended, or the lane is one of those. */
-static bool catch_up(struct pw_dlane *lane, bool neighbours, uint64_t now_us)
+ * name itself stops, and the others go on, first those of the session, then of all its tenant's, until the record of `lane` names
+ * nothing of the kind any more. False: the session ended, or the lane is one of those. */
+static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint32_t left, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         struct pw_daemon *daemon = session->daemon;
+        uint64_t until_us = pw_now_us() + CATCH_UP_US;
+        uint32_t owner;
+        bool wide = false;
 
         if (daemon->catching_up)
                 return false;
         daemon->catching_up = true;
-        while (neighbours ? read_neighbours(session, lane, now_us) : read_others(session, lane, now_us))
-                ;
+        while (!session->ended && (owner = names_unclaimed(lane, cell, left)) && pw_now_us() < until_us) {
+                wide |= owner != session->number;
+                if (wide ? read_neighbours(session, lane, now_us) : read_others(session, lane, now_us))
+                        continue;
+                if (wide)
+                        break; /* nobody is to make it */
+                wide = true;
+        }
         daemon->catching_up = false;
         return !session->ended;
 }
@@ -106,10 +119,9 @@ static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_u
 {
         struct pw_dsession *session = lane->session;
         struct pw_cell cell = pw_ring_peek(&lane->reader, 0);
-        uint32_t owner = names_unclaimed(lane, cell, left);
         enum pw_status status;
 
-        if (owner && !catch_up(lane, owner != session->number, now_us))
+        if (names_unclaimed(lane, cell, left) && !catch_up(lane, cell, left, now_us))
                 return LATER;
 
         switch (pw_cell_top(cell)) {

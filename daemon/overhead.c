@@ -22,7 +22,9 @@ static void sum_grants(struct pw_daemon *daemon)
         struct pw_segment *segment;
 
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
-                backing->granted_bytes = 0;
+                backing->granted_bytes = 0; /* also where no segment is left */
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+                segment->backed.backing->granted_bytes = 0;
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
                 if (segment->layout.kind == PW_SEGMENT_CLIENT)
                         segment->backed.backing->granted_bytes += pw_store_segment_bytes(daemon->store, segment->number);
@@ -56,25 +58,25 @@ void pw_overhead_refresh(struct pw_daemon *daemon)
         daemon->overhead_bytes = bytes;
 }
 
-/* Lanes and rings of living sessions may be touched anywhere. */
-static void add_control(struct pw_daemon *daemon)
+static uint64_t touched(struct pw_window window)
 {
-        struct pw_dsession *session;
+        uint64_t bytes;
 
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
-                struct pw_backing *backing = session->control_backed.backing;
-                struct pw_window window;
-                uint64_t bytes;
+        return pw_window_touched(&window, &bytes, NULL) == PW_OK ? bytes : 0;
+}
 
-                if (!backing)
-                        continue;
-                window = pw_backed_window(&session->control_backed);
-                if (pw_memfd_readonly(backing->fd, &window.fd, NULL) != PW_OK)
-                        continue;
-                if (pw_window_touched(&window, &bytes, NULL) == PW_OK)
-                        backing->granted_bytes += bytes;
-                close(window.fd);
-        }
+/* Besides segments: lanes and rings may be touched anywhere, and so may places whose session has ended, by who still has them mapped:
+ * even a look at a page that was taken back makes one. */
+static void add_places(struct pw_daemon *daemon)
+{
+        struct pw_backing *backing;
+        struct pw_segment *segment;
+
+        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+                backing->granted_bytes += touched((struct pw_window){ backing->fd, 0, backing->taken * backing->place_bytes });
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+                if (segment->layout.kind == PW_SEGMENT_CLIENT && segment->backed.backing->tenant)
+                        segment->backed.backing->granted_bytes -= touched(pw_backed_window(&segment->backed));
 }
 
 /* Pages that the store has given up in this turn are there until the worker is asked. */
@@ -95,7 +97,7 @@ void pw_overhead_audit(struct pw_daemon *daemon, void (*found)(void *context, co
         struct pw_segment *segment;
 
         sum_grants(daemon);
-        add_control(daemon);
+        add_places(daemon);
         add_given_up(daemon);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
                 struct pw_backing *backing = segment->backed.backing;

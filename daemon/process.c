@@ -18,9 +18,10 @@ static void free_process(struct pw_process *process)
         free(process);
 }
 
+/* As long as it lives it may write into memory that its sessions had, which is measured so long. */
 static void free_if_unused(struct pw_process *process)
 {
-        if (pw_list_empty(&process->sessions) && !process->ended_count)
+        if (pw_list_empty(&process->sessions) && !process->ended_count && !(process->backing && process->pidfd >= 0))
                 free_process(process);
 }
 

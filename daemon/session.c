@@ -303,6 +303,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number, session->client, why);
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
+        session->left &= !why; /* who broke the protocol is believed nothing */
         hang_up(session);
         pw_scheduler_session_end(daemon->scheduler, session->number, pw_now_us());
         leave_store(session);

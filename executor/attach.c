@@ -15,16 +15,19 @@ struct pw_attached {
         struct pw_launch_params params;
         struct pw_map maps[MAPS_MAX];
         uint32_t map_count;
+        uint64_t done_at_start; /* gangs of the device */
 };
 
 /* The daemon ends executors that it wants to live on without it: none. Where a function closed the socket, the gang that finds
- * that out is not to blame: it is in no function yet, and another executor has it again. */
+ * that out is not to blame: it is in no function yet, and another executor has it again. The first gang of an executor is: its
+ * module closed it. */
 static void daemon_gone(void *context)
 {
         const struct pw_attached *attached = context;
+        struct pw_device_board *own = attached->params.boards[attached->params.device];
 
-        if (attached->params.boards[attached->params.device] && fcntl(attached->fd, F_GETFD) < 0)
-                atomic_store(&attached->params.boards[attached->params.device]->running, 0);
+        if (own && fcntl(attached->fd, F_GETFD) < 0 && atomic_load(&own->done.count) > attached->done_at_start)
+                atomic_store(&own->running, 0);
         _exit(0);
 }
 
@@ -130,6 +133,8 @@ static enum pw_status map_boards(struct pw_attached *attached, const struct pw_a
         for (uint32_t i = 0; i < welcome->device_count && status == PW_OK; i++) {
                 status = map_next(attached, answer, sizeof(struct pw_device_board), false, &board, ret_err);
                 params->boards[i] = i == params->device ? own : board;
+                if (i == params->device)
+                        attached->done_at_start = atomic_load(&params->boards[i]->done.count);
         }
         params->bells = bells;
         return status;

@@ -39,6 +39,7 @@ enum pw_status pw_lane_new(struct pw_session *session, uint32_t number, struct p
         lane->number = number;
         lane->shared = &session->control->lanes[number];
         lane->writer.ring = &lane->shared->ring;
+        atomic_store(&lane->writer.ring->watch, PW_RING_HUNGRY); /* the daemon does not know of the lane: whatever comes first calls it */
         *ret_lane = lane;
         return PW_OK;
 }

@@ -51,7 +51,7 @@ static inline uint8_t pw_cell_run_flags(struct pw_cell cell) { return (uint8_t)(
 static inline uint16_t pw_cell_run_inputs(struct pw_cell cell) { return (uint16_t)(cell.a >> 32); }
 static inline uint16_t pw_cell_run_results(struct pw_cell cell) { return (uint16_t)(cell.a >> 16); }
 
-/* When the daemon wants the doorbell. A zeroed ring is RESTING: a lane that the daemon has not seen yet rings for itself.
+/* When the daemon wants the doorbell. A lane that the daemon has not seen yet is HUNGRY.
  * The daemon says how it sleeps; who then rings sets WATCHED, so that one doorbell is enough until the daemon has looked. */
 enum pw_ring_watch {
         PW_RING_RESTING = 0, /* at once for work, at half a ring of unread cells for others */

@@ -252,8 +252,10 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
                 atomic_store(&host->islands[host->devices[d].island].board->ring_at[d], ring_at[d]);
         }
         set_asleep(host, 1);
-        for (uint32_t d = 0; d < host->device_end && !came; d++)
-                came = host->devices[d].board && atomic_load(&host->devices[d].board->done.count) >= ring_at[d];
+        for (uint32_t d = 0; d < host->device_end && !came; d++) {
+                uint64_t count = host->devices[d].board ? atomic_load(&host->devices[d].board->done.count) : host->devices[d].done;
+                came = count != host->devices[d].done && count >= ring_at[d]; /* what was polled is no news, and may be nonsense */
+        }
         if (came)
                 set_asleep(host, 0);
         return came;

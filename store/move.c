@@ -65,6 +65,8 @@ static enum pw_status check_ready(struct pw_store *store, const struct pw_object
         char id[PW_ID_TEXT_BYTES];
 
         pw_id_format(pw_object_id(store, object), id);
+        if (!object->known) /* it went while others were looked at; a client may write any word into its own entry */
+                return pw_error_set(ret_err, PW_GONE, "%s: it is gone", id);
         switch (pw_word_state(word)) {
         case PW_ENTRY_READY: return PW_OK;
         case PW_ENTRY_PENDING: return pw_error_set(ret_err, PW_NOT_READY, "%s: it is not ready yet", id);
@@ -100,10 +102,12 @@ static bool put_place(struct pw_store *store, const struct pw_object *with, stru
 {
         const struct extent *extent = pw_extent_of(store, with);
         const struct pw_entry *entry = pw_object_entry(store, with);
-        uint64_t bytes = *(const volatile uint64_t *)&entry->bytes;
+        uint64_t bytes = *(const volatile uint64_t *)&entry->bytes, room;
         bool is_inline = *(const volatile uint8_t *)&entry->is_inline;
-        uint64_t room = extent->room_offset + (with->slot - extent->first_slot) * extent->room_bytes;
 
+        if (!extent)
+                return false;
+        room = extent->room_offset + (with->slot - extent->first_slot) * extent->room_bytes;
         *ret_place = (struct pw_shard_place){ .bytes = bytes, .segment = with->segment, .device = PW_SHARD_IN_HOST };
         ret_place->offset = is_inline ? with->slot * sizeof *entry + offsetof(struct pw_entry, body) : room;
         if (is_inline)

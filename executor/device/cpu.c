@@ -44,7 +44,7 @@ static void cpu_moved(struct pw_device *device, uint64_t bytes)
         (void)bytes;
 }
 
-static uint64_t cpu_ended_ns(const struct pw_device *device, uint64_t now_ns)
+static uint64_t cpu_ended_ns(struct pw_device *device, uint64_t now_ns)
 {
         (void)device;
         return now_ns;

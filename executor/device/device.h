@@ -36,7 +36,7 @@ struct pw_device_kind {
         void (*moved)(struct pw_device *device, uint64_t bytes);
         /* By the device's own clock: when it ended what was launched so far, `now_ns` or before; and what is launched next reads
          * what was not there before `ns`. Both CLOCK_MONOTONIC.   Blocks: never. */
-        uint64_t (*ended_ns)(const struct pw_device *device, uint64_t now_ns);
+        uint64_t (*ended_ns)(struct pw_device *device, uint64_t now_ns);
         void (*not_before)(struct pw_device *device, uint64_t ns);
         /* Wait until all that was launched is done; the status of the first that failed since the last call. */
         enum pw_status (*finish)(struct pw_device *device, struct pw_error *ret_err);

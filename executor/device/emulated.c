@@ -23,6 +23,7 @@ struct pw_device {
         uint64_t launch_delay_ns, copy_bandwidth;
         uint64_t planned_ns; /* the end of the last delay, or when the input came; 0: the queue was empty since */
         uint64_t late_ns;    /* how far the clock is behind the host's */
+        uint64_t told_ns;    /* when the last work ended, as others were told: nothing begins before */
 };
 
 static uint64_t now_ns(void)
@@ -101,13 +102,18 @@ static void emulated_moved(struct pw_device *device, uint64_t bytes)
         occupy(device, ns < (double)DELAY_MAX_NS ? (uint64_t)ns : DELAY_MAX_NS);
 }
 
-static uint64_t emulated_ended_ns(const struct pw_device *device, uint64_t now) { return now - device->late_ns; }
+static uint64_t emulated_ended_ns(struct pw_device *device, uint64_t now)
+{
+        device->told_ns = pw_max_u64(device->told_ns, now - device->late_ns);
+        return now - device->late_ns;
+}
 
 /* Where nothing is planned, the plan begins then: the queue was not empty, its head waited. */
 static void emulated_not_before(struct pw_device *device, uint64_t ns)
 {
         uint64_t now;
 
+        ns = pw_max_u64(ns, device->told_ns);
         if (ns <= device->planned_ns)
                 return;
         now = now_ns();

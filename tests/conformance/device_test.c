@@ -189,8 +189,8 @@ static void test_emulated_clock(void **state)
         uint64_t came, took = UINT64_MAX;
         (void)state;
 
-        assert_int_equal(kind->open(&(struct pw_device_params){ 0 }, &device, &err), PW_OK);
         for (uint32_t i = 0; i < 100 && took >= 3000; i++) {
+                assert_int_equal(kind->open(&(struct pw_device_params){ 0 }, &device, &err), PW_OK);
                 came = clock_us() - 1000;
                 kind->not_before(device, came * 1000);
                 assert_int_equal(kind->launch(device, &napping, &task), PW_OK);
@@ -199,9 +199,9 @@ static void test_emulated_clock(void **state)
                 assert_true(kind->ended_ns(device, (clock_us() + 1) * 1000) >= (came + 2000) * 1000); /* it counts ns */
                 assert_int_equal(kind->finish(device, &err), PW_OK);
                 assert_true(kind->ended_ns(device, 1000) == 1000); /* the host's clock again */
+                kind->close(device);
         }
         assert_true(took < 3000);
-        kind->close(device);
 }
 
 int main(void)

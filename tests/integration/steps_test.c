@@ -98,6 +98,7 @@ static struct pw_program *program_of(struct pw_session *session)
 
         pw_result(program, it_grow(program, slice, pw_input(program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), PW_DONATED), PW_SPLIT(0), 1));
         it_ok(pw_compile(program, IT_ERR));
+        pw_slice_close(slice);
         return program;
 }
 
