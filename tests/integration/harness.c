@@ -1,6 +1,7 @@
 /* The daemon of a test, and children. */
 #include "tests/integration/harness.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -323,6 +324,40 @@ int it_teardown(void **state)
 
 /* --- children --------------------------------------------------------------------------------------------------------- */
 
+#ifdef __SANITIZE_ADDRESS__
+static bool is_awake(const char *task)
+{
+        char path[300], line[300];
+        const char *state = NULL;
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/self/task/%.200s/stat", task);
+        file = fopen(path, "re");
+        if (file && fgets(line, sizeof line, file))
+                state = strrchr(line, ')');
+        if (file)
+                fclose(file);
+        return state && state[2] == 'R';
+}
+
+/* The sanitizer's allocator does not survive a fork while another thread is in it: the child would wait for that thread. */
+static void let_others_sleep(void)
+{
+        for (uint32_t awake = 2; awake > 1;) {
+                DIR *tasks = opendir("/proc/self/task");
+                struct dirent *task;
+
+                awake = 0;
+                while (tasks && (task = readdir(tasks)))
+                        awake += task->d_name[0] != '.' && is_awake(task->d_name);
+                if (tasks)
+                        closedir(tasks);
+        }
+}
+#else
+static void let_others_sleep(void) { }
+#endif
+
 struct it_child it_fork(int (*work)(void *context, int pipe), void *context)
 {
         struct it_child child;
@@ -330,6 +365,7 @@ struct it_child it_fork(int (*work)(void *context, int pipe), void *context)
 
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
         fflush(NULL);
+        let_others_sleep();
         child.pid = fork_with_parent();
         assert_true(child.pid >= 0);
         if (child.pid == 0) {
