@@ -22,7 +22,7 @@ struct pw_backing {
         uint64_t place_bytes;
         const struct pw_tenant *tenant;
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
-        uint64_t granted_bytes;      /* for overhead.c */
+        uint64_t granted_bytes, has_bytes; /* for overhead.c */
         uint32_t refused;            /* how often the system did not take pages back */
 };
 

@@ -66,17 +66,20 @@ static uint64_t touched(struct pw_window window)
 }
 
 /* Besides segments: lanes and rings may be touched anywhere, and so may places whose session has ended, by who still has them mapped:
- * even a look at a page that was taken back makes one. */
+ * even a look at a page that was taken back makes one. Clients go on meanwhile: what a segment has is read first, then what the memfd
+ * takes, then what all of it has, so that a page that comes in between is no one's fault. */
 static void add_places(struct pw_daemon *daemon)
 {
         struct pw_backing *backing;
         struct pw_segment *segment;
 
-        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
-                backing->granted_bytes += touched((struct pw_window){ backing->fd, 0, backing->taken * backing->place_bytes });
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
                 if (segment->layout.kind == PW_SEGMENT_CLIENT && segment->backed.backing->tenant)
                         segment->backed.backing->granted_bytes -= touched(pw_backed_window(&segment->backed));
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+                segment->backed.backing->has_bytes = allocated(segment->backed.backing->fd);
+        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+                backing->granted_bytes += touched((struct pw_window){ backing->fd, 0, backing->taken * backing->place_bytes });
 }
 
 /* Pages that the store has given up in this turn are there until the worker is asked. */
@@ -101,7 +104,7 @@ void pw_overhead_audit(struct pw_daemon *daemon, void (*found)(void *context, co
         add_given_up(daemon);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
                 struct pw_backing *backing = segment->backed.backing;
-                uint64_t granted = backing->granted_bytes, has = allocated(backing->fd);
+                uint64_t granted = backing->granted_bytes, has = backing->has_bytes;
                 char where[64], text[200], has_text[16], granted_text[16];
 
                 if (segment->layout.kind != PW_SEGMENT_CLIENT || backing->works || has <= granted)
