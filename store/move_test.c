@@ -188,6 +188,32 @@ static void test_a_reference_meanwhile(void **state)
         fixture_close(&h.f);
 }
 
+/* The copy goes while others are looked at. Its owner writes what it likes into its own entry, and that changes nothing. */
+static void test_a_copy_that_goes_meanwhile(void **state)
+{
+        struct host h;
+        struct place value, room;
+        struct pw_object *object, *with;
+
+        (void)state;
+        open_host(&h);
+        value = result(&h, 0, 3);
+        room = put(&h, 0, BYTES);
+        object = fixture_known(&h.f, value);
+        with = fixture_known(&h.f, room);
+        assert_int_equal(pw_store_move_begin(h.f.store, h.ann->session, object, with, NULL), PW_OK);
+        fixture_drop(&h.f, h.ann, room);
+        fixture_reclaim(&h.f);
+        uint64_t freed = pw_entry_load(room.entry);
+        atomic_store(&room.entry->word, pw_word_make(PW_ENTRY_READY, 0, room.generation, PW_OK));
+        assert_int_equal(pw_store_move_finish(h.f.store, h.ann->session, object, with, 2, NULL), PW_GONE);
+        atomic_store(&room.entry->word, freed);
+        assert_int_equal(shard_of(&h, value)->device, 3);
+        assert_false(pw_word_flags(pw_entry_load(value.entry)) & PW_ENTRY_MOVING);
+        fixture_check(&h.f);
+        fixture_close(&h.f);
+}
+
 static void test_what_cannot_be(void **state)
 {
         struct host h;
@@ -216,6 +242,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_into_a_room_and_out), cmocka_unit_test(test_outlives_its_mover),    cmocka_unit_test(test_who_holds_it),
                 cmocka_unit_test(test_a_reference_meanwhile), cmocka_unit_test(test_what_cannot_be),
+                cmocka_unit_test(test_a_copy_that_goes_meanwhile),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
