@@ -3,10 +3,10 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/child.h"
+#include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/frozen.h"
-#include "daemon/http.h"
+#include "daemon/http/http.h"
 #include "daemon/limits.h"
 #include "daemon/meta/meta.h"
 #include "daemon/module.h"

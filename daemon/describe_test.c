@@ -2,7 +2,7 @@
 #include "daemon/describe.h"
 
 #include "base/memory.h"
-#include "daemon/child.h"
+#include "daemon/child/child.h"
 #include "daemon/module.h"
 
 #include <setjmp.h>

@@ -4,12 +4,12 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/child.h"
+#include "daemon/child/child.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/submit.h"
-#include "daemon/trace.h"
 #include "daemon/worker.h"
 
 #define STUCK_US 10000u /* until an action without memory is tried again */

@@ -1,40 +1,45 @@
 # daemon
 sbin_PROGRAMS += daemon/pathwaysd
-daemon_pathwaysd_SOURCES = daemon/main.c daemon/settings.c daemon/environment.c daemon/reload.c daemon/notify.c daemon/daemon.c daemon/turn.c daemon/effect.c daemon/rundir.c \
-	daemon/limits.c daemon/install.c daemon/tenant.c daemon/backing.c daemon/segment.c daemon/session.c daemon/output.c daemon/process.c \
-	daemon/attach.c daemon/request.c daemon/lane.c daemon/submit.c daemon/room.c daemon/name.c daemon/cancel.c daemon/worker.c \
-	daemon/module.c daemon/describe.c daemon/program.c daemon/graph_wire.c daemon/slice.c daemon/child.c \
-	daemon/child_board.c daemon/spawn.c daemon/overhead.c daemon/rows.c daemon/list.c daemon/list_host.c \
-	daemon/list_store.c daemon/list_work.c daemon/why.c daemon/find.c daemon/frozen.c daemon/list_object.c daemon/waits.c daemon/trace.c daemon/transfer.c daemon/meta/kinds.c daemon/meta/embedded.c
-daemon_pathwaysd_SOURCES += daemon/why_device.c daemon/why_memory.c daemon/why_process.c daemon/why_run.c
-noinst_HEADERS += daemon/cancel.h daemon/move.h
-daemon_pathwaysd_SOURCES += daemon/term.c daemon/metric.c daemon/health.c daemon/http_address.c daemon/http.c
+daemon_pathwaysd_SOURCES = daemon/attach.c daemon/backing.c daemon/cancel.c daemon/daemon.c daemon/describe.c \
+	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/install.c daemon/lane.c daemon/limits.c \
+	daemon/main.c daemon/module.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
+	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/reload.c daemon/request.c daemon/room.c \
+	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/slice.c daemon/submit.c daemon/tenant.c \
+	daemon/transfer.c daemon/turn.c daemon/worker.c
+daemon_pathwaysd_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
+daemon_pathwaysd_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
+daemon_pathwaysd_SOURCES += daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
+	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
+	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace.c daemon/inspect/waits.c daemon/inspect/why.c \
+	daemon/inspect/why_device.c daemon/inspect/why_memory.c daemon/inspect/why_process.c daemon/inspect/why_run.c
+daemon_pathwaysd_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c
 daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_pathwaysd_SOURCES += daemon/list_owners.c daemon/operators.c daemon/quota.c daemon/move.c
 daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/backing.h daemon/child_board.h daemon/child.h daemon/daemon.h daemon/describe.h daemon/effect.h daemon/find.h daemon/frozen.h daemon/graph_wire.h \
-	daemon/install.h daemon/lane.h daemon/limits.h daemon/list.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module.h \
-	daemon/name.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h daemon/request.h daemon/room.h daemon/rows.h daemon/rundir.h \
-	daemon/segment.h daemon/session.h daemon/settings.h daemon/slice.h daemon/spawn.h daemon/submit.h daemon/tenant.h \
-	daemon/trace.h daemon/transfer.h daemon/turn.h daemon/waits.h daemon/worker.h
-noinst_HEADERS += daemon/counters.h daemon/environment.h daemon/health.h daemon/http.h daemon/http_address.h daemon/metric.h \
-	daemon/notify.h daemon/reload.h daemon/term.h daemon/why.h
+noinst_HEADERS += daemon/backing.h daemon/cancel.h daemon/counters.h daemon/daemon.h daemon/describe.h daemon/effect.h \
+	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/lane.h daemon/limits.h daemon/module.h \
+	daemon/move.h daemon/name.h daemon/notify.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h \
+	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h \
+	daemon/slice.h daemon/submit.h daemon/tenant.h daemon/transfer.h daemon/turn.h daemon/worker.h
+noinst_HEADERS += daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h
+noinst_HEADERS += daemon/http/health.h daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h
+noinst_HEADERS += daemon/inspect/find.h daemon/inspect/list.h daemon/inspect/rows.h daemon/inspect/term.h \
+	daemon/inspect/trace.h daemon/inspect/waits.h daemon/inspect/why.h
+noinst_HEADERS += daemon/meta/kinds.h daemon/meta/meta.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += daemon/limits_test
-TESTS += daemon/limits_test
+check_PROGRAMS += daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test \
+	tests/conformance/meta_test
+TESTS += daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test tests/conformance/meta_test
+daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
+daemon_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
+daemon_http_http_address_test_SOURCES = daemon/http/http_address_test.c daemon/http/http_address.c
+daemon_http_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_limits_test_SOURCES = daemon/limits_test.c daemon/limits.c
 daemon_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
-check_PROGRAMS += daemon/describe_test daemon/module_test daemon/http_address_test tests/conformance/meta_test
-TESTS += daemon/describe_test daemon/module_test daemon/http_address_test tests/conformance/meta_test
-daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
 daemon_module_test_SOURCES = daemon/module_test.c daemon/module.c
 daemon_module_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
-daemon_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
-daemon_http_address_test_SOURCES = daemon/http_address_test.c daemon/http_address.c
-daemon_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 

@@ -1,6 +1,6 @@
 /* pathwaysd: options, then the daemon. */
 #include "daemon/daemon.h"
-#include "daemon/metric.h"
+#include "daemon/http/metric.h"
 
 #include <stdio.h>
 

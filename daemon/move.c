@@ -6,10 +6,10 @@
 #include "daemon/move.h"
 
 #include "daemon/effect.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/segment.h"
-#include "daemon/trace.h"
 #include "store/object.h"
 
 #include <stdio.h>

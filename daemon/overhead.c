@@ -2,7 +2,7 @@
 #include "daemon/overhead.h"
 
 #include "base/size.h"
-#include "daemon/child.h"
+#include "daemon/child/child.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
 

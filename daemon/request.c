@@ -5,8 +5,9 @@
 #include "daemon/cancel.h"
 #include "daemon/describe.h"
 #include "daemon/frozen.h"
+#include "daemon/inspect/list.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
-#include "daemon/list.h"
 #include "daemon/module.h"
 #include "daemon/move.h"
 #include "daemon/name.h"
@@ -14,7 +15,6 @@
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/slice.h"
-#include "daemon/trace.h"
 #include "daemon/transfer.h"
 
 static void take_hello(struct pw_dsession *session, const Pathways__Wire__Request *request)

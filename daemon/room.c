@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/frozen.h"
+#include "daemon/inspect/waits.h"
 #include "daemon/lane.h"
-#include "daemon/waits.h"
 
 struct pw_room_wait {
         uint32_t session, lane;

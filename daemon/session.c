@@ -2,7 +2,8 @@
 #include "daemon/session.h"
 
 #include "base/memory.h"
-#include "daemon/child.h"
+#include "daemon/child/child.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/operators.h"
@@ -10,7 +11,6 @@
 #include "daemon/request.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
-#include "daemon/trace.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -2,7 +2,7 @@
 #include "daemon/settings.h"
 
 #include "base/memory.h"
-#include "daemon/http_address.h"
+#include "daemon/http/http_address.h"
 #include "daemon/quota.h"
 #include "plane/board.h"
 #include "scheduler/scheduler.h"

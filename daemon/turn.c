@@ -2,14 +2,14 @@
 #include "daemon/turn.h"
 
 #include "base/memory.h"
-#include "daemon/child.h"
+#include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/session.h"
 #include "daemon/submit.h"
-#include "daemon/trace.h"
 
 #define SLOW_TURN_US 10000u
 

@@ -1,13 +1,13 @@
 /* The daemon that targets play with: what is not the product's is a stand-in, and honest. */
 #include "tests/fuzz/host.h"
 
-#include "daemon/child_board.h"
+#include "daemon/child/child_board.h"
 #include "daemon/describe.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/room.h"
 #include "daemon/submit.h"
-#include "daemon/trace.h"
 #include "daemon/turn.h"
 #include "daemon/worker.h"
 #include "pathways.h"

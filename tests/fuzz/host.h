@@ -8,7 +8,7 @@
 #ifndef PW_FUZZ_HOST_H
 #define PW_FUZZ_HOST_H
 
-#include "daemon/child.h"
+#include "daemon/child/child.h"
 #include "daemon/segment.h"
 #include "store/fixture_test.h"
 #include "tests/fuzz/fuzz.h"

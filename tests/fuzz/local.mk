@@ -35,8 +35,8 @@ tests_fuzz_text_fuzz_LDADD = cli/libcli.la
 tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
-fuzz_host = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child_board.c daemon/effect.c daemon/lane.c daemon/submit.c \
-	daemon/trace.c daemon/turn.c $(fuzz_main)
+fuzz_host = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child/child_board.c daemon/effect.c \
+	daemon/inspect/trace.c daemon/lane.c daemon/submit.c daemon/turn.c $(fuzz_main)
 fuzz_host_libs = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)
 tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)

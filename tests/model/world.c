@@ -1,13 +1,13 @@
 /* The daemon's loop and the clients' session, as far as the models need them, around the product's own sources. */
 #include "tests/model/world.h"
 
-#include "daemon/child.h"
+#include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
+#include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/submit.h"
-#include "daemon/trace.h"
 #include "daemon/turn.h"
 #include "store/object.h"
 

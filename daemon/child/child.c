@@ -1,0 +1,350 @@
+/* Children: their life. What they share with the daemon is made in child_board.c, how they are spawned in spawn.c. */
+#include "daemon/child/child.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/child/child_board.h"
+#include "daemon/child/spawn.h"
+#include "daemon/describe.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define BACKOFF_FIRST_US 100000u
+#define BACKOFF_MAX_US 5000000u
+#define STOP_MS 2000
+
+static bool is_describer(const struct pw_child *child)
+{
+        return child->number == child->daemon->device_count;
+}
+
+static void name_child(const struct pw_child *child, char text[40])
+{
+        if (is_describer(child))
+                snprintf(text, 40, "describer");
+        else
+                snprintf(text, 40, "device h%u:%u", child->daemon->host, child->number);
+}
+
+static void on_exited(evutil_socket_t fd, short what, void *context);
+static void on_delay(evutil_socket_t fd, short what, void *context);
+
+/* Functions may have started processes: these go with it. Nobody has waited for it yet, so the number is that of its group. */
+static void end_group(const struct pw_child *child) { kill(-child->pid, SIGKILL); }
+
+/* Kill it and wait for its end: nobody else would notice that. */
+static void reap(struct pw_child *child)
+{
+        siginfo_t info;
+
+        kill(child->pid, SIGKILL);
+        end_group(child);
+        waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
+        if (child->exited)
+                event_free(child->exited);
+        child->exited = NULL;
+        pw_close_fd(&child->pidfd);
+        child->pidfd = -1;
+        child->state = PW_CHILD_DEAD;
+}
+
+static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = child->daemon;
+        struct pw_dsession *session;
+        struct pw_spawned spawned;
+        enum pw_status status = pw_spawn(daemon, is_describer(child) ? -1 : (int)child->number, &spawned, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        child->pid = spawned.pid;
+        child->pidfd = spawned.pidfd;
+        child->state = PW_CHILD_STARTING;
+        child->started_us = pw_now_us();
+        child->done_at_start = child->board ? atomic_load(&child->board->done.count) : 0;
+        child->kill_reason[0] = 0;
+        child->exited = event_new(daemon->base, child->pidfd, EV_READ, on_exited, child);
+        if (child->exited && event_add(child->exited, NULL) == 0) {
+                status = pw_session_new(daemon, spawned.socket, spawned.pid, geteuid(), &session, ret_err);
+        } else {
+                close(spawned.socket);
+                reap(child);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a child");
+        }
+        if (status != PW_OK)
+                kill(child->pid, SIGKILL); /* what follows its exit comes by itself */
+        return status;
+}
+
+/* Start it again, now or later. */
+static void start_again(struct pw_child *child)
+{
+        struct pw_daemon *daemon = child->daemon;
+        uint64_t wait_us = child->crashes < 2 ? 0 : BACKOFF_FIRST_US;
+        struct timeval delay;
+        struct pw_error err;
+
+        if (daemon->phase >= PW_STOPPING)
+                return;
+        for (uint32_t i = 2; i < child->crashes && wait_us < BACKOFF_MAX_US; i++)
+                wait_us *= 2;
+        wait_us = pw_min_u64(wait_us, BACKOFF_MAX_US);
+        child->restarts++;
+        child->next_start_us = pw_now_us() + wait_us;
+        if (!wait_us && start(child, &err) == PW_OK)
+                return;
+        if (!wait_us) {
+                pw_log(&daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+                if (child->pidfd >= 0)
+                        return; /* it is on its way out, and comes here again */
+                wait_us = BACKOFF_MAX_US;
+        }
+        delay = (struct timeval){ (time_t)(wait_us / 1000000), (suseconds_t)(wait_us % 1000000) };
+        event_add(child->delay, &delay);
+}
+
+static void on_delay(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_child *child = context;
+        struct pw_error err;
+
+        (void)fd;
+        (void)what;
+        if (child->daemon->phase >= PW_STOPPING || start(child, &err) == PW_OK)
+                return;
+        pw_log(&child->daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+        if (child->pidfd >= 0)
+                return;
+        child->crashes++;
+        start_again(child);
+}
+
+static bool is_overrun(const siginfo_t *info) { return info->si_code == CLD_EXITED && info->si_status == PW_EXIT_OVERRUN; }
+
+/* "SIGSEGV", "exit status 3", or why the daemon killed it. */
+static void say_how(const struct pw_child *child, const siginfo_t *info, char *text, size_t bytes)
+{
+        if (child->kill_reason[0])
+                snprintf(text, bytes, "%s", child->kill_reason);
+        else if (is_overrun(info))
+                snprintf(text, bytes, "a function wrote past its output");
+        else if (info->si_code == CLD_EXITED)
+                snprintf(text, bytes, "exit status %d", info->si_status);
+        else
+                snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
+}
+
+/* "broken/crash of run 7", or "no gang". */
+static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
+{
+        uint64_t running = child->board ? atomic_load(&child->board->running) : 0, run;
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (running && running > atomic_load(&child->board->done.seq) &&
+            pw_child_gang(child->daemon, child->number, running, &node, &name, &run))
+                snprintf(text, bytes, "%.100s of run %" PRIu64, name, run);
+        else
+                snprintf(text, bytes, "no gang");
+}
+
+static void on_exited(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_child *child = context;
+        struct pw_daemon *daemon = child->daemon;
+        siginfo_t info = { 0 };
+        char who[40], how[160], in_what[140];
+        bool was_useful;
+
+        (void)what;
+        end_group(child);
+        if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || !info.si_pid) {
+                event_add(child->exited, NULL);
+                return;
+        }
+        name_child(child, who);
+        say_how(child, &info, how, sizeof how);
+        say_in_what(child, in_what, sizeof in_what);
+        if (child->session)
+                pw_session_end(child->session, NULL);
+        event_free(child->exited);
+        child->exited = NULL;
+        pw_close_fd(&child->pidfd);
+        child->pidfd = -1;
+        child->state = PW_CHILD_DEAD;
+        was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
+        child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
+        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING, "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u",
+               who, (int)child->pid, how, in_what, child->crashes);
+        if (daemon->phase >= PW_STOPPING)
+                return;
+        if (is_describer(child))
+                pw_describe_down(daemon, how);
+        else
+                pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED, how);
+        daemon->more = true;
+        start_again(child);
+}
+
+enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+
+        daemon->children = calloc(daemon->device_count + 1, sizeof *daemon->children);
+        if (!daemon->children)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
+        for (uint32_t i = 0; i <= daemon->device_count; i++)
+                daemon->children[i] = (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
+        status = pw_child_boards(daemon, ret_err);
+        for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++) {
+                daemon->children[i].delay = event_new(daemon->base, -1, 0, on_delay, &daemon->children[i]);
+                status = daemon->children[i].delay ? start(&daemon->children[i], ret_err)
+                                                   : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
+        }
+        return status;
+}
+
+/* Its socket is closed, so it ends by itself; if not in time, by force. */
+static void stop_child(struct pw_child *child)
+{
+        struct pollfd poll_fd = { .fd = child->pidfd, .events = POLLIN };
+        siginfo_t info;
+
+        if (child->pidfd < 0)
+                return;
+        if (poll(&poll_fd, 1, STOP_MS) <= 0)
+                kill(child->pid, SIGKILL);
+        end_group(child);
+        waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
+        pw_close_fd(&child->pidfd);
+}
+
+void pw_children_done(struct pw_daemon *daemon)
+{
+        for (uint32_t i = 0; daemon->children && i <= daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children[i];
+
+                stop_child(child);
+                if (child->exited)
+                        event_free(child->exited);
+                if (child->delay)
+                        event_free(child->delay);
+        }
+        pw_child_boards_done(daemon);
+        free(daemon->children);
+        daemon->children = NULL;
+}
+
+bool pw_children_ready(const struct pw_daemon *daemon)
+{
+        for (uint32_t i = 0; i <= daemon->device_count; i++)
+                if (daemon->children[i].state != PW_CHILD_READY)
+                        return false;
+        return true;
+}
+
+enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        uint32_t number = executor ? device : daemon->device_count;
+        struct pw_child *child;
+
+        if (number > daemon->device_count || (executor && number == daemon->device_count))
+                return pw_error_set(ret_err, PW_INVALID, "device %u: this host has %u", device, daemon->device_count);
+        child = &daemon->children[number];
+        if (child->pid != session->pid || child->state == PW_CHILD_DEAD)
+                return pw_error_set(ret_err, PW_DENIED, "only the process that pathwaysd started is an executor");
+        if (child->session)
+                return pw_error_set(ret_err, PW_INVALID, "the executor has attached already");
+        child->session = session;
+        child->state = PW_CHILD_READY;
+        if (executor)
+                pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
+        else
+                pw_describe_up(daemon, session);
+        return PW_OK;
+}
+
+/* Without its socket it is of no use: it ends itself, or is made to; its exit does the rest. */
+void pw_child_detached(struct pw_dsession *session)
+{
+        struct pw_daemon *daemon = session->daemon;
+        struct pw_child *child = &daemon->children[session->role == PW_ROLE_EXECUTOR ? session->device : daemon->device_count];
+
+        if (child->session != session)
+                return;
+        child->session = NULL;
+        if (is_describer(child))
+                pw_describe_detached(daemon);
+        if (child->pidfd >= 0 && daemon->phase < PW_STOPPING)
+                kill(child->pid, SIGKILL);
+}
+
+void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why)
+{
+        struct pw_child *child = &daemon->children[number];
+
+        if (child->pidfd < 0 || child->kill_reason[0])
+                return;
+        snprintf(child->kill_reason, sizeof child->kill_reason, "%s", why);
+        child->kill_status = status;
+        kill(child->pid, SIGKILL);
+}
+
+void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
+{
+        const struct pw_child *child = &daemon->children[device];
+
+        if (child->state == PW_CHILD_READY && atomic_load(&child->board->running) == seq && atomic_load(&child->board->done.seq) < seq)
+                pw_child_kill(daemon, device, status, why);
+}
+
+uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device)
+{
+        return daemon->children[device].island;
+}
+
+/* When the function that a device is in must be over; UINT64_MAX: it is in none with a limit. */
+static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child)
+{
+        uint64_t since_ns = atomic_load(&child->board->running_since_ns), run;
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (child->state != PW_CHILD_READY || !since_ns || child->kill_reason[0])
+                return UINT64_MAX;
+        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) || !node->time_limit_us)
+                return UINT64_MAX;
+        return since_ns / 1000 + node->time_limit_us;
+}
+
+/* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
+uint64_t pw_children_next_us(const struct pw_daemon *daemon)
+{
+        uint64_t next_us = UINT64_MAX, shortest_us = daemon->shortest_limit_us;
+
+        if (!shortest_us || !daemon->runs_in_flight)
+                return UINT64_MAX;
+        for (uint32_t i = 0; i < daemon->device_count; i++)
+                next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children[i]));
+        return pw_min_u64(next_us, pw_now_us() + shortest_us);
+}
+
+void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        for (uint32_t i = 0; i < daemon->device_count; i++) {
+                char why[100], limit[16];
+                struct pw_child_order order;
+                uint64_t now_in = atomic_load(&daemon->children[i].board->running);
+
+                if (limit_us(daemon, &daemon->children[i]) > now_us || !pw_child_order(daemon, i, now_in, &order))
+                        continue;
+                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(order.node->time_limit_us, limit));
+                pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
+        }
+}

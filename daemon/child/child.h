@@ -1,0 +1,61 @@
+/* Children: one executor per device and the describing executor; started, restarted with back-off, killed over a limit. Each is a
+ * group of processes of its own, with what its functions start, and they end together.
+ *
+ * States: STARTING (spawned, not attached) -> READY (attached) -> DEAD (exited) -> STARTING again, at once or after the back-off. The
+ * first crash restarts at once; from the second in a row on there is a delay, doubled each time.
+ */
+#ifndef PW_DAEMON_CHILD_CHILD_H
+#define PW_DAEMON_CHILD_CHILD_H
+
+#include "daemon/session.h"
+
+enum pw_child_state { PW_CHILD_DEAD = 0, PW_CHILD_STARTING, PW_CHILD_READY };
+
+struct pw_child {
+        struct pw_daemon *daemon;
+        uint32_t number;            /* of the device; device_count: the describer */
+        enum pw_child_state state;
+        pid_t pid;
+        int pidfd;
+        struct event *exited, *delay;
+        struct pw_dsession *session;
+        uint32_t restarts, crashes; /* crashes: in a row */
+        uint64_t started_us, next_start_us;
+        uint64_t done_at_start;     /* gangs done when it started */
+        char kill_reason[120];      /* why the daemon killed it; empty: it did not */
+        enum pw_status kill_status;
+        /* executors */
+        int board_fd, board_ro_fd;
+        struct pw_device_board *board;
+        uint32_t island;
+};
+
+/* Boards, bells, and all children started. */
+PW_MUST_CHECK enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_err);
+void pw_children_done(struct pw_daemon *daemon);
+bool pw_children_ready(const struct pw_daemon *daemon);
+
+/* A session says that it is the child's. Errors: PW_DENIED (another process), PW_INVALID (no such device, already attached). */
+PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device, struct pw_error *ret_err);
+void pw_child_detached(struct pw_dsession *session);
+/* What its device is in fails with `status` and the text `why`. */
+void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
+/* The same if it is still in gang `seq`. */
+void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why);
+uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device);
+/* What an executor's Welcome hands over, in the order that pathways.proto names. Returns how many; they stay the daemon's. */
+uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds);
+
+/* Functions with a time limit: when to look next, and the look. */
+uint64_t pw_children_next_us(const struct pw_daemon *daemon);
+void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us);
+
+/* Gang `seq` of the island of `device`: what was ordered. False if the log has it no more. The board's own memory: good until what is
+ * there makes place for another run. */
+struct pw_child_order { const struct pw_run_record *record; const struct pw_image *image; const struct pw_image_node *node; };
+bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order);
+/* "digits/gradient", run number: of gang `seq` of an island; false if the log has it no more. */
+bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
+                   uint64_t *ret_run);
+
+#endif

@@ -1,0 +1,154 @@
+/* Boards of this host: memfds, maps, descriptors. */
+#include "daemon/child/child_board.h"
+
+#include "base/memory.h"
+#include "daemon/effect.h"
+#include "plane/segment.h"
+
+#include <sys/mman.h>
+
+static enum pw_status make(const char *name, uint64_t bytes, int *ret_fd, void **ret_memory, struct pw_error *ret_err)
+{
+        struct pw_map map;
+        enum pw_status status = pw_memfd_create(name, bytes, ret_fd, ret_err);
+
+        if (status == PW_OK)
+                status = pw_map_fd(*ret_fd, bytes, true, &map, ret_err);
+        if (status == PW_OK)
+                *ret_memory = map.base;
+        return status;
+}
+
+static enum pw_status make_island(struct pw_daemon *daemon, uint32_t island, struct pw_error *ret_err)
+{
+        void *memory = NULL;
+        enum pw_status status = make("pathways-island", PW_ISLAND_BOARD_BYTES, &daemon->islands[island].fd, &memory, ret_err);
+
+        daemon->islands[island].board = memory;
+        if (status == PW_OK)
+                status = pw_memfd_readonly(daemon->islands[island].fd, &daemon->islands[island].ro_fd, ret_err);
+        if (status == PW_OK)
+                status = pw_host_island(daemon->boards, island, memory, PW_ISLAND_BOARD_BYTES, ret_err);
+        return status;
+}
+
+static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, struct pw_error *ret_err)
+{
+        struct pw_child *child = &daemon->children[device];
+        void *memory = NULL;
+        enum pw_status status = make("pathways-device-board", sizeof *child->board, &child->board_fd, &memory, ret_err);
+
+        child->board = memory;
+        child->island = device * daemon->settings.islands / daemon->device_count;
+        if (status == PW_OK)
+                status = pw_memfd_readonly(child->board_fd, &child->board_ro_fd, ret_err);
+        if (status == PW_OK)
+                status = pw_host_device(daemon->boards, device, child->island, child->board, ret_err);
+        if (status == PW_OK)
+                status = pw_scheduler_device_add(daemon->scheduler,
+                                                 &(struct pw_device_add){ .device = device,
+                                                                          .island = child->island,
+                                                                          .kind = daemon->kind,
+                                                                          .capacity_bytes = daemon->settings.device_memory },
+                                                 ret_err);
+        return status;
+}
+
+enum pw_status pw_child_boards(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        void *memory = NULL;
+        enum pw_status status = make("pathways-bells", sizeof *daemon->bells, &daemon->bells_fd, &memory, ret_err);
+
+        daemon->bells = memory;
+        if (status != PW_OK)
+                return status;
+        pw_host_bells(daemon->boards, daemon->bells);
+        for (uint32_t i = 0; status == PW_OK && i < daemon->settings.islands; i++)
+                status = make_island(daemon, i, ret_err);
+        for (uint32_t i = 0; status == PW_OK && i < daemon->device_count; i++)
+                status = make_device(daemon, i, ret_err);
+        return status;
+}
+
+void pw_child_boards_done(struct pw_daemon *daemon)
+{
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
+                if (daemon->islands[i].board)
+                        munmap(daemon->islands[i].board, PW_ISLAND_BOARD_BYTES);
+                pw_close_fd(&daemon->islands[i].fd);
+                pw_close_fd(&daemon->islands[i].ro_fd);
+        }
+        for (uint32_t i = 0; daemon->children && i < daemon->device_count; i++) {
+                if (daemon->children[i].board)
+                        munmap(daemon->children[i].board, sizeof *daemon->children[i].board);
+                pw_close_fd(&daemon->children[i].board_fd);
+                pw_close_fd(&daemon->children[i].board_ro_fd);
+        }
+        if (daemon->bells)
+                munmap(daemon->bells, sizeof *daemon->bells);
+        pw_close_fd(&daemon->bells_fd);
+}
+
+void pw_child_board_down(struct pw_child *child, enum pw_status status, const char *how)
+{
+        struct pw_daemon *daemon = child->daemon;
+        uint64_t running = atomic_load(&child->board->running);
+
+        pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
+        pw_host_settle(daemon->boards, daemon->scheduler, child->number);
+        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
+        pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
+}
+
+uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds)
+{
+        uint32_t count = 0;
+
+        fds[count++] = daemon->bells_fd;
+        fds[count++] = daemon->children[device].board_fd;
+        for (uint32_t i = 0; i < daemon->settings.islands; i++)
+                fds[count++] = daemon->islands[i].ro_fd;
+        for (uint32_t i = 0; i < daemon->device_count; i++)
+                fds[count++] = daemon->children[i].board_ro_fd;
+        return count;
+}
+
+/* NULL: it is not in the board. The record of an old gang may have made place for something else: what it says is only looked up. */
+static const struct pw_run_record *record_at(const struct pw_island_board *board, uint32_t line)
+{
+        uint64_t offset = (uint64_t)line * PW_LINE_BYTES;
+        bool inside = offset >= offsetof(struct pw_island_board, arena) && offset + sizeof(struct pw_run_record) <= PW_ISLAND_BOARD_BYTES;
+
+        return inside ? (const void *)((const char *)board + offset) : NULL;
+}
+
+bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order)
+{
+        const struct pw_island_board *board = daemon->islands[daemon->children[device].island].board;
+        uint64_t head = atomic_load(&board->head);
+        const struct pw_order *order = &board->log[seq % PW_ORDER_LOG];
+        const struct pw_run_record *record;
+        const struct pw_image *image;
+
+        if (!seq || seq > head || head - seq >= PW_ORDER_LOG)
+                return false;
+        record = record_at(board, order->run);
+        image = record ? pw_host_image(daemon->boards, daemon->children[device].island, record->image) : NULL;
+        if (!image || order->node >= image->node_count)
+                return false;
+        *ret_order = (struct pw_child_order){ record, image, pw_image_node(image, order->node) };
+        return true;
+}
+
+bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
+                   uint64_t *ret_run)
+{
+        struct pw_child_order order;
+
+        if (!pw_child_order(daemon, device, seq, &order))
+                return false;
+        *ret_node = order.node;
+        *ret_name = pw_image_text(order.image, order.node->name);
+        *ret_run = order.record->run;
+        return true;
+}

@@ -1,0 +1,142 @@
+/* fork and exec of executors. The program is opened before privileges are dropped: its folder may be closed to that user. */
+#include "daemon/child/spawn.h"
+
+#include "base/memory.h"
+#include "daemon/install.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define CHILD_SOCKET 3
+
+struct launch {
+        int program, socket;
+        bool change_user;
+        uid_t uid;
+        gid_t gid;
+        char device[16];
+        char *argv[6];
+};
+
+static enum pw_status find_user(struct pw_daemon *daemon, struct launch *launch, struct pw_error *ret_err)
+{
+        char buffer[4096];
+        struct passwd entry, *found = NULL;
+
+        launch->change_user = geteuid() == 0;
+        if (!launch->change_user)
+                return PW_OK;
+        if (getpwnam_r(daemon->settings.executor_user, &entry, buffer, sizeof buffer, &found) != 0 || !found)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "--executor-user %s: no such user", daemon->settings.executor_user);
+        launch->uid = found->pw_uid;
+        launch->gid = found->pw_gid;
+        return PW_OK;
+}
+
+static enum pw_status open_program(struct pw_daemon *daemon, struct launch *launch, struct pw_error *ret_err)
+{
+        char path[4096];
+
+        if (daemon->settings.executor)
+                snprintf(path, sizeof path, "%s", daemon->settings.executor);
+        else
+                pw_install_path(PW_INSTALL_EXECUTOR, path, sizeof path);
+        launch->program = open(path, O_RDONLY | O_CLOEXEC);
+        if (launch->program < 0)
+                return pw_error_errno(ret_err, errno, "open the executor's program %s (--executor FILE names another)", path);
+        return PW_OK;
+}
+
+static void fill_argv(struct launch *launch, int device)
+{
+        int i = 0;
+
+        snprintf(launch->device, sizeof launch->device, "%d", device);
+        launch->argv[i++] = (char *)"pathways-executor";
+        if (device < 0) {
+                launch->argv[i++] = (char *)"--describe";
+        } else {
+                launch->argv[i++] = (char *)"--device";
+                launch->argv[i++] = launch->device;
+        }
+        launch->argv[i++] = (char *)"--fd";
+        launch->argv[i++] = (char *)"3";
+        launch->argv[i] = NULL;
+}
+
+/* Modules see nothing of the daemon's environment; a sanitizer in them is told there what to do. */
+#ifdef __SANITIZE_ADDRESS__
+#define environment environ
+#else
+static char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+#endif
+
+/* In the child: only calls that are safe between fork and exec. */
+static void become_executor(const struct launch *launch)
+{
+        sigset_t none;
+        int program = launch->program;
+
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+        setpgid(0, 0); /* with all that it starts: they end together */
+        if (program == CHILD_SOCKET)
+                program = fcntl(program, F_DUPFD_CLOEXEC, CHILD_SOCKET + 1);
+        if (launch->socket == CHILD_SOCKET ? fcntl(CHILD_SOCKET, F_SETFD, 0) < 0 : dup2(launch->socket, CHILD_SOCKET) < 0)
+                _exit(126);
+        close_range(CHILD_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what the daemon was started with is not theirs */
+        if (launch->change_user &&
+            (setgroups(0, NULL) < 0 || setresgid(launch->gid, launch->gid, launch->gid) < 0 || setresuid(launch->uid, launch->uid, launch->uid) < 0))
+                _exit(126);
+        syscall(SYS_execveat, program, "", launch->argv, environment, AT_EMPTY_PATH);
+        _exit(127);
+}
+
+static enum pw_status launch_child(struct launch *launch, struct pw_spawned *ret_spawned, struct pw_error *ret_err)
+{
+        int pair[2];
+        pid_t pid;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+                return pw_error_errno(ret_err, errno, "socketpair for an executor");
+        launch->socket = pair[1];
+        pid = fork();
+        if (pid == 0)
+                become_executor(launch);
+        if (pid > 0)
+                setpgid(pid, pid); /* whoever is first */
+        close(pair[1]);
+        if (pid < 0) {
+                close(pair[0]);
+                return pw_error_errno(ret_err, errno, "fork of an executor");
+        }
+        fcntl(pair[0], F_SETFL, O_NONBLOCK);
+        *ret_spawned = (struct pw_spawned){ pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0] };
+        if (ret_spawned->pidfd >= 0)
+                return PW_OK;
+        close(pair[0]);
+        kill(pid, SIGKILL);
+        return pw_error_errno(ret_err, errno, "pidfd_open of an executor");
+}
+
+enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned *ret_spawned, struct pw_error *ret_err)
+{
+        struct launch launch = { .program = -1 };
+        enum pw_status status = find_user(daemon, &launch, ret_err);
+
+        if (status == PW_OK)
+                status = open_program(daemon, &launch, ret_err);
+        if (status != PW_OK)
+                return status;
+        fill_argv(&launch, device);
+        status = launch_child(&launch, ret_spawned, ret_err);
+        close(launch.program);
+        return status;
+}

@@ -1,0 +1,327 @@
+/* The HTTP port: libevent's evhttp behind limits of its own. */
+#include "daemon/http/http.h"
+
+#include "base/memory.h"
+#include "daemon/http/health.h"
+#include "daemon/http/http_address.h"
+#include "daemon/http/metric.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#define CONNECTIONS_MAX 32u
+#define CONNECTION_S 5
+#define SWEEP_US 50000
+#define HEADER_BYTES 4096
+#define BODY_BYTES 0
+#define METRICS_KEPT_US 1000000u
+#define METRICS_SHARE 100u /* counting takes at most 1 part in so many of the time */
+
+struct pw_http {
+        struct pw_daemon *daemon;
+        struct evhttp *server;
+        struct evconnlistener *listener;
+        struct evhttp_bound_socket *bound; /* the listener is the server's then */
+        struct event *pause;         /* until descriptors are there again */
+        struct event *sweep;         /* ends and drops connections; comes again while there are any */
+        struct pw_list connections;
+        uint32_t connection_count;
+        bool paused;
+        struct pw_http_address address;
+        char text[PW_HTTP_ADDRESS_TEXT];
+        char *metrics;               /* as they were counted last */
+        size_t metrics_bytes;
+        uint64_t metrics_until_us;
+};
+
+/* One connection, from accept to close. */
+struct connection {
+        struct pw_list link;
+        struct pw_http *http;
+        struct bufferevent *socket;
+        uint64_t deadline_us;
+};
+
+/* --- answers ---------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status count(struct pw_http *http, uint64_t now_us)
+{
+        char *text = NULL;
+        size_t bytes = 0;
+        FILE *out = open_memstream(&text, &bytes);
+        bool bad;
+
+        if (!out)
+                return PW_NO_MEMORY;
+        pw_metrics_write(http->daemon, out);
+        bad = ferror(out);
+        if (fclose(out) != 0 || bad) {
+                free(text);
+                return PW_NO_MEMORY;
+        }
+        free(http->metrics);
+        http->metrics = text;
+        http->metrics_bytes = bytes;
+        http->metrics_until_us = now_us + pw_max_u64(METRICS_KEPT_US, METRICS_SHARE * (pw_now_us() - now_us));
+        return PW_OK;
+}
+
+static void on_answered(struct evhttp_request *request, void *context)
+{
+        (void)request;
+        event_active(((struct pw_http *)context)->sweep, EV_TIMEOUT, 0);
+}
+
+struct answer { int code; const char *type, *text; size_t bytes; };
+
+static void reply(struct pw_http *http, struct evhttp_request *request, const struct answer *answer)
+{
+        struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+        struct evbuffer *body = evhttp_request_get_output_buffer(request);
+
+        evhttp_add_header(headers, "Content-Type", answer->type);
+        evhttp_add_header(headers, "Connection", "close");
+        evhttp_add_header(headers, "Cache-Control", "no-store");
+        if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD)
+                evbuffer_add(body, answer->text, answer->bytes);
+        evhttp_request_set_on_complete_cb(request, on_answered, http);
+        evhttp_send_reply(request, answer->code, NULL, NULL);
+}
+
+static void reply_text(struct pw_http *http, struct evhttp_request *request, int code, const char *text)
+{
+        reply(http, request, &(struct answer){ code, "text/plain; charset=utf-8", text, strlen(text) });
+}
+
+static void on_metrics(struct evhttp_request *request, void *context)
+{
+        struct pw_http *http = context;
+        uint64_t now_us = pw_now_us();
+
+        if (now_us >= http->metrics_until_us && count(http, now_us) != PW_OK)
+                reply_text(http, request, 503, "out of memory\n");
+        else
+                reply(http, request, &(struct answer){ 200, "text/plain; version=0.0.4; charset=utf-8", http->metrics, http->metrics_bytes });
+}
+
+static void on_health(struct evhttp_request *request, void *context)
+{
+        struct pw_http *http = context;
+        char text[PW_HEALTH_BYTES];
+        bool well = pw_health(http->daemon, text);
+
+        reply_text(http, request, well ? 200 : 503, text);
+}
+
+static void on_other(struct evhttp_request *request, void *context)
+{
+        reply_text(context, request, 404, "there are /metrics and /health\n");
+}
+
+/* --- connections ------------------------------------------------------------------------------------------------------ */
+
+/* Accept while there is room for connections, and for descriptors. */
+static void set_listening(struct pw_http *http)
+{
+        if (http->connection_count < CONNECTIONS_MAX && !http->paused)
+                evconnlistener_enable(http->listener);
+        else
+                evconnlistener_disable(http->listener);
+}
+
+static void on_pause_over(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_http *http = context;
+
+        (void)fd;
+        (void)what;
+        http->paused = false;
+        set_listening(http);
+}
+
+/* No descriptor is left: the connection stays in the socket's queue. */
+static void on_accept_error(struct evconnlistener *listener, void *context)
+{
+        struct pw_http *http = context;
+
+        (void)listener;
+        http->paused = event_add(http->pause, &(struct timeval){ 1, 0 }) == 0;
+        set_listening(http);
+}
+
+static void drop(struct connection *connection)
+{
+        pw_list_remove(&connection->link);
+        connection->http->connection_count--;
+        bufferevent_decref(connection->socket);
+        free(connection);
+}
+
+/* evhttp takes its callbacks off what it is done with. */
+static bool is_over(const struct connection *connection)
+{
+        bufferevent_event_cb on_event;
+
+        bufferevent_getcb(connection->socket, NULL, NULL, &on_event, NULL);
+        return !on_event;
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_http *http = context;
+        uint64_t now_us = pw_now_us();
+        struct connection *connection;
+
+        (void)fd;
+        (void)what;
+        pw_list_each(&http->connections, connection, struct connection, link) {
+                if (is_over(connection))
+                        drop(connection);
+                else if (now_us >= connection->deadline_us) /* evhttp sees the end, and is done with it then */
+                        shutdown(bufferevent_getfd(connection->socket), SHUT_RDWR);
+        }
+        if (http->connection_count)
+                event_add(http->sweep, &(struct timeval){ 0, SWEEP_US });
+        set_listening(http);
+}
+
+/* evhttp gets a socket that has a second reference, ours: so we know how many there are, and can end each. Without memory evhttp makes
+ * one of its own, whose only deadline is that on silence. */
+static struct bufferevent *on_connection(struct event_base *base, void *context)
+{
+        struct pw_http *http = context;
+        struct connection *connection = calloc(1, sizeof *connection);
+
+        if (!connection)
+                return NULL;
+        connection->http = http;
+        connection->deadline_us = pw_now_us() + CONNECTION_S * 1000000;
+        connection->socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+        if (!connection->socket) {
+                free(connection);
+                return NULL;
+        }
+        bufferevent_incref(connection->socket);
+        pw_list_append(&http->connections, &connection->link);
+        if (!http->connection_count++)
+                event_add(http->sweep, &(struct timeval){ 0, SWEEP_US });
+        set_listening(http);
+        return connection->socket;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status cannot_listen(struct pw_http *http, int number, struct pw_error *ret_err)
+{
+        return pw_error_errno(ret_err, number, "--http: listen on %s", http->text);
+}
+
+static enum pw_status open_socket(struct pw_http *http, int *ret_fd, struct pw_error *ret_err)
+{
+        struct pw_http_address *address = &http->address;
+        bool is_unix = address->any.sa_family == AF_UNIX;
+        pw_auto_close int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        int yes = 1;
+
+        if (fd < 0)
+                return cannot_listen(http, errno, ret_err);
+        if (is_unix && connect(fd, &address->any, address->bytes) < 0 && errno == ECONNREFUSED)
+                unlink(address->un.sun_path); /* of somebody who is dead */
+        if (!is_unix)
+                setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        if (bind(fd, &address->any, address->bytes) < 0 || listen(fd, CONNECTIONS_MAX) < 0)
+                return cannot_listen(http, errno, ret_err);
+        if (is_unix && chmod(address->un.sun_path, http->daemon->settings.socket_mode) < 0)
+                return cannot_listen(http, errno, ret_err);
+        if (!is_unix && getsockname(fd, &address->any, &address->bytes) < 0)
+                return cannot_listen(http, errno, ret_err);
+        pw_http_address_format(address, http->text);
+        *ret_fd = fd;
+        fd = -1;
+        return PW_OK;
+}
+
+static enum pw_status serve(struct pw_http *http, struct pw_error *ret_err)
+{
+        struct event_base *base = http->daemon->base;
+        int fd = -1;
+        enum pw_status status = open_socket(http, &fd, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        http->listener = evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+        if (!http->listener)
+                close(fd);
+        http->pause = evtimer_new(base, on_pause_over, http);
+        http->sweep = event_new(base, -1, 0, on_sweep, http);
+        http->server = evhttp_new(base);
+        if (!http->listener || !http->pause || !http->sweep || !http->server)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
+        evconnlistener_set_error_cb(http->listener, on_accept_error);
+        evhttp_set_bevcb(http->server, on_connection, http);
+        evhttp_set_timeout(http->server, CONNECTION_S);
+        evhttp_set_max_headers_size(http->server, HEADER_BYTES);
+        evhttp_set_max_body_size(http->server, BODY_BYTES);
+        evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+        evhttp_set_gencb(http->server, on_other, http);
+        if (evhttp_set_cb(http->server, "/metrics", on_metrics, http) < 0 || evhttp_set_cb(http->server, "/health", on_health, http) < 0)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
+        http->bound = evhttp_bind_listener(http->server, http->listener);
+        return http->bound ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
+}
+
+enum pw_status pw_http_new(struct pw_daemon *daemon, struct pw_http **ret_http, struct pw_error *ret_err)
+{
+        struct pw_http *http = calloc(1, sizeof *http);
+        enum pw_status status;
+
+        if (!http)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
+        http->daemon = daemon;
+        pw_list_init(&http->connections);
+        status = pw_http_address_parse(daemon->settings.http, &http->address, ret_err);
+        if (status == PW_OK) {
+                pw_http_address_format(&http->address, http->text);
+                status = serve(http, ret_err);
+        }
+        if (status != PW_OK) {
+                pw_http_free(http);
+                return status;
+        }
+        *ret_http = http;
+        return PW_OK;
+}
+
+const char *pw_http_address(const struct pw_http *http)
+{
+        return http ? http->text : "";
+}
+
+void pw_http_free(struct pw_http *http)
+{
+        struct connection *connection;
+
+        if (!http)
+                return;
+        if (http->listener && !http->bound)
+                evconnlistener_free(http->listener);
+        if (http->server)
+                evhttp_free(http->server);
+        pw_list_each(&http->connections, connection, struct connection, link)
+                drop(connection);
+        if (http->pause)
+                event_free(http->pause);
+        if (http->sweep)
+                event_free(http->sweep);
+        if (http->bound && http->address.any.sa_family == AF_UNIX)
+                unlink(http->address.un.sun_path);
+        free(http->metrics);
+        free(http);
+}

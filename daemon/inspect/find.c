@@ -1,0 +1,45 @@
+/* Objects by what people call them. */
+#include "daemon/inspect/find.h"
+
+#include "base/memory.h"
+#include "daemon/segment.h"
+
+#include <stdio.h>
+
+enum pw_status pw_find_object(struct pw_dsession *session, const char *text, struct pw_object **ret_object, struct pw_error *ret_err)
+{
+        struct pw_store *store = session->daemon->store;
+        struct pw_object *object = pw_store_name_find(store, session->tenant->name, text);
+        struct pw_id id;
+
+        if (!object && pw_id_parse(text, &id, NULL) != PW_OK)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%.100s: neither an id nor a name of tenant %s", text, session->tenant->name);
+        if (!object)
+                object = pw_store_find(store, session->operator_ ? 0 : session->number, pw_id_segment(id), pw_id_slot(id), id.generation);
+        if (!object)
+                return pw_error_set(ret_err, PW_GONE, "%.100s: there is no such object (any more)", text);
+        *ret_object = object;
+        return PW_OK;
+}
+
+const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struct pw_object_row *row)
+{
+        struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
+
+        if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_word_state(row->word) != PW_ENTRY_READY ||
+            !(pw_word_flags(row->word) & PW_ENTRY_SHARDED))
+                return NULL;
+        return (const struct pw_shard_list *)(segment->map.base + row->entry->room_offset);
+}
+
+char *pw_find_error_text(struct pw_daemon *daemon, const struct pw_object_row *row, char *text, size_t text_bytes)
+{
+        struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
+        bool lost = pw_word_state(row->word) == PW_ENTRY_LOST;
+        uint64_t offset = lost ? row->entry->body.dims[0] : row->entry->room_offset, bytes = lost ? row->entry->body.dims[1] : row->entry->bytes;
+
+        snprintf(text, text_bytes, "%s", pw_status_text(pw_word_status(row->word)));
+        if (segment && segment->layout.kind == PW_SEGMENT_FUTURES && bytes > 1 && offset + bytes <= segment->layout.bytes)
+                snprintf(text, text_bytes, "%.*s", (int)bytes, (const char *)segment->map.base + offset);
+        return text;
+}

@@ -1,0 +1,152 @@
+/* Listings of the host: status, devices, islands. */
+#include "base/memory.h"
+#include "daemon/child/child.h"
+#include "daemon/http/http.h"
+#include "daemon/inspect/list.h"
+#include "daemon/inspect/trace.h"
+#include "daemon/meta/meta.h"
+#include "store/object.h"
+
+/* What there is, as far as the asker may see it. */
+struct counts { const struct pw_lister *lister; uint64_t objects, runs_in_flight, runs_done; uint32_t sessions, traces; };
+
+static bool count_object(void *context, const struct pw_object_row *row)
+{
+        struct counts *counts = context;
+
+        counts->objects += pw_list_visible(counts->lister, row->tenant);
+        return true;
+}
+
+static void count_program(void *context, const struct pw_program_row *row)
+{
+        struct counts *counts = context;
+
+        if (pw_list_visible(counts->lister, row->tenant))
+                counts->runs_in_flight += row->runs_in_flight;
+}
+
+static struct counts count(const struct pw_lister *lister)
+{
+        struct pw_daemon *daemon = lister->daemon;
+        const struct pw_tenant *tenant = lister->session->tenant;
+        struct counts counts = { .lister = lister };
+
+        pw_store_each_object(daemon->store, count_object, &counts);
+        if (lister->session->operator_) {
+                counts.runs_in_flight = daemon->runs_in_flight;
+                counts.runs_done = daemon->runs_done;
+                counts.sessions = daemon->sessions.count;
+                counts.traces = pw_traces_count(daemon, NULL);
+                return counts;
+        }
+        pw_scheduler_each_program(daemon->scheduler, count_program, &counts);
+        counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
+        counts.sessions = tenant->sessions;
+        counts.traces = pw_traces_count(daemon, tenant);
+        return counts;
+}
+
+enum pw_status pw_list_status(struct pw_lister *lister)
+{
+        struct pw_daemon *daemon = lister->daemon;
+        struct pw_rows *rows = lister->rows;
+        const struct pw_actions *actions = pw_scheduler_actions(daemon->scheduler);
+        const struct counts counts = count(lister);
+        uint64_t ready = 0;
+
+        for (uint32_t i = 0; i < daemon->device_count; i++)
+                ready += daemon->children[i].state == PW_CHILD_READY;
+        pw_rows_begin(rows);
+        pw_rows_text(rows, "version", "%s", PACKAGE_VERSION);
+        pw_rows_number(rows, "host", daemon->host);
+        pw_rows_number(rows, "epoch", daemon->epoch);
+        pw_rows_number(rows, "uptime_us", lister->now_us - daemon->started_us);
+        pw_rows_text(rows, "tenant", "%s", lister->session->tenant->name);
+        pw_rows_number(rows, "sessions", counts.sessions);
+        pw_rows_number(rows, "devices", daemon->device_count);
+        pw_rows_number(rows, "devices_ready", ready);
+        pw_rows_number(rows, "islands", daemon->settings.islands);
+        pw_rows_number(rows, "objects", counts.objects);
+        pw_rows_number(rows, "runs_in_flight", counts.runs_in_flight);
+        pw_rows_number(rows, "runs_done", counts.runs_done);
+        pw_rows_number(rows, "traces", counts.traces);
+        pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
+        pw_rows_text(rows, "socket", "%s", daemon->socket_path);
+        if (daemon->http)
+                pw_rows_text(rows, "http", "%s", pw_http_address(daemon->http));
+        if (daemon->capped[0])
+                pw_rows_text(rows, "capped", "%s", daemon->capped);
+        pw_rows_number(rows, "prepare_messages", actions->prepares);
+        pw_rows_number(rows, "order_messages", actions->order_batches);
+        pw_rows_number(rows, "notice_messages", actions->notices);
+        return PW_OK;
+}
+
+static const char *state_text(const struct pw_child *child, uint64_t now_us)
+{
+        switch (child->state) {
+        case PW_CHILD_READY:
+                return "ready";
+        case PW_CHILD_STARTING:
+                return "starting";
+        default:
+                return child->next_start_us > now_us ? "backoff" : "down";
+        }
+}
+
+/* Up to now: of the gang that it is in, too. */
+static uint64_t busy_us(const struct pw_device_board *board, uint64_t now_us)
+{
+        uint64_t busy_ns = atomic_load(&board->busy_ns), started_ns = atomic_load(&board->started_ns);
+
+        if (atomic_load(&board->running) && started_ns < now_us * 1000)
+                busy_ns += now_us * 1000 - started_ns;
+        return busy_ns / 1000;
+}
+
+static void device_row(void *context, const struct pw_device_row *row)
+{
+        struct pw_lister *lister = context;
+        struct pw_rows *rows = lister->rows;
+        const struct pw_child *child = &lister->daemon->children[row->device];
+
+        if (!pw_rows_begin(rows))
+                return;
+        pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
+        pw_rows_text(rows, "kind", "%s", row->kind);
+        pw_rows_number(rows, "island", row->island);
+        pw_rows_text(rows, "state", "%s", state_text(child, lister->now_us));
+        pw_rows_number(rows, "pid", (uint64_t)child->pid);
+        pw_rows_number(rows, "capacity", row->capacity);
+        pw_rows_number(rows, "used", row->capacity - row->free);
+        pw_rows_number(rows, "gangs_done", row->done);
+        pw_rows_number(rows, "busy_us", busy_us(child->board, lister->now_us));
+        pw_rows_number(rows, "restarts", child->restarts);
+}
+
+enum pw_status pw_list_devices(struct pw_lister *lister)
+{
+        pw_scheduler_each_device(lister->daemon->scheduler, device_row, lister);
+        return PW_OK;
+}
+
+static void island_row(void *context, const struct pw_island_row *row)
+{
+        struct pw_rows *rows = ((struct pw_lister *)context)->rows;
+
+        if (!pw_rows_begin(rows))
+                return;
+        pw_rows_number(rows, "island", row->island);
+        pw_rows_number(rows, "devices", row->devices);
+        pw_rows_number(rows, "runs_queued", row->queued);
+        pw_rows_number(rows, "runs_admitted", row->admitted);
+        pw_rows_number(rows, "ordered", row->ordered);
+        pw_rows_text(rows, "policy", "%s", row->policy);
+}
+
+enum pw_status pw_list_islands(struct pw_lister *lister)
+{
+        pw_scheduler_each_island(lister->daemon->scheduler, island_row, lister);
+        return PW_OK;
+}

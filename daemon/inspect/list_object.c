@@ -1,0 +1,219 @@
+/* The listing of one object: what it is, where its shards are, who holds it, who waits for it. */
+#include "base/layout.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/inspect/find.h"
+#include "daemon/inspect/list.h"
+#include "daemon/inspect/waits.h"
+#include "daemon/segment.h"
+#include "daemon/submit.h"
+
+#include <inttypes.h>
+
+struct looking { struct pw_lister *lister; struct pw_object *object; struct pw_object_row row; };
+
+static void begin_part(struct pw_rows *rows, const char *part)
+{
+        if (pw_rows_begin(rows))
+                pw_rows_text(rows, "part", "%s", part);
+}
+
+/* --- shards --------------------------------------------------------------------------------------------------------------- */
+
+static void list_shards(struct pw_lister *lister, const struct pw_shard_list *list)
+{
+        struct pw_rows *rows = lister->rows;
+
+        for (uint32_t i = 0; i < list->shard_count; i++) {
+                begin_part(rows, "shard");
+                pw_rows_number(rows, "shard", i);
+                if (list->shards[i].device == PW_SHARD_IN_HOST)
+                        pw_rows_text(rows, "where", "h%u", lister->daemon->host);
+                else
+                        pw_rows_text(rows, "where", "h%u:%u", lister->daemon->host, list->shards[i].device);
+                pw_rows_number(rows, "bytes", list->shards[i].bytes);
+                pw_rows_number(rows, "segment", list->shards[i].segment);
+                pw_rows_number(rows, "offset", list->shards[i].offset);
+        }
+}
+
+/* A value that is not sharded is one shard in host memory. */
+static void list_host_shard(struct pw_lister *lister, const struct pw_object_row *row)
+{
+        struct pw_rows *rows = lister->rows;
+
+        begin_part(rows, "shard");
+        pw_rows_number(rows, "shard", 0);
+        pw_rows_text(rows, "where", "h%u%s", lister->daemon->host, row->entry->is_inline ? ", in the entry" : "");
+        pw_rows_number(rows, "bytes", row->bytes);
+        pw_rows_number(rows, "segment", pw_id_segment(row->id));
+        pw_rows_number(rows, "offset", row->entry->is_inline ? 0 : row->entry->room_offset);
+}
+
+/* --- holders -------------------------------------------------------------------------------------------------------------- */
+
+static void list_holder(void *context, const struct pw_ref_row *ref)
+{
+        static const char *const kinds[] = { "?", "session", "run", "name", "lease", "object" };
+        struct pw_lister *lister = ((struct looking *)context)->lister;
+        struct pw_rows *rows = lister->rows;
+        const struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(lister->daemon, (uint32_t)ref->owner_number) : NULL;
+        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(lister->daemon->store, ref->owner_number) : NULL;
+        char id[PW_ID_TEXT_BYTES];
+
+        begin_part(rows, "holder");
+        pw_rows_text(rows, "kind", "%s", ref->owner_kind < pw_array_count(kinds) ? kinds[ref->owner_kind] : "?");
+        if (session)
+                pw_rows_text(rows, "holder", "%s", session->client);
+        else if (ref->owner_kind == PW_OWNER_NAME)
+                pw_rows_text(rows, "holder", "%s", ref->name ? ref->name : "?");
+        else if (ref->owner_kind == PW_OWNER_LEASE)
+                pw_rows_text(rows, "holder", "-");
+        else if (owner)
+                pw_rows_text(rows, "holder", "%s", pw_id_format(pw_object_id(lister->daemon->store, owner), id));
+        else
+                pw_rows_text(rows, "holder", "%" PRIu64, ref->owner_number);
+        pw_rows_number(rows, "refs", ref->count);
+        if (ref->since_us)
+                pw_rows_number(rows, "since_us", lister->now_us - ref->since_us);
+        if (ref->until_us)
+                pw_rows_number(rows, "left_us", ref->until_us > lister->now_us ? ref->until_us - lister->now_us : 0);
+}
+
+/* Its first reference has no record of its own. */
+static void list_grantee(struct pw_lister *lister, const struct pw_object *object)
+{
+        const struct pw_dsession *session = pw_session_get(lister->daemon, object->grantee);
+        struct pw_rows *rows = lister->rows;
+
+        if (!session || !(object->first_ref || !object->known))
+                return;
+        begin_part(rows, "holder");
+        pw_rows_text(rows, "kind", "session");
+        pw_rows_text(rows, "holder", "%s", session->client);
+        pw_rows_number(rows, "refs", 1);
+}
+
+/* --- waiters -------------------------------------------------------------------------------------------------------------- */
+
+static void list_sleeper(void *context, const struct pw_wait_row *wait)
+{
+        struct looking *looking = context;
+        struct pw_rows *rows = looking->lister->rows;
+
+        if (wait->kind != PW_WAIT_KIND_OBJECT || wait->segment != looking->object->segment || wait->slot != looking->object->slot ||
+            wait->session->tenant != looking->lister->session->tenant)
+                return;
+        begin_part(rows, "waiter");
+        pw_rows_text(rows, "kind", "thread");
+        pw_rows_text(rows, "waiter", "%s", wait->session->client);
+        pw_rows_number(rows, "thread", wait->thread);
+}
+
+static void list_waiting_run(void *context, const struct pw_run *run, uint32_t input)
+{
+        struct pw_rows *rows = ((struct looking *)context)->lister->rows;
+
+        begin_part(rows, "waiter");
+        pw_rows_text(rows, "kind", "run");
+        pw_rows_text(rows, "waiter", "%" PRIu64 " of %s", run->number, run->row ? run->row->name : "?");
+        pw_rows_number(rows, "input", input);
+}
+
+static void match_run(void *context, const struct pw_run_row *row)
+{
+        struct looking *looking = context;
+        struct pw_rows *rows = looking->lister->rows;
+        const void *result = pw_object_result(looking->object);
+
+        if (!result || row->blocking_input != result)
+                return;
+        begin_part(rows, "waiter");
+        pw_rows_text(rows, "kind", "run");
+        pw_rows_text(rows, "waiter", "%" PRIu64 " of %s", row->number, row->program);
+}
+
+/* --- the object ------------------------------------------------------------------------------------------------------------ */
+
+/* The node that writes the result, by the program's image. */
+static void describe_maker(struct pw_rows *rows, const struct pw_object *object, const struct pw_program_row *program)
+{
+        const struct pw_result *result = pw_object_result(object);
+        const struct pw_image *image = program ? program->image : NULL;
+        uint32_t node;
+
+        if (object->run)
+                pw_rows_number(rows, "run", object->run);
+        if (program)
+                pw_rows_text(rows, "program", "%s", program->name);
+        if (!image || !result || result->program != object->program || result->index >= image->result_count)
+                return;
+        node = (PW_IMAGE_AT(image, struct pw_image_result, image->results) + result->index)->writer;
+        pw_rows_number(rows, "result", result->index);
+        pw_rows_text(rows, "node", "%u %s", node, pw_image_text(image, pw_image_node(image, node)->name));
+}
+
+static void describe_charge(struct pw_lister *lister, const struct pw_object_row *row, const struct pw_shard_list *list)
+{
+        struct pw_rows *rows = lister->rows;
+        uint64_t device_bytes = 0;
+        char owner[300];
+
+        for (uint32_t i = 0; list && i < list->shard_count; i++)
+                device_bytes += list->shards[i].device == PW_SHARD_IN_HOST ? 0 : list->shards[i].bytes;
+        pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
+        pw_rows_text(rows, "charged", "%s", pw_store_charge_text(lister->daemon->store, &row->charge, owner, sizeof owner));
+        pw_rows_number(rows, "host_bytes", list ? 0 : row->room_bytes);
+        pw_rows_number(rows, "device_bytes", device_bytes);
+}
+
+static void describe_error(struct pw_lister *lister, const struct pw_object_row *row)
+{
+        char text[300];
+
+        if (pw_word_status(row->word) == PW_OK)
+                return;
+        pw_rows_text(lister->rows, "status", "%s", pw_status_name(pw_word_status(row->word)));
+        pw_rows_text(lister->rows, "error", "%s", pw_find_error_text(lister->daemon, row, text, sizeof text));
+}
+
+static void list_it(struct looking *looking, const struct pw_shard_list *list)
+{
+        struct pw_lister *lister = looking->lister;
+        struct pw_rows *rows = lister->rows;
+        const struct pw_dsession *producer = pw_session_get(lister->daemon, looking->object->grantee);
+        char id[PW_ID_TEXT_BYTES];
+
+        begin_part(rows, "object");
+        pw_rows_text(rows, "id", "%s", pw_id_format(looking->row.id, id));
+        pw_list_value(lister, &looking->row);
+        pw_rows_number(rows, "refs", looking->row.refs);
+        describe_charge(lister, &looking->row, list);
+        pw_rows_text(rows, "producer", "%s", producer ? producer->client : "-");
+        describe_maker(rows, looking->object,
+                       looking->object->program ? pw_scheduler_program(lister->daemon->scheduler, looking->object->program) : NULL);
+        describe_error(lister, &looking->row);
+}
+
+enum pw_status pw_list_object(struct pw_lister *lister)
+{
+        struct looking looking = { .lister = lister };
+        enum pw_status status = pw_find_object(lister->session, lister->filter, &looking.object, lister->err);
+        const struct pw_shard_list *list;
+
+        if (status != PW_OK)
+                return status;
+        pw_object_row(lister->daemon->store, looking.object, &looking.row);
+        list = pw_find_shards(lister->daemon, &looking.row);
+        list_it(&looking, list);
+        if (list)
+                list_shards(lister, list);
+        else if (pw_word_state(looking.row.word) == PW_ENTRY_READY)
+                list_host_shard(lister, &looking.row);
+        list_grantee(lister, looking.object);
+        pw_object_each_ref(looking.object, list_holder, &looking);
+        pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
+        pw_submit_each_waiting(lister->daemon, looking.object, list_waiting_run, &looking);
+        pw_scheduler_each_run(lister->daemon->scheduler, match_run, &looking);
+        return PW_OK;
+}

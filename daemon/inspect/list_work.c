@@ -1,0 +1,223 @@
+/* Listings of work: programs, runs, gangs. */
+#include "base/layout.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/child/child.h"
+#include "daemon/inspect/list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void slices_text(const struct pw_program_row *row, char *text, size_t bytes)
+{
+        size_t used = 0;
+
+        text[0] = 0;
+        for (uint32_t i = 0; i < row->image->slice_count && used < bytes; i++) {
+                const struct pw_slice_map *slice = &row->slices[i];
+
+                used += (size_t)snprintf(text + used, bytes - used, "%s%u x %u", i ? ", " : "", slice->mesh[0] ? slice->mesh[0] : 1,
+                                         slice->mesh[1] ? slice->mesh[1] : 1);
+        }
+}
+
+/* "encode 2, decode 4": each with its quota. */
+static void stages_text(const struct pw_image *image, char *text, size_t bytes)
+{
+        size_t used = 0;
+
+        snprintf(text, bytes, "-");
+        for (uint32_t i = 0; i < image->stage_count && used < bytes; i++) {
+                const struct pw_image_stage *stage = pw_image_stage(image, i);
+
+                used += (size_t)snprintf(text + used, bytes - used, "%s%s %u", i ? ", " : "", pw_image_text(image, stage->name), stage->quota);
+        }
+}
+
+static void program_row(void *context, const struct pw_program_row *row)
+{
+        struct pw_lister *lister = context;
+        struct pw_rows *rows = lister->rows;
+        char slices[200], stages[400];
+
+        if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
+                return;
+        slices_text(row, slices, sizeof slices);
+        pw_rows_number(rows, "program", row->program);
+        pw_rows_text(rows, "name", "%s", row->name);
+        pw_rows_number(rows, "session", row->session);
+        pw_rows_number(rows, "nodes", row->image->node_count);
+        pw_rows_number(rows, "inputs", row->input_count);
+        pw_rows_number(rows, "results", row->result_count);
+        pw_rows_number(rows, "bytes", row->image->bytes);
+        pw_rows_text(rows, "slices", "%s", slices);
+        stages_text(row->image, stages, sizeof stages);
+        pw_rows_text(rows, "stages", "%s", stages);
+        pw_rows_number(rows, "peak", row->image->peak_bytes);
+        pw_rows_number(rows, "measured_peak", row->measured_peak_bytes);
+        pw_rows_number(rows, "runs", row->runs);
+}
+
+static void indexes_text(const struct pw_image *image, uint32_t offset, uint32_t count, char *text, size_t bytes)
+{
+        const uint32_t *items = PW_IMAGE_AT(image, uint32_t, offset);
+        size_t used = 0;
+
+        text[0] = 0;
+        for (uint32_t i = 0; i < count && used < bytes; i++)
+                used += (size_t)snprintf(text + used, bytes - used, "%s%u", i ? " " : "", items[i]);
+}
+
+static void room_in_stage(struct pw_rows *rows, const struct pw_image_stage *stage, const struct pw_image *image, uint64_t offset)
+{
+        pw_rows_text(rows, "room", "credit %llu of %s", (unsigned long long)(offset / stage->room_bytes), pw_image_text(image, stage->name));
+}
+
+static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_t index)
+{
+        static const char *const kinds[] = { "?", "call", "transfer", "load" };
+        static const char *const phases[] = { "", " send", " receive" };
+        const struct pw_image_node *node = pw_image_node(image, index);
+        char text[200];
+
+        pw_rows_number(rows, "node", index);
+        pw_rows_text(rows, "kind", "%s%s", node->kind < pw_array_count(kinds) ? kinds[node->kind] : "?",
+                     node->phase < pw_array_count(phases) ? phases[node->phase] : "");
+        pw_rows_text(rows, "name", "%s", pw_image_text(image, node->name));
+        pw_rows_number(rows, "slice", node->slice);
+        indexes_text(image, node->inputs, node->input_count, text, sizeof text);
+        pw_rows_text(rows, "inputs", "%s", text);
+        indexes_text(image, node->outputs, node->output_count, text, sizeof text);
+        pw_rows_text(rows, "outputs", "%s", text);
+        indexes_text(image, node->waits, node->wait_count, text, sizeof text);
+        pw_rows_text(rows, "waits", "%s", text);
+        if (node->output_count) {
+                const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[0]);
+
+                if (value->place == PW_PLACE_RESULT)
+                        pw_rows_text(rows, "room", "result %u", value->index);
+                else if (pw_image_block(image, value->index)->stage)
+                        room_in_stage(rows, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1), image, value->offset);
+                else
+                        pw_rows_text(rows, "room", "block + %llu", (unsigned long long)value->offset);
+        }
+}
+
+enum pw_status pw_list_programs(struct pw_lister *lister)
+{
+        struct pw_program_row *row;
+
+        if (!lister->filter[0]) {
+                pw_scheduler_each_program(lister->daemon->scheduler, program_row, lister);
+                return PW_OK;
+        }
+        row = pw_scheduler_program(lister->daemon->scheduler, (uint32_t)strtoul(lister->filter, NULL, 10));
+        if (!row || !pw_list_visible(lister, row->tenant))
+                return pw_error_set(lister->err, PW_NOT_FOUND, "program %s: there is none (any more)", lister->filter);
+        for (uint32_t i = 0; i < row->image->node_count && pw_rows_begin(lister->rows); i++)
+                node_row(lister->rows, row->image, i);
+        return PW_OK;
+}
+
+static void run_row(void *context, const struct pw_run_row *row)
+{
+        static const char *const states[] = { "?", "waiting", "queued", "running" };
+        struct pw_lister *lister = context;
+        struct pw_rows *rows = lister->rows;
+        bool ended = row->state == PW_RUN_ENDED;
+
+        if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
+                return;
+        pw_rows_number(rows, "run", row->number);
+        pw_rows_text(rows, "program", "%s", row->program);
+        pw_rows_text(rows, "client", "%s", row->client ? row->client : "-");
+        if (ended)
+                pw_rows_text(rows, "state", "%s", row->outcome == PW_OK ? "done" : row->outcome == PW_CANCELLED ? "cancelled" : "failed");
+        else
+                pw_rows_text(rows, "state", "%s", row->state < pw_array_count(states) ? states[row->state] : "?");
+        pw_rows_number(rows, "age_us", lister->now_us - row->submitted_us);
+        if (row->deadline_us)
+                pw_rows_number(rows, "deadline_us", row->deadline_us > lister->now_us ? row->deadline_us - lister->now_us : 0);
+        pw_rows_number(rows, "nodes", row->nodes);
+        pw_rows_number(rows, "nodes_ordered", row->nodes_ordered);
+        pw_rows_text(rows, "waiting_for", "%s", row->waiting_for);
+        if (ended)
+                pw_rows_number(rows, "took_us", row->ended_us - row->submitted_us);
+}
+
+enum pw_status pw_list_runs(struct pw_lister *lister)
+{
+        pw_scheduler_list_runs(lister->daemon->scheduler, run_row, lister);
+        return PW_OK;
+}
+
+/* Program and tenant of a run, as long as it is remembered. Gangs of one run follow each other, so the last answer is kept. */
+static void look_up_run(struct pw_lister *lister, uint64_t run)
+{
+        struct pw_run_row row;
+        uint64_t last;
+
+        if (lister->run == run)
+                return;
+        lister->run = run;
+        lister->program = lister->tenant = NULL;
+        if (pw_scheduler_run_row(lister->daemon->scheduler, run, &row, &last)) {
+                lister->program = row.program;
+                lister->tenant = row.tenant;
+        }
+}
+
+static void gang_row(void *context, const struct pw_gang_row *row)
+{
+        struct pw_lister *lister = context;
+        struct pw_rows *rows = lister->rows;
+        const struct pw_image_node *node;
+        const char *name = NULL;
+        uint64_t run;
+
+        look_up_run(lister, row->run);
+        if (!lister->session->operator_ && (!lister->tenant || !pw_list_visible(lister, lister->tenant)))
+                return;
+        if (!pw_rows_begin(rows))
+                return;
+        pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
+        pw_rows_number(rows, "seq", row->seq);
+        pw_rows_number(rows, "run", row->run);
+        pw_rows_text(rows, "program", "%s", lister->program ? lister->program : "-");
+        if (pw_child_gang(lister->daemon, row->device, row->seq, &node, &name, &run) && run == row->run)
+                pw_rows_text(rows, "node", "%u %s", row->node, name);
+        else
+                pw_rows_text(rows, "node", "%u", row->node);
+        pw_rows_text(rows, "state", "%s", row->done ? row->status == PW_OK ? "done" : "failed" : row->running ? "running" : "ordered");
+        pw_rows_number(rows, "start_us", row->start_ns / 1000);
+        pw_rows_number(rows, "end_us", row->end_ns / 1000);
+}
+
+/* "h0:2" or "2" is the number of a device. */
+static enum pw_status read_device(struct pw_lister *lister, uint32_t *ret_device)
+{
+        const char *colon = strchr(lister->filter, ':');
+        const char *digits = colon ? colon + 1 : lister->filter;
+        char *end;
+        unsigned long device = strtoul(digits, &end, 10);
+
+        if (end == digits || *end || device >= lister->daemon->device_count)
+                return pw_error_set(lister->err, PW_NOT_FOUND, "device %s: this host has h%u:0 to h%u:%u", lister->filter, lister->daemon->host,
+                                    lister->daemon->host, lister->daemon->device_count - 1);
+        *ret_device = (uint32_t)device;
+        return PW_OK;
+}
+
+enum pw_status pw_list_gangs(struct pw_lister *lister)
+{
+        uint32_t first = 0, last = lister->daemon->device_count - 1;
+        enum pw_status status = lister->filter[0] ? read_device(lister, &first) : PW_OK;
+
+        if (status != PW_OK)
+                return status;
+        if (lister->filter[0])
+                last = first;
+        for (uint32_t device = first; device <= last; device++)
+                pw_host_each_gang(lister->daemon->boards, device, gang_row, lister);
+        return PW_OK;
+}

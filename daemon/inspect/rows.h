@@ -1,0 +1,25 @@
+/* Building a listing: rows of typed cells in one arena.
+ *
+ * After a failed allocation everything is ignored and pw_rows_send() answers PW_NO_MEMORY.
+ */
+#ifndef PW_DAEMON_INSPECT_ROWS_H
+#define PW_DAEMON_INSPECT_ROWS_H
+
+#include "daemon/session.h"
+
+struct pw_rows {
+        Pathways__Wire__Row **rows;
+        uint32_t count, capacity, limit; /* limit 0: none */
+        uint32_t cell_capacity;          /* of the row being built */
+        bool truncated, failed;
+};
+
+/* Start a row; false: the limit is reached, add no more. */
+bool pw_rows_begin(struct pw_rows *rows);
+void pw_rows_text(struct pw_rows *rows, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void pw_rows_number(struct pw_rows *rows, const char *key, uint64_t number);
+void pw_rows_free(struct pw_rows *rows);
+/* Send as the reply to `id`, or the error; frees the rows. */
+void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id);
+
+#endif

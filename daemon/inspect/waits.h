@@ -1,0 +1,24 @@
+/* Who waits for what, read from where the waits themselves are kept: notes of sleeping threads, requests for room, lookups.
+ */
+#ifndef PW_DAEMON_INSPECT_WAITS_H
+#define PW_DAEMON_INSPECT_WAITS_H
+
+#include "daemon/session.h"
+
+enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME };
+
+struct pw_wait_row {
+        enum pw_wait_kind kind;
+        struct pw_dsession *session;
+        uint32_t lane, thread;        /* thread: its id; 0: not known */
+        uint32_t segment, slot;       /* object: a claim of the client, to be looked up */
+        uint64_t bytes;               /* room: of one */
+        const char *name;
+        uint64_t since_us, until_us;  /* 0: not known; until UINT64_MAX: no deadline */
+};
+
+/* Those of `session`, or of all (NULL). */
+void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
+                   void *context);
+
+#endif

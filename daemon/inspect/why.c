@@ -1,0 +1,194 @@
+/* `pathways why`: what is asked about, and the chain from an object. */
+#include "daemon/inspect/why.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/inspect/find.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEPTH_MAX 64
+
+void pw_chain_link(struct pw_chain *chain, const struct pw_cause_link *link)
+{
+        struct pw_rows *rows = chain->lister->rows;
+
+        if (!pw_rows_begin(rows))
+                return;
+        pw_rows_number(rows, "depth", chain->depth++);
+        pw_rows_text(rows, "what", "%s", link->what);
+        pw_rows_text(rows, "waits_for", "%s", link->waits_for);
+        if (link->since_us)
+                pw_rows_number(rows, "since_us", chain->lister->now_us - pw_min_u64(link->since_us, chain->lister->now_us));
+        pw_rows_text(rows, "remedy", "%s", link->remedy);
+}
+
+bool pw_chain_full(const struct pw_chain *chain) { return chain->depth >= DEPTH_MAX; }
+
+/* --- an object that is decided: who keeps it -------------------------------------------------------------------------------- */
+
+struct holders { struct pw_chain *chain; const char *what; struct pw_charge charge; uint32_t count; };
+
+#define CHARGED ", which is charged for it"
+
+static void holder(void *context, const struct pw_ref_row *ref)
+{
+        struct holders *holders = context;
+        struct pw_chain *chain = holders->chain;
+        struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
+        uint64_t now_us = chain->lister->now_us;
+        uint32_t depth = chain->depth;
+        bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
+        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(chain->lister->daemon->store, ref->owner_number) : NULL;
+        char id[PW_ID_TEXT_BYTES], waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
+
+        if (ref->owner_kind == PW_OWNER_NAME)
+                snprintf(waits, sizeof waits, "nothing: it is held by name %.100s", ref->name ? ref->name : "?");
+        else if (ref->owner_kind == PW_OWNER_LEASE)
+                snprintf(waits, sizeof waits, "nothing: it is held by a lease, %s more",
+                         pw_duration_format(ref->until_us > now_us ? ref->until_us - now_us : 0, left));
+        else if (owner)
+                snprintf(waits, sizeof waits, "nothing: the value of %s was moved into its room", pw_id_format(pw_object_id(chain->lister->daemon->store, owner), id));
+        else if (session)
+                snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client, pw_process_stopped(session->pid) ? ", which is stopped" : "");
+        else
+                snprintf(waits, sizeof waits, "nothing: it is held by run %" PRIu64, ref->owner_number);
+        if (charged)
+                snprintf(waits + strlen(waits), sizeof waits - strlen(waits), CHARGED);
+        if (ref->owner_kind == PW_OWNER_NAME || ref->owner_kind == PW_OWNER_LEASE)
+                snprintf(remedy, sizeof remedy, "`pathways free` drops names and leases");
+        if (owner)
+                snprintf(remedy, sizeof remedy, "`pathways why %s`", id);
+        if (ref->owner_kind == PW_OWNER_RUN)
+                snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "`", ref->owner_number);
+        pw_chain_link(chain, &(struct pw_cause_link){ holders->what, waits, ref->since_us, remedy });
+        chain->depth = depth;
+        holders->count++;
+}
+
+static void why_alive(struct pw_chain *chain, struct pw_object *object, const struct pw_charge *charge, const char *what)
+{
+        struct pw_dsession *grantee = pw_session_get(chain->lister->daemon, object->grantee);
+        struct holders holders = { chain, what, *charge, 0 };
+        char waits[200];
+
+        if (grantee && (object->first_ref || !object->known)) {
+                snprintf(waits, sizeof waits, "nothing: it is held by %s, which made it%s", grantee->client,
+                         charge->kind == PW_OWNER_SESSION && charge->number == grantee->number ? CHARGED : "");
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "pw_unref() there, or end it" });
+                chain->depth--;
+                holders.count++;
+        }
+        pw_object_each_ref(object, holder, &holders);
+        if (!holders.count)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: nobody holds it, it goes now", 0, "nothing" });
+}
+
+/* --- an object that is not ---------------------------------------------------------------------------------------------------- */
+
+static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const char *what)
+{
+        struct pw_dsession *producer = pw_session_get(chain->lister->daemon, object->grantee);
+        bool stopped = producer && pw_process_stopped(producer->pid);
+        char waits[160], remedy[160];
+
+        snprintf(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer", stopped ? ", which is stopped" : "");
+        snprintf(remedy, sizeof remedy, stopped ? "`kill -CONT %d`, or end it" : "pw_seal() or pw_abort() in process %d, or end it",
+                 producer ? (int)producer->pid : 0);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+        if (producer && !stopped && !pw_chain_full(chain))
+                pw_why_session(chain, producer);
+}
+
+void pw_why_object(struct pw_chain *chain, struct pw_object *object)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        struct pw_object_row row;
+        char id[PW_ID_TEXT_BYTES], what[100], waits[400];
+
+        pw_object_row(daemon->store, object, &row);
+        snprintf(what, sizeof what, "object %s", pw_id_format(pw_object_id(daemon->store, object), id));
+        if (pw_word_state(row.word) == PW_ENTRY_READY) {
+                why_alive(chain, object, &row.charge, what);
+        } else if (pw_word_decided(row.word)) {
+                char text[300];
+
+                snprintf(waits, sizeof waits, "nothing: it is in error, %s", pw_find_error_text(daemon, &row, text, sizeof text));
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "mend that; then run or put it again" });
+        } else if (object->run) {
+                snprintf(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
+                pw_why_run(chain, object->run);
+        } else {
+                why_unsealed(chain, object, what);
+        }
+}
+
+/* --- what is asked ------------------------------------------------------------------------------------------------------------- */
+
+static bool number_after(const char *text, const char *word, unsigned long long *ret_number)
+{
+        size_t length = strlen(word);
+        char *end;
+
+        if (strncmp(text, word, length) != 0 || text[length] < '0' || text[length] > '9')
+                return false;
+        *ret_number = strtoull(text + length, &end, 10);
+        return !*end;
+}
+
+/* "h0:2" */
+static bool device_of(const char *text, uint32_t *ret_device)
+{
+        unsigned host, device;
+        char rest;
+
+        if (sscanf(text, "h%u:%u%c", &host, &device, &rest) != 2)
+                return false;
+        *ret_device = device;
+        return true;
+}
+
+/* "gang h0:2 17" or "gang 2 17" */
+static bool gang_of(const char *text, uint32_t *ret_device, uint64_t *ret_seq)
+{
+        unsigned host, device;
+        unsigned long long seq;
+        char rest;
+
+        if (sscanf(text, "gang h%u:%u %llu%c", &host, &device, &seq, &rest) != 3 && sscanf(text, "gang %u %llu%c", &device, &seq, &rest) != 2)
+                return false;
+        *ret_device = device;
+        *ret_seq = seq;
+        return true;
+}
+
+/* "run 41", "41", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
+enum pw_status pw_list_why(struct pw_lister *lister)
+{
+        struct pw_chain chain = { .lister = lister };
+        const char *text = lister->filter;
+        struct pw_object *object;
+        unsigned long long number;
+        uint32_t device;
+        uint64_t seq;
+        enum pw_status status;
+
+        if (number_after(text, "run ", &number) || number_after(text, "", &number))
+                return pw_why_run_asked(&chain, number);
+        if (device_of(text, &device))
+                return pw_why_device_asked(&chain, device);
+        if (gang_of(text, &device, &seq))
+                return pw_why_gang(&chain, device, seq);
+        if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
+                return pw_why_process(&chain, text);
+        status = pw_find_object(lister->session, text, &object, lister->err);
+        if (status == PW_NOT_FOUND)
+                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, DEVICE, gang DEVICE SEQ, pid N",
+                                    text, lister->session->tenant->name);
+        if (status == PW_OK)
+                pw_why_object(&chain, object);
+        return status;
+}

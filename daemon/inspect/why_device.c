@@ -1,0 +1,190 @@
+/* Chains from a device or a gang: the member that the others wait for. */
+#include "daemon/inspect/why.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/child/child.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void why_down(struct pw_chain *chain, const struct pw_child *child, const char *what)
+{
+        uint64_t now_us = chain->lister->now_us;
+        char remedy[200], wait[16];
+
+        pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait);
+        snprintf(remedy, sizeof remedy, "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
+                 wait);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to be started again", 0, remedy });
+}
+
+/* A member of `gang` that has not come to it, other than those that the chain went through; PW_DEVICES_MAX: none. */
+static uint32_t laggard(const struct pw_chain *chain, const struct pw_gang_row *gang)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+
+        for (uint64_t rest = gang->members & ~chain->devices; rest; rest &= rest - 1) {
+                uint32_t device = (uint32_t)__builtin_ctzll(rest);
+                struct pw_gang_row other;
+
+                if (device < daemon->device_count && pw_host_next_gang(daemon->boards, device, &other) &&
+                    (other.seq < gang->seq || (other.seq == gang->seq && !other.running)))
+                        return device;
+        }
+        return PW_DEVICES_MAX;
+}
+
+/* Who has not sent yet what a RECV in another island waits for: a device of the run that is at a node before it. */
+static uint32_t sender(const struct pw_chain *chain, const struct pw_gang_row *gang)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        struct pw_run_row run;
+        uint64_t last;
+
+        if (!pw_scheduler_run_row(daemon->scheduler, gang->run, &run, &last))
+                return PW_DEVICES_MAX;
+        for (uint64_t rest = run.devices & ~gang->members & ~chain->devices; rest; rest &= rest - 1) {
+                uint32_t device = (uint32_t)__builtin_ctzll(rest);
+                struct pw_gang_row other;
+
+                if (device < daemon->device_count && pw_host_next_gang(daemon->boards, device, &other) &&
+                    (other.run != gang->run || other.node < gang->node))
+                        return device;
+        }
+        return PW_DEVICES_MAX;
+}
+
+static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
+{
+        uint32_t other = laggard(chain, gang);
+        char waits[200];
+
+        if (other == PW_DEVICES_MAX)
+                other = sender(chain, gang);
+        if (other == PW_DEVICES_MAX)
+                snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to move its bytes", name, gang->run);
+        else
+                snprintf(waits, sizeof waits, "device h%u:%u to come to %.80s of run %" PRIu64, chain->lister->daemon->host, other, name, gang->run);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, other == PW_DEVICES_MAX ? "wait" : "" });
+        if (other < PW_DEVICES_MAX)
+                pw_why_device(chain, other);
+}
+
+static void why_stopped(struct pw_chain *chain, const struct pw_child *child, const char *what)
+{
+        char waits[64], remedy[64];
+
+        snprintf(waits, sizeof waits, "its executor, process %d, which is stopped", (int)child->pid);
+        snprintf(remedy, sizeof remedy, "`kill -CONT %d`", (int)child->pid);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+}
+
+/* Runs that have ended are not looked for: their gangs are the operators' to see, as `pathways gangs` has it. */
+static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
+{
+        const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, number);
+
+        return pw_list_visible(chain->lister, run ? run->row->tenant : NULL);
+}
+
+static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)
+{
+        const struct pw_child *child = &chain->lister->daemon->children[gang->device];
+        struct pw_child_order order;
+        const char *name = "a gang";
+        char waits[240], remedy[240];
+        bool found = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order);
+
+        if (!is_run_visible(chain, gang->run)) {
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "a gang of another tenant, or of a run that has ended", 0,
+                                                              "ask an operator: `pathways why` shows them all" });
+                return;
+        }
+        if (found)
+                name = pw_image_text(order.image, order.node->name);
+        if (!gang->running) {
+                snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 ", which is the next", name, gang->run);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "wait; `pathways gangs` shows how it goes on" });
+        } else if (found && order.node->kind == PW_NODE_TRANSFER) {
+                why_transfer(chain, gang, what, name);
+        } else {
+                snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to return (%.80s, process %d)", name, gang->run,
+                         found ? pw_image_text(order.image, order.image->name) : "?", (int)child->pid);
+                snprintf(remedy, sizeof remedy, "wait, give the function a time limit, or end its executor: `kill %d`", (int)child->pid);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
+        }
+}
+
+void pw_why_device(struct pw_chain *chain, uint32_t device)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        const struct pw_child *child = &daemon->children[device];
+        struct pw_gang_row gang;
+        char what[40];
+
+        if (pw_chain_full(chain) || chain->devices >> device & 1)
+                return;
+        chain->devices |= UINT64_C(1) << device;
+        snprintf(what, sizeof what, "device h%u:%u", daemon->host, device);
+        if (child->state != PW_CHILD_READY)
+                why_down(chain, child, what);
+        else if (pw_process_stopped(child->pid))
+                why_stopped(chain, child, what);
+        else if (pw_host_next_gang(daemon->boards, device, &gang))
+                why_running(chain, &gang, what);
+}
+
+enum pw_status pw_why_device_asked(struct pw_chain *chain, uint32_t device)
+{
+        const struct pw_daemon *daemon = chain->lister->daemon;
+        char what[40];
+
+        if (device >= daemon->device_count)
+                return pw_error_set(chain->lister->err, PW_NOT_FOUND, "h%u:%u: this host has h%u:0 to h%u:%u", daemon->host, device, daemon->host,
+                                    daemon->host, daemon->device_count - 1);
+        pw_why_device(chain, device);
+        snprintf(what, sizeof what, "device h%u:%u", daemon->host, device);
+        if (!chain->depth)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: no gang is ordered on it", 0, "`pathways runs` shows what waits to be" });
+        return PW_OK;
+}
+
+/* --- a gang ------------------------------------------------------------------------------------------------------------------- */
+
+struct wanted { uint64_t seq; struct pw_gang_row row; bool found; };
+
+static void match_gang(void *context, const struct pw_gang_row *row)
+{
+        struct wanted *wanted = context;
+
+        if (row->seq == wanted->seq) {
+                wanted->row = *row;
+                wanted->found = true;
+        }
+}
+
+enum pw_status pw_why_gang(struct pw_chain *chain, uint32_t device, uint64_t seq)
+{
+        struct pw_lister *lister = chain->lister;
+        struct wanted wanted = { .seq = seq };
+        char what[80], waits[120], took[16];
+
+        if (device < lister->daemon->device_count)
+                pw_host_each_gang(lister->daemon->boards, device, match_gang, &wanted);
+        if (!wanted.found || !is_run_visible(chain, wanted.row.run))
+                return pw_error_set(lister->err, PW_NOT_FOUND,
+                                    "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, `why run N` says why a run is not",
+                                    seq, lister->daemon->host, device);
+        snprintf(what, sizeof what, "gang %" PRIu64 " of run %" PRIu64, seq, wanted.row.run);
+        if (wanted.row.done) {
+                snprintf(waits, sizeof waits, "nothing: it took %s, %s",
+                         pw_duration_format((wanted.row.end_ns - wanted.row.start_ns) / 1000, took), pw_status_text((enum pw_status)wanted.row.status));
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "nothing" });
+                return PW_OK;
+        }
+        snprintf(waits, sizeof waits, wanted.row.running ? "its part on device h%u:%u" : "gangs before it on device h%u:%u", lister->daemon->host, device);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wanted.row.start_ns / 1000, "" });
+        pw_why_device(chain, device);
+        return PW_OK;
+}

@@ -1,0 +1,131 @@
+/* Chains that end in memory: the largest objects there, who holds them, and how they are let go. */
+#include "daemon/inspect/why.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/inspect/find.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SHOWN 3u
+#define HOST_MEMORY UINT32_MAX
+
+struct held { struct pw_object_row row; uint64_t bytes; };
+struct largest { struct pw_daemon *daemon; uint32_t device; const char *tenant; /* NULL: any */ struct held items[SHOWN]; uint64_t others_bytes, others; };
+
+static uint64_t bytes_in(const struct largest *largest, const struct pw_object_row *row)
+{
+        const struct pw_shard_list *list = pw_find_shards(largest->daemon, row);
+        uint64_t bytes = 0;
+
+        if (largest->tenant && strcmp(row->tenant, largest->tenant))
+                return 0;
+        if (largest->device == HOST_MEMORY)
+                return list || row->entry->is_inline ? 0 : row->room_bytes;
+        for (uint32_t i = 0; list && i < list->shard_count; i++)
+                bytes += list->shards[i].device == largest->device ? list->shards[i].bytes : 0;
+        return bytes;
+}
+
+static bool take_object(void *context, const struct pw_object_row *row)
+{
+        struct largest *largest = context;
+        struct held held = { *row, bytes_in(largest, row) };
+
+        for (uint32_t i = 0; i < SHOWN && held.bytes; i++)
+                if (held.bytes > largest->items[i].bytes) {
+                        struct held smaller = largest->items[i];
+                        largest->items[i] = held;
+                        held = smaller;
+                }
+        largest->others_bytes += held.bytes;
+        largest->others += held.bytes > 0;
+        return true;
+}
+
+static void why_held(struct pw_chain *chain, const struct held *held, const char *what)
+{
+        struct pw_lister *lister = chain->lister;
+        const struct pw_charge *charge = &held->row.charge;
+        uint32_t depth = chain->depth;
+        const struct pw_program_row *program = NULL;
+        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[400], remedy[200];
+
+        if (held->row.object && held->row.object->program)
+                program = pw_scheduler_program(lister->daemon->scheduler, held->row.object->program);
+        if (!pw_list_visible(lister, held->row.tenant)) {
+                snprintf(waits, sizeof waits, "%s of another tenant to be let go", pw_size_format(held->bytes, size));
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, "ask an operator: `pathways owners` shows them all" });
+                chain->depth = depth;
+                return;
+        }
+        pw_id_format(held->row.id, id);
+        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s, to be let go", id, pw_size_format(held->bytes, size), held->row.tenant,
+                 pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), program ? ", made by " : "", program ? program->name : "");
+        if (charge->kind == PW_OWNER_NAME)
+                snprintf(remedy, sizeof remedy, "`pathways free %.100s`", charge->name);
+        else if (charge->kind == PW_OWNER_LEASE)
+                snprintf(remedy, sizeof remedy, "`pathways free %s`", id);
+        else
+                snprintf(remedy, sizeof remedy, "pw_unref() there or end it; `pathways free --force %s`; or more memory", id);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, remedy });
+        chain->depth = depth;
+}
+
+static void why_largest(struct pw_chain *chain, uint32_t device, const char *tenant, const char *what)
+{
+        struct largest largest = { .daemon = chain->lister->daemon, .device = device, .tenant = tenant };
+        char waits[120], size[16];
+
+        pw_store_each_object(largest.daemon->store, take_object, &largest);
+        for (uint32_t i = 0; i < SHOWN && largest.items[i].bytes; i++)
+                why_held(chain, &largest.items[i], what);
+        if (!largest.items[0].bytes)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "gangs that are not done with rooms, or grants that are idle", 0,
+                                                              "wait; `pathways memory` shows each term" });
+        if (!largest.others)
+                return;
+        snprintf(waits, sizeof waits, "%" PRIu64 " smaller objects, %s together", largest.others, pw_size_format(largest.others_bytes, size));
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "`pathways owners` and `pathways objects` list them" });
+}
+
+void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack_bytes)
+{
+        char what[80], size[16];
+
+        snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device, pw_size_format(lack_bytes, size));
+        why_largest(chain, device, NULL, what);
+}
+
+/* Is it the tenant's quota that keeps it waiting? What that is, then. */
+static bool is_over(struct pw_daemon *daemon, const struct pw_wait_row *wait, char *what, size_t what_bytes)
+{
+        const struct pw_tenant *tenant = wait->session->tenant;
+        struct pw_use use = pw_store_use(daemon->store, tenant->name);
+        char used[16], quota[16];
+
+        if (use.objects >= tenant->quota.objects)
+                snprintf(what, what_bytes, "quota of tenant %s, %" PRIu64 " of %" PRIu64 " objects", tenant->name, use.objects, tenant->quota.objects);
+        else if (tenant->quota.host_bytes != PW_QUOTA_NONE && use.host_bytes + wait->bytes > tenant->quota.host_bytes)
+                snprintf(what, what_bytes, "quota of tenant %s, %s of %s of host memory", tenant->name, pw_size_format(use.host_bytes, used),
+                         pw_size_format(tenant->quota.host_bytes, quota));
+        else
+                return false;
+        return true;
+}
+
+void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        bool over;
+        char what[120], waits[64], size[16];
+
+        snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
+        snprintf(waits, sizeof waits, "room of %s in host memory", pw_size_format(wait->bytes, size));
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
+        over = is_over(daemon, wait, what, sizeof what);
+        if (!over)
+                snprintf(what, sizeof what, "host memory h%u", daemon->host);
+        why_largest(chain, HOST_MEMORY, over ? wait->session->tenant->name : NULL, what);
+}

@@ -1,0 +1,136 @@
+/* Chains from a process: what its threads wait for, then its oldest run. */
+#include "daemon/inspect/why.h"
+
+#include "base/memory.h"
+#include "daemon/segment.h"
+#include "store/object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool pw_process_stopped(pid_t pid)
+{
+        char path[64], line[512];
+        const char *state;
+        FILE *file;
+        bool stopped;
+
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        file = pid > 0 ? fopen(path, "re") : NULL;
+        if (!file)
+                return false;
+        /* The command, in parentheses, may have any byte in it. */
+        state = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+        stopped = state && state[1] && (state[2] == 'T' || state[2] == 't');
+        fclose(file);
+        return stopped;
+}
+
+struct waits { struct pw_chain *chain; uint32_t depth, count; };
+
+/* A note is the client's claim: it is believed as far as an object of its tenant is there. */
+static struct pw_object *noted(struct pw_daemon *daemon, const struct pw_wait_row *wait)
+{
+        struct pw_segment *segment = pw_segment_get(daemon, wait->segment);
+        uint64_t word;
+
+        if (!segment || segment->tenant != wait->session->tenant || wait->slot >= segment->layout.slot_count)
+                return NULL;
+        word = pw_entry_load(pw_map_entry(&segment->map, wait->slot));
+        return pw_store_find(daemon->store, wait->session->number, wait->segment, wait->slot, pw_word_generation(word));
+}
+
+static void why_lookup(struct pw_chain *chain, const struct pw_wait_row *wait)
+{
+        char waits[320], remedy[320];
+
+        snprintf(waits, sizeof waits, "name %.255s to be bound", wait->name);
+        snprintf(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %.255s`", wait->name);
+        pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, remedy });
+}
+
+static void why_note(struct pw_chain *chain, const struct pw_wait_row *wait)
+{
+        struct pw_object *object = noted(chain->lister->daemon, wait);
+        char what[120], waits[120], id[PW_ID_TEXT_BYTES];
+
+        if (!object)
+                return;
+        snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
+        snprintf(waits, sizeof waits, "object %s", pw_id_format(pw_object_id(chain->lister->daemon->store, object), id));
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
+        pw_why_object(chain, object);
+}
+
+static void why_wait(void *context, const struct pw_wait_row *wait)
+{
+        struct waits *waits = context;
+
+        if (pw_chain_full(waits->chain) || waits->count++ >= PW_LANES_MAX)
+                return;
+        waits->chain->depth = waits->depth;
+        waits->chain->devices = 0;
+        if (wait->kind == PW_WAIT_KIND_ROOM)
+                pw_why_host_memory(waits->chain, wait);
+        else if (wait->kind == PW_WAIT_KIND_NAME)
+                why_lookup(waits->chain, wait);
+        else
+                why_note(waits->chain, wait);
+}
+
+bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session)
+{
+        struct waits waits = { chain, chain->depth, 0 };
+
+        pw_waits_each(chain->lister->daemon, session, why_wait, &waits);
+        return waits.count;
+}
+
+struct own_run { const char *client; uint64_t number; };
+
+static void match_own(void *context, const struct pw_run_row *row)
+{
+        struct own_run *own = context;
+
+        if (row->client && !strcmp(row->client, own->client) && (!own->number || row->number < own->number))
+                own->number = row->number;
+}
+
+static void why_one(struct pw_chain *chain, struct pw_dsession *session)
+{
+        struct own_run own = { session->client, 0 };
+        bool stopped = pw_process_stopped(session->pid);
+        char remedy[64];
+
+        chain->depth = 0;
+        snprintf(remedy, sizeof remedy, "`kill -CONT %d`", (int)session->pid);
+        if (stopped)
+                pw_chain_link(chain, &(struct pw_cause_link){ session->client, "to be continued: it is stopped", 0, remedy });
+        if (stopped || pw_why_session(chain, session))
+                return;
+        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_own, &own);
+        if (own.number)
+                pw_chain_link(chain, &(struct pw_cause_link){ session->client, "nothing, but its oldest run is under way", 0, "" });
+        else
+                pw_chain_link(chain, &(struct pw_cause_link){ session->client, "nothing: no thread of it waits, no run of it is under way", 0, "nothing" });
+        if (own.number)
+                pw_why_run(chain, own.number);
+}
+
+enum pw_status pw_why_process(struct pw_chain *chain, const char *text)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        unsigned long pid = strncmp(text, "pid ", 4) ? 0 : strtoul(text + 4, NULL, 10);
+        struct pw_dsession *session;
+        uint32_t found = 0;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
+                if (session->ended || session->role != PW_ROLE_CLIENT || !pw_list_visible(chain->lister, session->tenant->name) ||
+                    (pid ? (unsigned long)session->pid != pid : strcmp(session->client, text) != 0))
+                        continue;
+                found++;
+                why_one(chain, session);
+        }
+        return found ? PW_OK : pw_error_set(chain->lister->err, PW_NOT_FOUND, "%.80s: no such process is attached", text);
+}
