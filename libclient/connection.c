@@ -137,12 +137,13 @@ enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wi
         pthread_mutex_unlock(&connection->lock);
         status = pw_connection_send_request(connection, request, ret_err);
         pthread_mutex_lock(&connection->lock);
-        while (status == PW_OK && !waiter.done && atomic_load(connection->life) == PW_LIFE_ALIVE)
+        /* Who finds the socket closed before the watcher does waits for it: once a call has said "gone", every other says so. */
+        while ((status == PW_OK || status == PW_DAEMON_GONE) && !waiter.done && atomic_load(connection->life) == PW_LIFE_ALIVE)
                 pthread_cond_wait(&waiter.answered, &connection->lock);
         pw_list_remove(&waiter.node);
         pthread_mutex_unlock(&connection->lock);
         pthread_cond_destroy(&waiter.answered);
-        if (status == PW_OK)
+        if (status == PW_OK || status == PW_DAEMON_GONE)
                 status = waiter.done ? pw_answer_status(&waiter.answer, ret_err) : pw_connection_check(connection, ret_err);
         if (status != PW_OK) {
                 pw_answer_done(&waiter.answer);
