@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,17 @@
 static unsigned as_user;
 
 void it_command_as(unsigned user) { as_user = user; }
+
+/* Another user that may still read everything, for the tree may lie where only root comes (/root); a socket needs the right to write. */
+static bool drop_to(unsigned user)
+{
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        const uint32_t may = 1u << CAP_DAC_READ_SEARCH;
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { .effective = may, .permitted = may, .inheritable = may } };
+
+        return !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgid(user) && !setuid(user) && !syscall(SYS_capset, &header, data) &&
+               !prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
+}
 
 static void become(const struct it_host *host, const struct it_command *command, const char *const *args)
 {
@@ -35,7 +47,7 @@ static void become(const struct it_host *host, const struct it_command *command,
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         it_hear_signals();
         it_built("cli/pathways", program);
-        if (as_user && (setgid(as_user) || setuid(as_user)))
+        if (as_user && !drop_to(as_user))
                 _exit(127);
         if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0)
                 execv(program, (char *const *)all);
