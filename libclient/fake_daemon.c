@@ -1,57 +1,16 @@
 /* The other side of a session, for unit tests. One thread owns everything; the calls below wake it and wait for an answer. */
-#include "libclient/fake_daemon.h"
+#include "libclient/fake_daemon_private.h"
 
 #include "base/id.h"
 #include "base/size.h"
-#include "libclient/connection.h"
-#include "plane/control.h"
 #include "plane/hint.h"
-#include "plane/segment.h"
 
-#include <assert.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#define OWN_SEGMENT 7u
-#define FUTURES_SEGMENT 3u
-#define SLOTS (1u << 21)
-#define EXTENTS 4096u
-#define HELD_MAX 4096u
-
 enum ask { ASK_NONE, ASK_RELEASE, ASK_LISTEN, ASK_DIE, ASK_SETTLE, ASK_STOP };
-
-struct extent { uint32_t first_slot, slot_count; struct pw_return_writer returns; bool futures; uint32_t lane, size_class; uint64_t back; };
-
-struct memory { int fd, client_fd; struct pw_map map; };
-
-struct fake_daemon {
-        struct fake_params params;
-        struct fake_counts counts;
-        int fd, client_fd, ask_fd, done_fd;
-        pthread_t thread;
-        _Atomic int ask;
-        struct memory own, futures, hints;
-        struct pw_control *control;
-        struct pw_ring_reader readers[PW_LANES_MAX];
-        struct extent extents[EXTENTS];
-        uint32_t extent_count;
-        uint32_t *extent_of[2];  /* by slot: own, futures */
-        uint16_t *more_refs[2];
-        uint32_t next_slot[2];
-        uint64_t next_room, rooms_end, next_ring;
-        uint64_t waiting_id;     /* of a RoomRequest that has no room yet; 0: none */
-        uint64_t waiting_bytes;
-        uint32_t waiting_lane, waiting_class;
-        int64_t waiting_until_ns;
-        struct { uint32_t slot, generation; } held[HELD_MAX];
-        uint32_t held_count;
-        struct { char name[64]; Pathways__Wire__ObjectId object; bool bound; } name;
-        struct pw_decoder decoder;
-        bool deaf, stopped;
-};
 
 static void memory_make(struct memory *memory, const char *name, uint64_t bytes, bool client_writes)
 {
@@ -74,7 +33,7 @@ static void memory_done(struct memory *memory)
         close(memory->fd);
 }
 
-static void reply_send(struct fake_daemon *fake, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count)
+void fake_reply(struct fake_daemon *fake, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count)
 {
         uint8_t message[4096];
         reply->id = id;
@@ -84,12 +43,17 @@ static void reply_send(struct fake_daemon *fake, uint64_t id, Pathways__Wire__Re
         (void)!pw_frame_send(fake->fd, PW_FRAME_REPLY, message, (uint32_t)bytes, fds, fd_count, NULL);
 }
 
-static void reply_status(struct fake_daemon *fake, uint64_t id, enum pw_status status, const char *text)
+void fake_reply_status(struct fake_daemon *fake, uint64_t id, enum pw_status status, const char *text)
 {
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         reply.status = status;
         reply.text = (char *)(uintptr_t)text;
-        reply_send(fake, id, &reply, NULL, 0);
+        fake_reply(fake, id, &reply, NULL, 0);
+}
+
+struct pw_entry *fake_entry(struct fake_daemon *fake, bool futures, uint32_t slot)
+{
+        return pw_map_entry(futures ? &fake->futures.map : &fake->own.map, slot);
 }
 
 /* --- handshake, segments -------------------------------------------------------------------------------------------------- */
@@ -122,268 +86,20 @@ static void on_hello(struct fake_daemon *fake, uint64_t id)
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
         reply.welcome = &welcome;
         int fds[] = { fake->own.client_fd, fake->futures.client_fd, fake->hints.client_fd };
-        reply_send(fake, id, &reply, fds, pw_array_count(fds));
+        fake_reply(fake, id, &reply, fds, pw_array_count(fds));
 }
 
 static void on_segment(struct fake_daemon *fake, uint64_t id, uint32_t number)
 {
         if (number != FUTURES_SEGMENT) {
-                reply_status(fake, id, PW_NOT_FOUND, "no such segment");
+                fake_reply_status(fake, id, PW_NOT_FOUND, "no such segment");
                 return;
         }
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__SegmentInfo info = info_of(number, PW_SEGMENT_FUTURES, &fake->futures);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         reply.segment = &info;
-        reply_send(fake, id, &reply, &fake->futures.client_fd, 1);
-}
-
-/* --- rooms ---------------------------------------------------------------------------------------------------------------- */
-
-static struct pw_entry *entry_at(struct fake_daemon *fake, bool futures, uint32_t slot)
-{
-        return pw_map_entry(futures ? &fake->futures.map : &fake->own.map, slot);
-}
-
-static void future_arm(struct fake_daemon *fake, uint32_t slot)
-{
-        uint32_t generation;
-        bool taken = pw_entry_take(entry_at(fake, true, slot), &generation);
-        assert(taken);
-        (void)taken;
-}
-
-static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__RoomRequest *ask, uint32_t count, uint64_t room_bytes)
-{
-        assert(fake->extent_count < EXTENTS && fake->next_slot[ask->futures] + count <= SLOTS);
-        struct extent *extent = &fake->extents[fake->extent_count];
-        *extent = (struct extent){ .first_slot = fake->next_slot[ask->futures], .slot_count = count, .futures = ask->futures,
-                                   .lane = ask->lane, .size_class = ask->size_class };
-        for (uint32_t i = 0; i < count; i++) {
-                fake->extent_of[ask->futures][extent->first_slot + i] = fake->extent_count;
-                if (ask->futures)
-                        future_arm(fake, extent->first_slot + i);
-        }
-        extent->returns = pw_return_ring_init((struct pw_return_ring *)(void *)((uint8_t *)fake->control + fake->next_ring), count);
-        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
-        Pathways__Wire__RoomGrant room = PATHWAYS__WIRE__ROOM_GRANT__INIT;
-        room.extent = fake->extent_count++;
-        room.segment = ask->futures ? FUTURES_SEGMENT : OWN_SEGMENT;
-        room.first_slot = extent->first_slot;
-        room.slot_count = count;
-        room.room_offset = fake->next_room;
-        room.room_bytes = room_bytes;
-        room.return_ring = fake->next_ring;
-        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_ROOM;
-        reply.room = &room;
-        fake->next_slot[ask->futures] += count;
-        fake->next_room += count * room_bytes;
-        fake->next_ring += pw_return_ring_bytes(count);
-        fake->counts.grants++;
-        reply_send(fake, id, &reply, NULL, 0);
-}
-
-/* Have at least `count` rooms of the class come back to the lane since it was last told? */
-static bool rooms_came_back(struct fake_daemon *fake, uint32_t lane, uint32_t size_class, uint64_t count)
-{
-        uint64_t back = 0;
-        for (int pass = 0; pass < 2; pass++) {
-                for (uint32_t i = 0; i < fake->extent_count; i++) {
-                        struct extent *extent = &fake->extents[i];
-                        if (extent->futures || extent->lane != lane || extent->size_class != size_class)
-                                continue;
-                        back += extent->back;
-                        if (pass)
-                                extent->back = 0;
-                }
-                if (back < count)
-                        return false;
-        }
-        return true;
-}
-
-static void say_look(struct fake_daemon *fake, uint64_t id)
-{
-        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
-        Pathways__Wire__RoomGrant room = PATHWAYS__WIRE__ROOM_GRANT__INIT;
-        room.look = true;
-        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_ROOM;
-        reply.room = &room;
-        reply_send(fake, id, &reply, NULL, 0);
-}
-
-static void on_room(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__RoomRequest *ask)
-{
-        uint64_t room_bytes = ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class);
-        uint64_t fits = room_bytes ? (fake->rooms_end - fake->next_room) / room_bytes : ask->count;
-        if (room_bytes && rooms_came_back(fake, ask->lane, ask->size_class, ask->count)) {
-                say_look(fake, id);
-        } else if (fits) {
-                grant(fake, id, ask, (uint32_t)pw_min_u64(fits, ask->count), room_bytes);
-        } else if (rooms_came_back(fake, ask->lane, ask->size_class, 1)) {
-                say_look(fake, id);
-        } else {
-                fake->waiting_id = id;
-                fake->waiting_bytes = ask->room_bytes;
-                fake->waiting_lane = ask->lane;
-                fake->waiting_class = ask->size_class;
-                fake->waiting_until_ns = ask->timeout_us < 0 ? INT64_MAX : pw_now_ns() + ask->timeout_us * 1000;
-        }
-}
-
-static void serve_waiting(struct fake_daemon *fake)
-{
-        if (!fake->waiting_id)
-                return;
-        uint64_t id = fake->waiting_id;
-        if (rooms_came_back(fake, fake->waiting_lane, fake->waiting_class, 1)) {
-                fake->waiting_id = 0;
-                say_look(fake, id);
-        } else if (pw_now_ns() >= fake->waiting_until_ns) {
-                fake->waiting_id = 0;
-                reply_status(fake, id, PW_NO_SPACE, "all of it held by the test itself");
-        }
-}
-
-/* --- records ---------------------------------------------------------------------------------------------------------------- */
-
-static void object_end(struct fake_daemon *fake, bool futures, uint32_t slot)
-{
-        struct pw_entry *entry = entry_at(fake, futures, slot);
-        struct extent *extent = &fake->extents[fake->extent_of[futures][slot]];
-        uint64_t word = pw_entry_load(entry);
-        atomic_store(&entry->word, pw_word_make(PW_ENTRY_FREE, 0, pw_word_generation(word), PW_OK));
-        if (futures)
-                future_arm(fake, slot);
-        extent->back++;
-        pw_return_give(&extent->returns, slot);
-}
-
-static void on_drop(struct fake_daemon *fake, struct pw_cell cell)
-{
-        bool futures = pw_cell_segment(cell) == FUTURES_SEGMENT;
-        uint32_t slot = pw_cell_slot(cell);
-        uint64_t word = pw_entry_load(entry_at(fake, futures, slot));
-        fake->counts.drops++;
-        if (pw_word_generation(word) != pw_cell_generation(cell) || pw_word_state(word) < PW_ENTRY_PENDING)
-                fake->counts.dropped_unknown++;
-        else if (fake->more_refs[futures][slot])
-                fake->more_refs[futures][slot]--;
-        else
-                object_end(fake, futures, slot);
-}
-
-static void on_ref(struct fake_daemon *fake, struct pw_cell cell)
-{
-        bool futures = pw_cell_segment(cell) == FUTURES_SEGMENT;
-        uint64_t word = pw_entry_load(entry_at(fake, futures, pw_cell_slot(cell)));
-        fake->counts.refs++;
-        if (pw_word_generation(word) == pw_cell_generation(cell) && pw_word_state(word) >= PW_ENTRY_PENDING)
-                fake->more_refs[futures][pw_cell_slot(cell)]++;
-}
-
-#define SHARED_OFFSET ((uint64_t)SLOTS * sizeof(struct pw_entry)) /* of the shard list or error text of all results */
-
-/* i32 [5] over a mesh of 2: shard 0 holds 1 2 3, shard 1 holds 10 20; partial or broadcast: 1 2 3 4 5 and 10 20 30 40 50. */
-static void result_shards(struct fake_daemon *fake, struct pw_entry *entry)
-{
-        static const int32_t split[2][5] = { { 1, 2, 3 }, { 10, 20 } }, whole[2][5] = { { 1, 2, 3, 4, 5 }, { 10, 20, 30, 40, 50 } };
-        struct pw_shard_list *list = (struct pw_shard_list *)(void *)(fake->futures.map.base + SHARED_OFFSET);
-        bool is_split = fake->params.sharding.axis[0].lay == PW_LAY_SPLIT;
-        *list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_I32, .mesh = { 2, 1 }, .sharding = fake->params.sharding,
-                                        .dims = { .rank = 1, .dim = { 5 } } };
-        for (uint32_t i = 0; i < 2; i++) {
-                uint64_t offset = SHARED_OFFSET + 1024 + i * 64;
-                list->shards[i] = (struct pw_shard_place){ offset, is_split ? 12 - 4 * i : 20, FUTURES_SEGMENT, i };
-                memcpy(fake->futures.map.base + offset, is_split ? split[i] : whole[i], 20);
-        }
-        if (fake->params.short_shard)
-                list->shards[1].bytes = 4;
-        entry->room_offset = SHARED_OFFSET;
-}
-
-static void result_error(struct fake_daemon *fake, struct pw_entry *entry)
-{
-        static const char text[] = "function test/fails returned an error on device h0:0, run 1";
-        entry->room_offset = SHARED_OFFSET;
-        entry->bytes = sizeof text - 1;
-        memcpy(fake->futures.map.base + entry->room_offset, text, sizeof text);
-}
-
-static void result_decide(struct fake_daemon *fake, uint32_t slot, uint32_t generation)
-{
-        struct pw_entry *entry = entry_at(fake, true, slot);
-        uint64_t old, number = fake->counts.runs;
-        struct pw_described described = { .bytes = sizeof number, .dtype = PW_I64, .dims = { .rank = 0 }, .is_inline = true,
-                                          .room_segment = FUTURES_SEGMENT };
-        if (fake->params.fail_runs) {
-                result_error(fake, entry);
-        } else if (fake->params.sharded) {
-                result_shards(fake, entry);
-        } else {
-                pw_entry_fill(entry, &described, NULL);
-                memcpy(entry->body.value, &number, sizeof number);
-        }
-        if (pw_entry_decide(entry, generation, fake->params.fail_runs ? PW_FAILED : PW_OK,
-                            fake->params.sharded ? PW_ENTRY_SHARDED : 0, UINT32_MAX, &old))
-                pw_hint_wake((struct pw_hint_page *)(void *)fake->hints.map.base, entry, FUTURES_SEGMENT, slot);
-}
-
-static uint32_t on_run(struct fake_daemon *fake, const struct pw_ring_reader *reader)
-{
-        struct pw_cell header = pw_ring_peek(reader, 0);
-        uint32_t inputs = pw_cell_run_inputs(header), results = pw_cell_run_results(header);
-        fake->counts.runs++;
-        for (uint32_t i = 0; i < inputs; i++) {
-                struct pw_cell cell = pw_ring_peek(reader, 2 + i);
-                if (pw_cell_top(cell) & PW_RUN_INPUT_DONATED) {
-                        fake->counts.donated++;
-                        on_drop(fake, cell);
-                        fake->counts.drops--;
-                }
-        }
-        for (uint32_t i = 0; i < results; i++) {
-                struct pw_cell cell = pw_ring_peek(reader, 2 + inputs + i);
-                if (fake->params.hold_runs && fake->held_count < HELD_MAX) {
-                        fake->held[fake->held_count].slot = pw_cell_slot(cell);
-                        fake->held[fake->held_count++].generation = pw_cell_generation(cell);
-                } else {
-                        result_decide(fake, pw_cell_slot(cell), pw_cell_generation(cell));
-                }
-        }
-        return 2 + inputs + results;
-}
-
-static void read_lane(struct fake_daemon *fake, struct pw_ring_reader *reader)
-{
-        uint32_t cells, done = 0;
-        bool sane = pw_ring_available(reader, &cells);
-        assert(sane);
-        (void)sane;
-        while (done < cells) {
-                struct pw_cell cell = pw_ring_peek(reader, 0);
-                uint32_t used = 1;
-                if (pw_cell_top(cell) == PW_RING_DROP)
-                        on_drop(fake, cell);
-                else if (pw_cell_top(cell) == PW_RING_REF)
-                        on_ref(fake, cell);
-                else
-                        used = on_run(fake, reader);
-                pw_ring_consume(reader, used);
-                done += used;
-        }
-}
-
-static void read_rings(struct fake_daemon *fake)
-{
-        for (uint32_t i = 0; i < PW_LANES_MAX && !fake->deaf; i++) {
-                fake->readers[i].ring = &fake->control->lanes[i].ring;
-                pw_ring_wake(&fake->readers[i]);
-                do {
-                        read_lane(fake, &fake->readers[i]);
-                } while (!pw_ring_sleep(&fake->readers[i], fake->waiting_id != 0));
-        }
-        serve_waiting(fake);
+        fake_reply(fake, id, &reply, &fake->futures.client_fd, 1);
 }
 
 /* --- requests --------------------------------------------------------------------------------------------------------------- */
@@ -395,9 +111,9 @@ static void on_name(struct fake_daemon *fake, const Pathways__Wire__Request *req
                 fake->name.object = *request->name_bind->object;
                 fake->name.bound = true;
                 fake->more_refs[0][(uint32_t)fake->name.object.place & PW_SLOT_MAX]++;
-                reply_status(fake, request->id, PW_OK, "");
+                fake_reply_status(fake, request->id, PW_OK, "");
         } else if (!fake->name.bound || strcmp(fake->name.name, request->name_lookup->name) != 0) {
-                reply_status(fake, request->id, PW_NOT_FOUND, "no such name");
+                fake_reply_status(fake, request->id, PW_NOT_FOUND, "no such name");
         } else {
                 Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
                 Pathways__Wire__Object object = PATHWAYS__WIRE__OBJECT__INIT;
@@ -405,7 +121,7 @@ static void on_name(struct fake_daemon *fake, const Pathways__Wire__Request *req
                 reply.body_case = PATHWAYS__WIRE__REPLY__BODY_OBJECT;
                 reply.object = &object;
                 fake->more_refs[0][(uint32_t)fake->name.object.place & PW_SLOT_MAX]++;
-                reply_send(fake, request->id, &reply, NULL, 0);
+                fake_reply(fake, request->id, &reply, NULL, 0);
         }
 }
 
@@ -420,7 +136,7 @@ static void on_compile(struct fake_daemon *fake, const Pathways__Wire__Request *
         fake->counts.last_results = request->program_compile->n_results;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_PROGRAM;
         reply.program = &program;
-        reply_send(fake, request->id, &reply, NULL, 0);
+        fake_reply(fake, request->id, &reply, NULL, 0);
 }
 
 static void on_slice(struct fake_daemon *fake, const Pathways__Wire__Request *request)
@@ -430,14 +146,14 @@ static void on_slice(struct fake_daemon *fake, const Pathways__Wire__Request *re
         slice.slice = 11;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SLICE;
         reply.slice = &slice;
-        reply_send(fake, request->id, &reply, NULL, 0);
+        fake_reply(fake, request->id, &reply, NULL, 0);
 }
 
 static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *request)
 {
         switch (request->body_case) {
         case PATHWAYS__WIRE__REQUEST__BODY_HELLO: on_hello(fake, request->id); break;
-        case PATHWAYS__WIRE__REQUEST__BODY_ROOM: on_room(fake, request->id, request->room); break;
+        case PATHWAYS__WIRE__REQUEST__BODY_ROOM: fake_room(fake, request->id, request->room); break;
         case PATHWAYS__WIRE__REQUEST__BODY_SEGMENT: on_segment(fake, request->id, request->segment->segment); break;
         case PATHWAYS__WIRE__REQUEST__BODY_NAME_BIND:
         case PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP: on_name(fake, request); break;
@@ -447,7 +163,7 @@ static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *
                 fake->counts.lane_ends += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END && request->lane_end->lane < PW_LANES_MAX;
                 fake->counts.programs_freed += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_FREE;
                 fake->counts.slices_closed += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_SLICE_CLOSE;
-                reply_status(fake, request->id, PW_OK, "");
+                fake_reply_status(fake, request->id, PW_OK, "");
         }
 }
 
@@ -459,7 +175,7 @@ static void read_socket(struct fake_daemon *fake)
                 fake->stopped = true;
                 return;
         }
-        read_rings(fake); /* what a request was preceded by comes first */
+        fake_read_rings(fake); /* what a request was preceded by comes first */
         while (pw_frame_next(&fake->decoder, &frame, NULL) == PW_OK) {
                 if (frame.kind != PW_FRAME_REQUEST)
                         continue;
@@ -468,7 +184,7 @@ static void read_socket(struct fake_daemon *fake)
                 on_request(fake, request);
                 pathways__wire__request__free_unpacked(request, NULL);
         }
-        read_rings(fake);
+        fake_read_rings(fake);
 }
 
 /* --- the thread ------------------------------------------------------------------------------------------------------------- */
@@ -483,11 +199,9 @@ static void read_ask(struct fake_daemon *fake)
         if (ask == ASK_STOP || ask == ASK_DIE)
                 fake->stopped = true;
         if (!fake->stopped)
-                read_rings(fake);
-        for (uint32_t i = 0; ask == ASK_RELEASE && i < fake->held_count; i++)
-                result_decide(fake, fake->held[i].slot, fake->held[i].generation);
+                fake_read_rings(fake);
         if (ask == ASK_RELEASE)
-                fake->held_count = 0;
+                fake_release_held(fake);
         if (ask == ASK_DIE)
                 shutdown(fake->fd, SHUT_RDWR);
         one = 1;
@@ -506,7 +220,7 @@ static void *run(void *argument)
                         read_socket(fake);
                 if (on[1].revents)
                         read_ask(fake);
-                serve_waiting(fake);
+                fake_serve_waiting(fake);
         }
         return NULL;
 }

@@ -1,5 +1,6 @@
-/* pathwaysd from start to end: its run dir, its configuration, its death and its clients'.
+/* pathwaysd from start to end: its run dir, its death and its clients'.
  */
+#include "tests/integration/folder.h"
 #include "tests/integration/trace.h"
 
 #include <dirent.h>
@@ -20,36 +21,17 @@
 #define SANITIZED false
 #endif
 
-static const char *const small[] = { "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB", NULL };
-
-static int setup_small(void **state) { return it_setup_with(state, small); }
-
-/* A daemon that must not start: what it says last. */
-static void refuses_to_start(struct it_host *host, const char *const *args, const char *const *texts)
-{
-        char said[600];
-        int status;
-
-        if (it_host_start(host, args, &status, said))
-                fail_msg("pathwaysd has started");
-        assert_int_not_equal(status, 0);
-        assert_true(status < 128);
-        for (; *texts; texts++)
-                if (!strstr(said, *texts))
-                        fail_msg("\"%s\" does not say \"%s\"", said, *texts);
-}
-
 /* --- run dir ---------------------------------------------------------------------------------------------------------- */
 
 static void two_on_one_run_dir(void **state)
 {
         struct it_host *host = *state, second = *host;
         struct pw_future *future;
-        char pid[16];
+        char texts[40];
 
-        snprintf(pid, sizeof pid, "pid %d", (int)host->pid);
+        snprintf(texts, sizeof texts, "run dir|living|pid %d", (int)host->pid);
         second.pid = 0;
-        refuses_to_start(&second, small, IT_ARGS("run dir", "living", pid));
+        it_refuses_to_start(&second, IT_ARGS(IT_SMALL), texts);
         it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR)); /* the first one does not notice */
         pw_unref(future);
 }
@@ -126,8 +108,7 @@ static void a_killed_daemon_is_replaced(void **state)
         struct pw_future *future, *kept;
         struct pw_id old;
         enum pw_status status;
-        char said[600], byte;
-        int code;
+        char byte;
 
         it_ok(pw_put(host->session, "x", 1, NULL, &kept, IT_ERR));
         old = pw_future_id(kept);
@@ -151,8 +132,7 @@ static void a_killed_daemon_is_replaced(void **state)
         host->session = NULL;
         pw_unref(kept);
         it_fails(pw_connect(host->socket, &host->session, IT_ERR), PW_DAEMON_GONE, host->socket);
-        if (!it_host_start(host, small, &code, said))
-                fail_msg("the run dir of a dead daemon is not taken over: %s", said);
+        it_start(host, IT_ARGS(IT_SMALL));
         host->session = it_connect(host);
         it_fails(pw_open(host->session, old, &future, IT_ERR), PW_GONE, "");
         it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR));
@@ -174,8 +154,7 @@ static void sigterm_leaves_nothing(void **state)
         struct waiter waiter = { host, 0 };
         struct it_child child = it_fork(wait_for_ever, &waiter);
         enum pw_status status;
-        char said[600], byte;
-        int code;
+        char byte;
 
         it_read(&child, &byte, 1);
         assert_int_equal(it_host_end(host, SIGTERM), 0);
@@ -186,8 +165,7 @@ static void sigterm_leaves_nothing(void **state)
         assert_int_equal(it_reap(&child, 0), 0);
         pw_close(host->session);
         host->session = NULL;
-        if (!it_host_start(host, small, &code, said))
-                fail_msg("pathwaysd does not start again: %s", said);
+        it_start(host, IT_ARGS(IT_SMALL));
 }
 
 static bool is_running(const struct pw_listing *gangs, void *context)
@@ -209,7 +187,6 @@ static void sigterm_lets_runs_finish(void **state)
                                                  &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 5), *result = it_run_1(program, input);
         char said[600];
-        int code;
 
         it_until(host->session, "gangs", is_running, NULL);
         assert_int_equal(it_host_end(host, SIGTERM), 0);
@@ -222,9 +199,7 @@ static void sigterm_lets_runs_finish(void **state)
         pw_slice_close(slice);
         pw_close(host->session);
         host->session = NULL;
-        if (!it_host_start(host, IT_ARGS("--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB", "--shutdown", "300ms"),
-                           &code, said))
-                fail_msg("pathwaysd does not start again: %s", said);
+        it_start(host, IT_ARGS(IT_SMALL, "--shutdown", "300ms"));
         struct waiter waiter = { host, 2 };
         struct it_child child = it_fork(wait_for_ever, &waiter);
         enum pw_status status;
@@ -246,159 +221,7 @@ static void sigterm_lets_runs_finish(void **state)
         all_end(&executors);
         pw_close(host->session);
         host->session = NULL;
-        assert_true(it_host_start(host, small, &code, said));
-}
-
-/* --- configuration ---------------------------------------------------------------------------------------------------- */
-
-static void write_file(const char *path, const char *text)
-{
-        FILE *file = fopen(path, "we");
-
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
-}
-
-static int setup_folder(void **state)
-{
-        struct it_host *host = calloc(1, sizeof *host);
-
-        assert_non_null(host);
-        it_host_init(host);
-        *state = host;
-        return 0;
-}
-
-static int remove_folder(void **state)
-{
-        it_host_done(*state);
-        free(*state);
-        return 0;
-}
-
-static void a_config_file(void **state)
-{
-        struct it_host *host = *state;
-        char path[128], said[600];
-        int code;
-
-        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
-        write_file(path, "# two devices\ndevices = emulated:2\nhost-memory = 64 MiB\ndevice-memroy = 4 MiB\n");
-        refuses_to_start(host, IT_ARGS("--config", path), IT_ARGS("pathways.conf:4", "device-memroy", "device-memory"));
-        write_file(path, "devices = emulated:2\nislands\n");
-        refuses_to_start(host, IT_ARGS("--config", path), IT_ARGS("pathways.conf:2"));
-        write_file(path, "devices = emulated:none\n");
-        refuses_to_start(host, IT_ARGS("--config", path), IT_ARGS("emulated:none"));
-        write_file(path, "host-memory = lots\n");
-        refuses_to_start(host, IT_ARGS("--config", path), IT_ARGS("pathways.conf:1", "host-memory"));
-        refuses_to_start(host, IT_ARGS("--config", "/no/such.conf"), IT_ARGS("/no/such.conf"));
-        write_file(path, "devices = emulated:2 ; and one more on the command line\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\n");
-        if (!it_host_start(host, IT_ARGS("--config", path, "--devices", "emulated:3"), &code, said))
-                fail_msg("pathwaysd ended with %d: %s", code, said);
-        host->session = it_connect(host);
-        assert_int_equal(it_look(host->session, "status", "devices"), 3);
-        it_host_clean(host);
-        assert_int_equal(it_host_end(host, SIGTERM), 0);
-}
-
-static void options_that_cannot_be(void **state)
-{
-        struct it_host *host = *state;
-
-        refuses_to_start(host, IT_ARGS("--devices", "emulated:2", "--islands", "3"), IT_ARGS("--islands 3", "2"));
-        refuses_to_start(host, IT_ARGS("--devices", "gpu:2"), IT_ARGS("gpu:2", "emulated"));
-        refuses_to_start(host, IT_ARGS("--devices", "emulated:65"), IT_ARGS("emulated:65", "64"));
-        refuses_to_start(host, IT_ARGS("--devices", "emulated:8", "--host-memory", "16MiB", "--device-memory", "4MiB"),
-                         IT_ARGS("16 MiB", "8 devices", "4 MiB"));
-        refuses_to_start(host, IT_ARGS("--host-memory", "900TiB"), IT_ARGS("900 TiB"));
-        refuses_to_start(host, IT_ARGS("--no-such-option"), IT_ARGS("no-such-option"));
-        refuses_to_start(host, IT_ARGS("--policy", "magic"), IT_ARGS("magic"));
-        refuses_to_start(host, IT_ARGS("operand"), IT_ARGS("operand"));
-}
-
-/* --- a memory cgroup -------------------------------------------------------------------------------------------------- */
-
-struct group { char above[300], path[360]; };
-
-static bool put_number(const char *folder, const char *name, long long number)
-{
-        char path[400];
-        FILE *file;
-
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        file = fopen(path, "r+"); /* makes none */
-        if (!file)
-                return false;
-        fprintf(file, "%lld\n", number);
-        return fclose(file) == 0;
-}
-
-/* Make a group of `bytes` below the test's own, of either version, and go into it. False: the system does not allow it. */
-static bool enter_group(struct group *group, long long bytes)
-{
-        char line[256], *path;
-        FILE *file = fopen("/proc/self/cgroup", "r");
-
-        group->above[0] = 0;
-        while (file && fgets(line, sizeof line, file)) {
-                line[strcspn(line, "\n")] = 0;
-                path = strrchr(line, ':') + 1;
-                if (strstr(line, ":memory:") || (!strncmp(line, "0::", 3) && !group->above[0]))
-                        snprintf(group->above, sizeof group->above, "/sys/fs/cgroup%s%s", strstr(line, ":memory:") ? "/memory" : "", path);
-        }
-        if (file)
-                fclose(file);
-        snprintf(group->path, sizeof group->path, "%s/pathways-test-%d", group->above, (int)getpid());
-        if (mkdir(group->path, 0755) < 0)
-                return false;
-        if ((put_number(group->path, "memory.max", bytes) || put_number(group->path, "memory.limit_in_bytes", bytes)) &&
-            put_number(group->path, "cgroup.procs", getpid()))
-                return true;
-        rmdir(group->path);
-        return false;
-}
-
-static void less_memory_than_asked(void **state)
-{
-        struct it_host *host = *state;
-        const uint64_t bytes = 256 << 20, most = bytes - bytes / 8;
-        struct pw_put_params params = { .timeout_us = 1000 };
-        struct pw_future *futures[16];
-        struct group group;
-        char said[600];
-        size_t count = 0;
-        void *data;
-        int code;
-
-        if (!enter_group(&group, (long long)bytes)) {
-                fprintf(stderr, "no memory cgroup can be made here\n");
-                skip();
-        }
-        bool started = it_host_start(host, IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "4MiB"), &code, said);
-        assert_true(put_number(group.above, "cgroup.procs", getpid()));
-        if (!started) {
-                rmdir(group.path);
-                fail_msg("pathwaysd ended with %d: %s", code, said);
-        }
-        host->session = it_connect(host);
-        struct pw_listing *status = it_list(host->session, "status", NULL), *memory = it_list(host->session, "memory", NULL);
-        int64_t capacity = it_number(memory, it_find(memory, "term", "capacity"), "bytes");
-        assert_true(capacity <= (int64_t)most && capacity >= (int64_t)most - (64 << 20)); /* it takes some itself */
-        assert_non_null(strstr(it_text(status, 0, "capped"), strrchr(group.path, '/')));
-        assert_non_null(strstr(it_text(memory, it_find(memory, "term", "capacity"), "about"), "512 MiB were asked for"));
-        pw_listing_free(status);
-        pw_listing_free(memory);
-        while (count < 16 && pw_create(host->session, 16 << 20, &params, &futures[count], &data, NULL) == PW_OK)
-                count++;
-        assert_in_range(count, 8, 14);
-        it_fails(pw_create(host->session, 16 << 20, &params, &futures[count], &data, IT_ERR), PW_NO_SPACE, "MiB");
-        it_fails(pw_create(host->session, 300 << 20, &params, &futures[count], &data, IT_ERR), PW_TOO_LARGE, "");
-        while (count)
-                pw_unref(futures[--count]);
-        it_host_clean(host);
-        assert_int_equal(it_host_end(host, SIGTERM), 0);
-        assert_int_equal(rmdir(group.path), 0);
+        it_start(host, IT_ARGS(IT_SMALL));
 }
 
 /* --- pages that the system keeps ---------------------------------------------------------------------------------- */
@@ -422,7 +245,7 @@ static void pages_are_not_taken_back(void **state)
         setenv("PW_FAULT_IN", "pathwaysd", 1);
         setenv("PW_FAULT_NO_PUNCH", "1", 1);
         setenv("LD_PRELOAD", it_built("tests/integration/.libs/inject.so", library), 1);
-        bool started = it_host_start(host, small, &code, said);
+        bool started = it_host_start(host, IT_ARGS(IT_SMALL), &code, said);
         unsetenv("LD_PRELOAD");
         unsetenv("PW_FAULT_NO_PUNCH");
         unsetenv("PW_FAULT_IN");
@@ -454,52 +277,14 @@ static void pages_are_not_taken_back(void **state)
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
-/* --- modules ---------------------------------------------------------------------------------------------------------- */
-
-static void a_file_that_is_not_a_module(void **state)
-{
-        struct it_host *host = *state;
-        char folder[96], path[128], said[600];
-        struct pw_slice *slice;
-        int code;
-
-        snprintf(folder, sizeof folder, "%s/modules", host->folder);
-        assert_int_equal(chmod(host->folder, 0755), 0);
-        assert_int_equal(mkdir(folder, 0755), 0);
-        snprintf(path, sizeof path, "%s/text.so", folder);
-        write_file(path, "this is not a shared library\n");
-        snprintf(path, sizeof path, "%s/empty.so", folder);
-        write_file(path, "");
-        if (!it_host_start(host, IT_ARGS("--modules", folder, "--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB"),
-                           &code, said))
-                fail_msg("pathwaysd ended with %d: %s", code, said);
-        host->session = it_connect(host);
-        slice = it_slice(host->session, 1, 1);
-        for (int i = 0; i < 2; i++) {
-                struct pw_program *program = pw_program_new(host->session, "bad/module");
-
-                pw_result(program, pw_call(program, slice, i ? "empty/nop" : "text/nop",
-                                           PW_ARGS(pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0)), PW_BROADCAST));
-                it_fails(pw_compile(program, IT_ERR), PW_BAD_MODULE, i ? "empty" : "text");
-                pw_program_free(program);
-        }
-        pw_slice_close(slice);
-        it_host_clean(host);
-        assert_int_equal(it_host_end(host, SIGTERM), 0);
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(two_on_one_run_dir, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(a_killed_daemon_is_replaced, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(sigterm_leaves_nothing, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(a_config_file, setup_folder, remove_folder),
-                cmocka_unit_test_setup_teardown(options_that_cannot_be, setup_folder, remove_folder),
-                cmocka_unit_test_setup_teardown(less_memory_than_asked, setup_folder, remove_folder),
-                cmocka_unit_test_setup_teardown(pages_are_not_taken_back, setup_folder, remove_folder),
-                cmocka_unit_test_setup_teardown(a_file_that_is_not_a_module, setup_folder, remove_folder),
+                cmocka_unit_test_setup_teardown(two_on_one_run_dir, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(a_killed_daemon_is_replaced, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(sigterm_leaves_nothing, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(pages_are_not_taken_back, it_setup_folder, it_remove_folder),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* Runs that end before they are done: cancelled by a call, at their deadline, with a member killed while others still write.
  */
-#include "tests/integration/trace.h"
+#include "tests/integration/scene.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,13 +12,6 @@
 #include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
-
-static void fails_with(struct pw_future *future, enum pw_status status, const char *texts)
-{
-        struct pw_view view;
-
-        it_fails(pw_get(future, IT_LONG, &view, IT_ERR), status, texts);
-}
 
 /* As many devices as *context says are in a function. */
 static bool are_running(const struct pw_listing *gangs, void *context)
@@ -63,9 +56,9 @@ static void one_of_many(void **state)
         it_until(host->session, "gangs", are_running, &(int){ 2 });
         it_ok(pw_cancel(runs[2], IT_ERR));
         snprintf(client, sizeof client, "test/sleep|cancelled by|[%d]", (int)getpid());
-        fails_with(runs[2], PW_CANCELLED, client);
+        it_fails_with(runs[2], PW_CANCELLED, client);
         assert_int_equal(pw_poll(runs[0]), PW_NOT_READY);
-        fails_with(after, PW_CANCELLED, client);
+        it_fails_with(after, PW_CANCELLED, client);
         for (int i = 0; i < 4; i++)
                 if (i != 2)
                         assert_true(it_get_scalar(runs[i]) == 1);
@@ -96,8 +89,8 @@ static void by_another_holder(void **state)
         result = it_run_1(program, input);
         it_ok(pw_open(other, pw_future_id(result), &seen, IT_ERR));
         it_ok(pw_cancel(seen, IT_ERR));
-        fails_with(result, PW_CANCELLED, "cancelled by");
-        fails_with(seen, PW_CANCELLED, "cancelled by");
+        it_fails_with(result, PW_CANCELLED, "cancelled by");
+        it_fails_with(seen, PW_CANCELLED, "cancelled by");
         it_ok(pw_abort(input, IT_ERR));
         pw_unref(seen);
         pw_unref(result);
@@ -196,10 +189,10 @@ static void a_function_over_the_deadline(void **state)
         struct pw_listing *why = it_list(host->session, "why", pw_id_format(pw_future_id(slow), id));
         assert_true(says_deadline(why));
         pw_listing_free(why);
-        fails_with(behind, PW_DEADLINE, "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
+        it_fails_with(behind, PW_DEADLINE, "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
         assert_int_equal(pw_poll(slow), PW_NOT_READY);
         assert_int_equal(it_look(host->session, "devices", "restarts"), 0);
-        fails_with(slow, PW_DEADLINE, "test/sleep|deadline|device h0:|pw/sleep_us of run 1");
+        it_fails_with(slow, PW_DEADLINE, "test/sleep|deadline|device h0:|pw/sleep_us of run 1");
         it_within("the run ends", start_us, 2 * IT_SECOND);
         assert_true(it_get_scalar(after) == 1); /* the device is there again */
         it_until(host->session, "status", rests, NULL);
@@ -222,7 +215,7 @@ static void an_input_that_does_not_come(void **state)
 
         it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
         result = run_until(program, input, IT_SECOND / 20);
-        fails_with(result, PW_DEADLINE, "test/sleep|input 0 was not ready before the deadline");
+        it_fails_with(result, PW_DEADLINE, "test/sleep|input 0 was not ready before the deadline");
         it_ok(pw_abort(input, IT_ERR));
         pw_unref(result);
         pw_unref(input);
@@ -308,7 +301,7 @@ static void a_cancel_while_members_write(void **state)
         it_ok(pw_run(late, PW_NO_FUTURES, &cancelled, IT_ERR));
         it_until(host->session, "gangs", are_running, &(int){ 2 });
         it_ok(pw_cancel(cancelled, IT_ERR));
-        fails_with(cancelled, PW_CANCELLED, "broken/late|cancelled by");
+        it_fails_with(cancelled, PW_CANCELLED, "broken/late|cancelled by");
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
         it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 128) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);

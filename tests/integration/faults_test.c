@@ -1,32 +1,23 @@
 /* Functions that go wrong and executors that die: exactly what depends on them ends in a typed error that names the cause, all else
  * goes on, and the device is back within a second.
  */
-#include "tests/integration/trace.h"
+#include "tests/integration/scene.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Two programs over the same 4 devices: one through `function`, which goes wrong on shard 1, and one that only adds. */
-struct scene {
-        struct it_host *host;
-        struct pw_session *session;
-        struct pw_slice *slice;
-        struct pw_program *bad, *good;
-        struct pw_future *input;
-};
 
 static struct pw_value *input_of(struct pw_program *program, struct pw_slice *slice)
 {
         return pw_input(program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), 0);
 }
 
-/* bad: result 0 comes through `function`, is reduced over all devices, then grows; result 1 has nothing to do with it. */
-static struct scene begin(void **state, const char *function)
+/* Both over 4 devices. bad: result 0 comes through `function`, which goes wrong on shard 1, is reduced over all devices, then grows; result 1 has nothing to do with it. */
+static struct it_scene begin(void **state, const char *function)
 {
         struct it_host *host = *state;
-        struct scene scene = { host, host->session, it_slice(host->session, 4, 1), pw_program_new(host->session, "test/bad"),
-                               pw_program_new(host->session, "test/good"), it_put_f64(host->session, PW_DIMS(8), 0) };
+        struct it_scene scene = { host, it_slice(host->session, 4, 1), pw_program_new(host->session, "test/bad"),
+                                  pw_program_new(host->session, "test/good"), it_put_f64(host->session, PW_DIMS(8), 0) };
         struct pw_value *input = input_of(scene.bad, scene.slice);
         struct pw_value *broken = it_break(scene.bad, scene.slice, function, input, PW_SPLIT(0), 1);
         struct pw_value *whole = PW_AS(broken, PW_BROADCAST);
@@ -39,17 +30,9 @@ static struct scene begin(void **state, const char *function)
         return scene;
 }
 
-static void end(struct scene *scene)
-{
-        pw_unref(scene->input);
-        pw_program_free(scene->bad);
-        pw_program_free(scene->good);
-        pw_slice_close(scene->slice);
-}
-
 static const double plus_1[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
-static void expect_good(struct scene *scene)
+static void expect_good(struct it_scene *scene)
 {
         struct pw_future *result = it_run_1(scene->good, scene->input);
 
@@ -57,32 +40,25 @@ static void expect_good(struct scene *scene)
         pw_unref(result);
 }
 
-static void fails_with(struct pw_future *future, enum pw_status status, const char *texts)
-{
-        struct pw_view view;
-
-        it_fails(pw_get(future, IT_LONG, &view, IT_ERR), status, texts);
-}
-
 /* --- functions -------------------------------------------------------------------------------------------------------- */
 
 /* The run fails, in what depends on the function; no executor ends. */
 static void a_run_fails_by(void **state, const char *function, enum pw_status status, const char *texts)
 {
-        struct scene scene = begin(state, function);
+        struct it_scene scene = begin(state, function);
         struct pw_future *results[2], *next;
 
         it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
         it_ok(pw_run(scene.good, PW_FUTURES(results[0]), &next, IT_ERR));
-        fails_with(results[0], status, texts);
+        it_fails_with(results[0], status, texts);
         it_expect_f64(results[1], plus_1, 8);
-        fails_with(next, status, texts);
+        it_fails_with(next, status, texts);
         expect_good(&scene);
-        assert_int_equal(it_look(scene.session, "devices", "restarts"), 0);
+        assert_int_equal(it_look(scene.host->session, "devices", "restarts"), 0);
         pw_unref(results[0]);
         pw_unref(results[1]);
         pw_unref(next);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 static void a_function_that_fails(void **state) { a_run_fails_by(state, "broken/fail", PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail"); }
@@ -91,29 +67,10 @@ static void a_function_that_writes_past_its_output(void **state)
         a_run_fails_by(state, "broken/over", PW_OVERRUN, "broken/over|wrote past an output|h0:|run|output 0 is 16 bytes");
 }
 
-/* All devices are ready, after as many restarts as *context says. */
-static bool is_back(const struct pw_listing *devices, void *context)
-{
-        int64_t restarts = 0;
-
-        for (size_t i = 0; i < it_rows(devices); i++) {
-                restarts += it_number(devices, i, "restarts");
-                if (strcmp(it_text(devices, i, "state"), "ready"))
-                        return false;
-        }
-        return restarts == *(const int *)context;
-}
-
-static void back_within_a_second(struct pw_session *session, int restarts, int64_t since_us)
-{
-        it_until(session, "devices", is_back, &restarts);
-        it_within("an executor is back", since_us, IT_SECOND);
-}
-
 /* The other result of the run lies in part on the device that is lost. */
 static void an_executor_ends_by(void **state, const char *function, enum pw_status status, const char *texts)
 {
-        struct scene scene = begin(state, function);
+        struct it_scene scene = begin(state, function);
         struct pw_future *results[2], *more[20];
         struct pw_view view;
         int64_t start_us;
@@ -121,22 +78,22 @@ static void an_executor_ends_by(void **state, const char *function, enum pw_stat
         it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
         for (int i = 0; i < 20; i++)
                 more[i] = it_run_1(scene.good, scene.input);
-        fails_with(results[0], status, texts);
+        it_fails_with(results[0], status, texts);
         start_us = it_now_us();
         enum pw_status other = pw_get(results[1], IT_LONG, &view, NULL);
         if (other == PW_OK)
                 pw_view_done(&view);
         else
-                fails_with(results[1], PW_DEVICE_LOST, "h0:");
+                it_fails_with(results[1], PW_DEVICE_LOST, "h0:");
         for (int i = 0; i < 20; i++) { /* in the queue of the executor that died: it gets them again */
                 it_expect_f64(more[i], plus_1, 8);
                 pw_unref(more[i]);
         }
-        back_within_a_second(scene.session, 1, start_us);
+        it_back_within_a_second(scene.host->session, 1, start_us);
         expect_good(&scene);
         pw_unref(results[0]);
         pw_unref(results[1]);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 static void a_function_that_crashes(void **state) { an_executor_ends_by(state, "broken/crash", PW_CRASHED, "broken/crash|SIGSEGV|h0:|run"); }
@@ -154,7 +111,7 @@ static void a_function_that_writes_past_its_room(void **state)
         kept = it_run_1(keep, input);
         it_expect_f64(kept, plus_1, 8);
         an_executor_ends_by(state, "broken/far", PW_OVERRUN, "broken/far|wrote past|h0:|run|output");
-        fails_with(kept, PW_DEVICE_LOST, "h0:|a function wrote past its output");
+        it_fails_with(kept, PW_DEVICE_LOST, "h0:|a function wrote past its output");
         pw_unref(kept);
         pw_unref(input);
         pw_program_free(keep);
@@ -164,16 +121,16 @@ static void a_function_that_writes_past_its_room(void **state)
 /* What it forked cannot reach the device's memory, now or later; the run goes on. */
 static void a_function_that_forks(void **state)
 {
-        struct scene scene = begin(state, "broken/fork");
+        struct it_scene scene = begin(state, "broken/fork");
         struct pw_future *results[2];
 
         it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
         it_expect_f64(results[0], plus_1, 8);
         it_expect_f64(results[1], plus_1, 8);
-        assert_int_equal(it_look(scene.session, "devices", "restarts"), 0);
+        assert_int_equal(it_look(scene.host->session, "devices", "restarts"), 0);
         pw_unref(results[0]);
         pw_unref(results[1]);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 /* --- executors -------------------------------------------------------------------------------------------------------- */
@@ -181,7 +138,7 @@ static void a_function_that_forks(void **state)
 /* What only its memory held is lost, and says so; what is copied everywhere else is not asked for. */
 static void a_killed_executor_loses_its_memory(void **state)
 {
-        struct scene scene = begin(state, "pw/nop");
+        struct it_scene scene = begin(state, "pw/nop");
         struct pw_future *result = it_run_1(scene.good, scene.input), *split[2], *again;
         struct pw_view view;
 
@@ -191,19 +148,19 @@ static void a_killed_executor_loses_its_memory(void **state)
         it_ok(pw_get_shard(split[1], 0, 0, &view, IT_ERR));
         int64_t start_us = it_now_us();
         assert_true(it_signal_executor(scene.host, "h0:1", SIGKILL));
-        back_within_a_second(scene.session, 1, start_us);
-        fails_with(split[1], PW_DEVICE_LOST, "h0:1|SIGKILL");
+        it_back_within_a_second(scene.host->session, 1, start_us);
+        it_fails_with(split[1], PW_DEVICE_LOST, "h0:1|SIGKILL");
         assert_int_equal(pw_poll(split[1]), PW_DEVICE_LOST);
         assert_true(*(const double *)view.data == 1); /* the bytes of who maps them do not change */
         pw_view_done(&view);
         it_ok(pw_run(scene.good, PW_FUTURES(split[1]), &again, IT_ERR));
-        fails_with(again, PW_DEVICE_LOST, "h0:1|SIGKILL");
+        it_fails_with(again, PW_DEVICE_LOST, "h0:1|SIGKILL");
         expect_good(&scene);
         pw_unref(again);
         pw_unref(split[0]);
         pw_unref(split[1]);
         pw_unref(result);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 /* As many devices as *context says are in pw/sleep_us. */
@@ -240,9 +197,9 @@ static void an_executor_killed_in_a_gang(void **state)
                 snprintf(name, sizeof name, "h0:%d", device);
                 assert_true(it_signal_executor(host, name, SIGKILL));
         }
-        fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
-        fails_with(after, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
-        back_within_a_second(host->session, 8, start_us);
+        it_fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
+        it_fails_with(after, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:");
+        it_back_within_a_second(host->session, 8, start_us);
         beside = it_run_1(other, scalar);
         assert_true(it_get_scalar(beside) == 1);
         pw_unref(beside);
@@ -271,7 +228,7 @@ static void one_of_a_gang_is_killed(void **state)
         it_until(host->session, "gangs", are_running, &(int){ 4 });
         assert_true(it_signal_executor(host, "h0:2", SIGKILL));
         int64_t start_us = it_now_us();
-        fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:2");
+        it_fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:2");
         it_within("the peers go on", start_us, IT_SECOND + 300000);
         pw_unref(result);
         result = it_run_1(program, scalar);

@@ -2,6 +2,8 @@
 integration_tests =
 integration_sources = tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
 	tests/integration/trace.h
+integration_folder = tests/integration/folder.c tests/integration/folder.h
+integration_scene = tests/integration/scene.c tests/integration/scene.h
 integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
 
 integration_tests += tests/integration/admission_test
@@ -19,15 +21,15 @@ tests_integration_clients_test_SOURCES = tests/integration/clients_test.c tests/
 tests_integration_clients_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/daemon_test
-tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_sources)
+tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_folder) $(integration_sources)
 tests_integration_daemon_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/endings_test
-tests_integration_endings_test_SOURCES = tests/integration/endings_test.c $(integration_sources)
+tests_integration_endings_test_SOURCES = tests/integration/endings_test.c $(integration_scene) $(integration_sources)
 tests_integration_endings_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/faults_test
-tests_integration_faults_test_SOURCES = tests/integration/faults_test.c $(integration_sources)
+tests_integration_faults_test_SOURCES = tests/integration/faults_test.c $(integration_scene) $(integration_sources)
 tests_integration_faults_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/fork_test
@@ -51,7 +53,7 @@ tests_integration_hold_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/http_test
 check_PROGRAMS += tests/integration/outage_test
 TESTS += tests/integration/outage_test
-tests_integration_outage_test_SOURCES = tests/integration/outage_test.c $(integration_sources)
+tests_integration_outage_test_SOURCES = tests/integration/outage_test.c $(integration_folder) $(integration_sources)
 tests_integration_outage_test_LDADD = $(integration_libraries)
 tests_integration_http_test_SOURCES = tests/integration/http_test.c tests/integration/exposition.c tests/integration/exposition.h \
 	$(integration_sources)
@@ -66,7 +68,7 @@ tests_integration_messages_test_SOURCES = tests/integration/messages_test.c $(in
 tests_integration_messages_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/modules_test
-tests_integration_modules_test_SOURCES = tests/integration/modules_test.c $(integration_sources)
+tests_integration_modules_test_SOURCES = tests/integration/modules_test.c $(integration_scene) $(integration_sources)
 tests_integration_modules_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/move_test
@@ -108,7 +110,7 @@ tests_integration_screen_test_SOURCES = tests/integration/screen_test.c tests/in
 tests_integration_screen_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/service_test
-tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_sources)
+tests_integration_service_test_SOURCES = tests/integration/service_test.c $(integration_folder) $(integration_sources)
 tests_integration_service_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/starts_test
@@ -124,6 +126,10 @@ integration_tests += tests/integration/tenants_test
 tests_integration_tenants_test_SOURCES = tests/integration/tenants_test.c tests/integration/other.c tests/integration/other.h \
 	$(integration_sources)
 tests_integration_tenants_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/settings_test
+tests_integration_settings_test_SOURCES = tests/integration/settings_test.c $(integration_folder) $(integration_sources)
+tests_integration_settings_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/stages_test
 tests_integration_stages_test_SOURCES = tests/integration/stages_test.c tests/integration/chrome.c tests/integration/chrome.h \

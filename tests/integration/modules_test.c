@@ -1,7 +1,7 @@
 /* Functions that do to their process what they must not: they harm their own gang at most. What they start ends with the executor
  * and holds nothing of it; what they change in the process is of no matter to the next function.
  */
-#include "tests/integration/trace.h"
+#include "tests/integration/scene.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,53 +12,31 @@
 #include <string.h>
 #include <unistd.h>
 
-struct scene {
-        struct it_host *host;
-        struct pw_slice *slice; /* of one device */
-        struct pw_program *bad, *good;
-        struct pw_future *input;
-};
-
-static struct scene begin(void **state, const char *function)
+static struct it_scene begin(void **state, const char *function)
 {
         struct it_host *host = *state;
-        struct scene scene = { .host = host, .slice = it_slice(host->session, 1, 1), .input = it_put_scalar(host->session, 1) };
+        struct it_scene scene = { .host = host, .slice = it_slice(host->session, 1, 1), .input = it_put_scalar(host->session, 1) };
 
         scene.bad = it_one_node(host->session, scene.slice, function, PW_SCALAR, NULL);
         scene.good = it_one_node(host->session, scene.slice, "pw/nop", PW_SCALAR, NULL);
         return scene;
 }
 
-static void end(struct scene *scene)
-{
-        pw_unref(scene->input);
-        pw_program_free(scene->bad);
-        pw_program_free(scene->good);
-        pw_slice_close(scene->slice);
-}
-
-static bool is_back(const struct pw_listing *devices, void *context)
-{
-        return !strcmp(it_text(devices, 0, "state"), "ready") && it_number(devices, 0, "restarts") == *(const int *)context;
-}
-
 /* The device is there, after `restarts`, and does what it is asked; an executor that was ended is back within a second. */
-static void expect_good(struct scene *scene, int restarts, int64_t since_us)
+static void expect_good(struct it_scene *scene, int restarts, int64_t since_us)
 {
         struct pw_future *result = it_run_1(scene->good, scene->input);
 
         assert_true(it_get_scalar(result) == 1);
         pw_unref(result);
-        it_until(scene->host->session, "devices", is_back, &restarts);
-        it_within("the executor is back", since_us, IT_SECOND);
+        it_back_within_a_second(scene->host->session, restarts, since_us);
 }
 
-static void fails_with(struct scene *scene, enum pw_status status, const char *texts)
+static void fails_with(struct it_scene *scene, enum pw_status status, const char *texts)
 {
         struct pw_future *result = it_run_1(scene->bad, scene->input);
-        struct pw_view view;
 
-        it_fails(pw_get(result, IT_LONG, &view, IT_ERR), status, texts);
+        it_fails_with(result, status, texts);
         pw_unref(result);
 }
 
@@ -66,29 +44,29 @@ static void fails_with(struct scene *scene, enum pw_status status, const char *t
 
 static void ends_itself_by_a_signal(void **state)
 {
-        struct scene scene = begin(state, "broken/term");
+        struct it_scene scene = begin(state, "broken/term");
         int64_t start_us = it_now_us();
 
         fails_with(&scene, PW_CRASHED, "broken/term|SIGTERM|h0:0|run 1");
         expect_good(&scene, 1, start_us);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 static void stops_itself(void **state)
 {
-        struct scene scene = begin(state, "broken/stop");
+        struct it_scene scene = begin(state, "broken/stop");
         int64_t start_us = it_now_us();
 
         fails_with(&scene, PW_TIME_LIMIT, "broken/stop|time limit|h0:0|run 1");
         expect_good(&scene, 1, start_us + 200000);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 /* --- the process ------------------------------------------------------------------------------------------------------ */
 
 static void spoils_its_process(void **state)
 {
-        struct scene scene = begin(state, "broken/spoil");
+        struct it_scene scene = begin(state, "broken/spoil");
         struct pw_future *result = it_run_1(scene.bad, scene.input);
 
         assert_true(it_get_scalar(result) == 1);
@@ -101,13 +79,13 @@ static void spoils_its_process(void **state)
         pw_unref(result);
         pw_program_free(other);
         expect_good(&scene, 0, it_now_us());
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 /* It has no way left to its daemon: what it does is that gang at most, and another executor comes. */
 static void closes_its_descriptors(void **state)
 {
-        struct scene scene = begin(state, "broken/close");
+        struct it_scene scene = begin(state, "broken/close");
         struct pw_future *result = it_run_1(scene.bad, scene.input);
         int64_t start_us = it_now_us();
         struct pw_view view;
@@ -120,7 +98,7 @@ static void closes_its_descriptors(void **state)
                 assert_true(status == PW_CRASHED || status == PW_DEVICE_LOST);
         pw_unref(result);
         expect_good(&scene, 1, start_us);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 /* --- processes of its own --------------------------------------------------------------------------------------------- */
@@ -170,7 +148,7 @@ static bool runs(pid_t pid, const char *program)
         return so;
 }
 
-static pid_t leave_one(struct scene *scene)
+static pid_t leave_one(struct it_scene *scene)
 {
         struct pw_future *result = it_run_1(scene->bad, scene->input);
         pid_t pid = (pid_t)it_get_scalar(result);
@@ -190,7 +168,7 @@ static void until_dead(const char *what, pid_t pid, int64_t since_us)
 /* The executor is killed: what it forked goes with it, and nothing of the device is held by it. */
 static void leaves_processes(void **state)
 {
-        struct scene scene = begin(state, "broken/leave");
+        struct it_scene scene = begin(state, "broken/leave");
         pid_t left[3];
 
         for (int i = 0; i < 3; i++)
@@ -200,12 +178,12 @@ static void leaves_processes(void **state)
         for (int i = 0; i < 3; i++)
                 until_dead("a forked process ends with its executor", left[i], start_us);
         expect_good(&scene, 1, start_us);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 static void executes_a_program(void **state)
 {
-        struct scene scene = begin(state, "broken/exec");
+        struct it_scene scene = begin(state, "broken/exec");
         pid_t left = leave_one(&scene);
         int64_t start_us = it_now_us();
 
@@ -216,19 +194,19 @@ static void executes_a_program(void **state)
         assert_true(it_signal_executor(scene.host, "h0:0", SIGKILL));
         until_dead("a program ends with the executor that started it", left, start_us);
         expect_good(&scene, 1, start_us);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 /* Not even when the daemon is killed does anything of it stay. */
 static void nothing_outlives_the_daemon(void **state)
 {
-        struct scene scene = begin(state, "broken/leave");
+        struct it_scene scene = begin(state, "broken/leave");
         pid_t left = leave_one(&scene);
         int64_t start_us = it_now_us();
 
         assert_int_equal(it_host_end(scene.host, SIGKILL), 128 + SIGKILL);
         until_dead("a forked process ends with the daemon", left, start_us);
-        end(&scene);
+        it_scene_end(&scene);
 }
 
 static int setup_1(void **state)

@@ -1,5 +1,5 @@
 /* The host runs out of something: disks, descriptors, processes; and its clock is wrong. The daemon says so, and goes on where it can. */
-#include "tests/integration/harness.h"
+#include "tests/integration/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,48 +13,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#define SMALL "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB"
-
-static int setup_folder(void **state)
-{
-        struct it_host *host = calloc(1, sizeof *host);
-
-        assert_non_null(host);
-        it_host_init(host);
-        *state = host;
-        return 0;
-}
-
-static int remove_folder(void **state)
-{
-        it_host_done(*state);
-        free(*state);
-        return 0;
-}
-
-static int setup_small(void **state) { return it_setup_with(state, IT_ARGS(SMALL)); }
-
-static void start(struct it_host *host, const char *const *args)
-{
-        char said[600];
-        int code;
-
-        if (!it_host_start(host, args, &code, said))
-                fail_msg("pathwaysd ended with %d: %s", code, said);
-}
-
-static void refuses_to_start(struct it_host *host, const char *const *args, const char *says)
-{
-        char said[600];
-        int code;
-
-        if (it_host_start(host, args, &code, said))
-                fail_msg("pathwaysd has started");
-        assert_int_equal(code, 1);
-        if (!strstr(said, says))
-                fail_msg("\"%s\" does not say \"%s\"", said, says);
-}
 
 static void put_and_get(struct it_host *host, int times)
 {
@@ -82,7 +40,7 @@ static void the_disk_of_the_log_is_full(void **state)
         struct it_host *host = *state;
 
         assert_int_equal(symlink("/dev/full", host->log), 0);
-        start(host, IT_ARGS(SMALL, "--log-level", "debug"));
+        it_start(host, IT_ARGS(IT_SMALL, "--log-level", "debug"));
         host->session = it_connect(host);
         put_and_get(host, 100);
         ends_well(host);
@@ -99,7 +57,7 @@ static void who_reads_the_log_is_stopped(void **state)
         assert_true(reader >= 0);
         assert_true(fcntl(reader, F_SETPIPE_SZ, 4096) > 0);
         left = fcntl(reader, F_GETPIPE_SZ);
-        start(host, IT_ARGS(SMALL, "--log-level", "debug"));
+        it_start(host, IT_ARGS(IT_SMALL, "--log-level", "debug"));
         for (; left > -10000; left -= 50) /* each of its ends is a line */
                 pw_close(it_connect(host));
         host->session = it_connect(host);
@@ -110,43 +68,34 @@ static void who_reads_the_log_is_stopped(void **state)
 
 /* --- folders ------------------------------------------------------------------------------------------------------------ */
 
-static void write_file(const char *path, const char *text)
-{
-        FILE *file = fopen(path, "we");
-
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
-}
-
 static void folders_that_take_nothing(void **state)
 {
         struct it_host *host = *state;
         char path[128];
 
         snprintf(path, sizeof path, "%s/state", host->folder);
-        write_file(path, "no folder\n");
-        refuses_to_start(host, IT_ARGS(SMALL), "state");
+        it_write_file(path, "no folder\n");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL), "state");
         assert_int_equal(unlink(path), 0);
         assert_int_equal(mkdir(path, 0700), 0);
         snprintf(path, sizeof path, "%s/state/epoch", host->folder);
         assert_int_equal(symlink("/dev/full", path), 0);
-        refuses_to_start(host, IT_ARGS(SMALL), "No space left on device");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL), "No space left on device");
         assert_int_equal(unlink(path), 0);
         if (geteuid() != 0) { /* root may write everywhere */
                 snprintf(path, sizeof path, "%s/state", host->folder);
                 assert_int_equal(chmod(path, 0500), 0);
-                refuses_to_start(host, IT_ARGS(SMALL), "Permission denied");
+                it_refuses_to_start(host, IT_ARGS(IT_SMALL), "Permission denied");
                 assert_int_equal(chmod(path, 0700), 0);
         }
-        refuses_to_start(host, IT_ARGS(SMALL, "--state-dir", "/proc/pathways"), "/proc/pathways");
-        refuses_to_start(host, IT_ARGS(SMALL, "--run-dir", "/proc/pathways"), "/proc/pathways");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--state-dir", "/proc/pathways"), "/proc/pathways");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--run-dir", "/proc/pathways"), "/proc/pathways");
         snprintf(path, sizeof path, "%s/run/pathwaysd.lock", host->folder);
         unlink(path);
         assert_int_equal(symlink("/dev/full", path), 0);
-        refuses_to_start(host, IT_ARGS(SMALL), "pathwaysd.lock");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL), "pathwaysd.lock");
         assert_int_equal(unlink(path), 0);
-        start(host, IT_ARGS(SMALL)); /* and with all of that mended */
+        it_start(host, IT_ARGS(IT_SMALL)); /* and with all of that mended */
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
@@ -161,17 +110,17 @@ static void the_clock_was_far_ahead(void **state)
         snprintf(path, sizeof path, "%s/state", host->folder);
         assert_int_equal(mkdir(path, 0700), 0);
         snprintf(path, sizeof path, "%s/state/epoch", host->folder);
-        write_file(path, "4294967293\n");
+        it_write_file(path, "4294967293\n");
         for (int64_t epoch = 4294967294; epoch <= 4294967295; epoch++) {
-                start(host, IT_ARGS(SMALL));
+                it_start(host, IT_ARGS(IT_SMALL));
                 host->session = it_connect(host);
                 assert_int_equal(it_look(host->session, "status", "epoch"), epoch);
                 put_and_get(host, 10);
                 ends_well(host);
         }
-        refuses_to_start(host, IT_ARGS(SMALL), "epochs");
-        write_file(path, "1\n");
-        start(host, IT_ARGS(SMALL));
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL), "epochs");
+        it_write_file(path, "1\n");
+        it_start(host, IT_ARGS(IT_SMALL));
         host->session = it_connect(host);
         assert_true(it_look(host->session, "status", "epoch") > 1500000000);
         ends_well(host);
@@ -254,8 +203,8 @@ static void no_executor_can_be_started(void **state)
         it_until(host->session, "devices", all_ready, NULL);
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, setup_folder, remove_folder)
-#define DAEMON_TEST(test) cmocka_unit_test_setup_teardown(test, setup_small, it_teardown)
+#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, it_setup_folder, it_remove_folder)
+#define DAEMON_TEST(test) cmocka_unit_test_setup_teardown(test, it_setup_small, it_teardown)
 
 int main(void)
 {

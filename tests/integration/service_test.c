@@ -1,5 +1,5 @@
 /* pathwaysd as a service: what it tells systemd, and settings that change while it runs. */
-#include "tests/integration/harness.h"
+#include "tests/integration/folder.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,34 +11,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#define SMALL "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB"
-
-static int setup_folder(void **state)
-{
-        struct it_host *host = calloc(1, sizeof *host);
-
-        assert_non_null(host);
-        it_host_init(host);
-        *state = host;
-        return 0;
-}
-
-static int remove_folder(void **state)
-{
-        it_host_done(*state);
-        free(*state);
-        return 0;
-}
-
-static void start(struct it_host *host, const char *const *args)
-{
-        char said[600];
-        int code;
-
-        if (!it_host_start(host, args, &code, said))
-                fail_msg("pathwaysd ended with %d: %s", code, said);
-}
 
 /* --- what the log says -------------------------------------------------------------------------------------------------- */
 
@@ -93,15 +65,6 @@ static bool has_said(const struct it_host *host, const char *what)
 
 /* --- SIGHUP ------------------------------------------------------------------------------------------------------------- */
 
-static void write_file(const char *path, const char *text)
-{
-        FILE *file = fopen(path, "we");
-
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
-}
-
 /* Sends SIGHUP and waits until the `count`th reading has ended. */
 static void reload(const struct it_host *host, unsigned count)
 {
@@ -125,14 +88,14 @@ static void a_changed_file_is_applied(void **state)
         char path[128];
 
         snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
-        write_file(path, FIRST "socket-mode = 600\n");
-        start(host, IT_ARGS("--config", path, "--shutdown", "7s"));
+        it_write_file(path, FIRST "socket-mode = 600\n");
+        it_start(host, IT_ARGS("--config", path, "--shutdown", "7s"));
         host->session = it_connect(host);
         reload(host, 1);
         assert_true(has_said(host, "changed=0 need_restart=0"));
         assert_false(has_said(host, "session ended"));
 
-        write_file(path, FIRST "socket-mode = 644\nadmit-deadline = 1min\nshutdown = 3s\nislands = 2\nlog-level = debug\nmodules = /no/such/folder\n");
+        it_write_file(path, FIRST "socket-mode = 644\nadmit-deadline = 1min\nshutdown = 3s\nislands = 2\nlog-level = debug\nmodules = /no/such/folder\n");
         reload(host, 2);
         assert_int_equal(mode_of(host->socket), 0644);
         assert_true(has_said(host, "setting applied key=socket-mode was=\"0600\" is=\"0644\""));
@@ -155,13 +118,13 @@ static void a_bad_file_changes_nothing(void **state)
         char path[128];
 
         snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
-        write_file(path, FIRST "socket-mode = 600\n");
-        start(host, IT_ARGS("--config", path));
-        write_file(path, FIRST "socket-mode = 644\nlog-levle = debug\n");
+        it_write_file(path, FIRST "socket-mode = 600\n");
+        it_start(host, IT_ARGS("--config", path));
+        it_write_file(path, FIRST "socket-mode = 644\nlog-levle = debug\n");
         assert_int_equal(kill(host->pid, SIGHUP), 0);
         until_said(host, "config not read again", 1);
         assert_true(has_said(host, "pathways.conf:5") && has_said(host, "log-levle"));
-        write_file(path, FIRST "socket-mode = 644\nlog-level = loud\n");
+        it_write_file(path, FIRST "socket-mode = 644\nlog-level = loud\n");
         assert_int_equal(kill(host->pid, SIGHUP), 0);
         until_said(host, "config not read again", 2);
         assert_true(has_said(host, "loud: error, warning, info or debug"));
@@ -179,7 +142,7 @@ static void without_a_file_nothing_is_read(void **state)
 {
         struct it_host *host = *state;
 
-        start(host, IT_ARGS(SMALL));
+        it_start(host, IT_ARGS(IT_SMALL));
         assert_int_equal(kill(host->pid, SIGHUP), 0);
         until_said(host, "config not read again reason=\"there is none", 1);
         assert_int_equal(it_host_end(host, SIGTERM), 0);
@@ -223,10 +186,10 @@ static void tells_systemd(struct it_host *host, const char *name)
         char path[128], text[600];
 
         snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
-        write_file(path, FIRST);
+        it_write_file(path, FIRST);
         setenv("NOTIFY_SOCKET", name, 1);
         setenv("WATCHDOG_USEC", "200000", 1);
-        start(host, IT_ARGS("--config", path));
+        it_start(host, IT_ARGS("--config", path));
         unsetenv("NOTIFY_SOCKET");
         unsetenv("WATCHDOG_USEC");
         hear(fd, "READY=1\nSTATUS=2 devices in 1 islands", text);
@@ -259,18 +222,18 @@ static void the_journal_gets_levels(void **state)
         struct stat info;
         char text[64];
 
-        write_file(host->log, "");
+        it_write_file(host->log, "");
         assert_int_equal(stat(host->log, &info), 0);
         snprintf(text, sizeof text, "%lu:%lu", (unsigned long)info.st_dev, (unsigned long)info.st_ino);
         setenv("JOURNAL_STREAM", text, 1);
-        start(host, IT_ARGS(SMALL));
+        it_start(host, IT_ARGS(IT_SMALL));
         assert_int_equal(it_host_end(host, SIGTERM), 0);
         char *log = log_of(host);
         assert_true(!strncmp(log, "<6>2", 4) && strstr(log, "\n<6>2"));
         free(log);
-        write_file(host->log, "");
+        it_write_file(host->log, "");
         setenv("JOURNAL_STREAM", "8:1", 1);
-        start(host, IT_ARGS(SMALL));
+        it_start(host, IT_ARGS(IT_SMALL));
         unsetenv("JOURNAL_STREAM");
         assert_int_equal(it_host_end(host, SIGTERM), 0);
         assert_false(has_said(host, "<6>"));
@@ -291,7 +254,7 @@ static void a_senseless_environment(void **state)
         for (int v = 0; v < 7; v++) {
                 for (int i = 0; i < 5; i++)
                         setenv(names[i], v < 6 ? values[v] : huge, 1);
-                start(host, IT_ARGS(SMALL));
+                it_start(host, IT_ARGS(IT_SMALL));
                 assert_int_equal(it_host_end(host, SIGTERM), 0);
         }
         for (int i = 0; i < 5; i++) {
@@ -307,13 +270,11 @@ static void a_senseless_environment(void **state)
         }
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, setup_folder, remove_folder)
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                FOLDER_TEST(a_changed_file_is_applied), FOLDER_TEST(a_bad_file_changes_nothing), FOLDER_TEST(without_a_file_nothing_is_read),
-                FOLDER_TEST(systemd_is_told),           FOLDER_TEST(the_journal_gets_levels),    FOLDER_TEST(a_senseless_environment),
+                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read),
+                IT_FOLDER_TEST(systemd_is_told),           IT_FOLDER_TEST(the_journal_gets_levels),    IT_FOLDER_TEST(a_senseless_environment),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

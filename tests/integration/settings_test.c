@@ -1,0 +1,175 @@
+/* What pathwaysd is told at its start: a file, options, a memory cgroup, a folder of modules; and what it refuses. */
+#include "tests/integration/folder.h"
+#include "tests/integration/trace.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- configuration ---------------------------------------------------------------------------------------------------- */
+
+static void a_config_file(void **state)
+{
+        struct it_host *host = *state;
+        char path[128];
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        it_write_file(path, "# two devices\ndevices = emulated:2\nhost-memory = 64 MiB\ndevice-memroy = 4 MiB\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:4|device-memroy|device-memory");
+        it_write_file(path, "devices = emulated:2\nislands\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:2");
+        it_write_file(path, "devices = emulated:none\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "emulated:none");
+        it_write_file(path, "host-memory = lots\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1|host-memory");
+        it_refuses_to_start(host, IT_ARGS("--config", "/no/such.conf"), "/no/such.conf");
+        it_write_file(path, "devices = emulated:2 ; and one more on the command line\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\n");
+        it_start(host, IT_ARGS("--config", path, "--devices", "emulated:3"));
+        host->session = it_connect(host);
+        assert_int_equal(it_look(host->session, "status", "devices"), 3);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
+static void options_that_cannot_be(void **state)
+{
+        struct it_host *host = *state;
+
+        it_refuses_to_start(host, IT_ARGS("--devices", "emulated:2", "--islands", "3"), "--islands 3|2");
+        it_refuses_to_start(host, IT_ARGS("--devices", "gpu:2"), "gpu:2|emulated");
+        it_refuses_to_start(host, IT_ARGS("--devices", "emulated:65"), "emulated:65|64");
+        it_refuses_to_start(host, IT_ARGS("--devices", "emulated:8", "--host-memory", "16MiB", "--device-memory", "4MiB"), "16 MiB|8 devices|4 MiB");
+        it_refuses_to_start(host, IT_ARGS("--host-memory", "900TiB"), "900 TiB");
+        it_refuses_to_start(host, IT_ARGS("--no-such-option"), "no-such-option");
+        it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic");
+        it_refuses_to_start(host, IT_ARGS("operand"), "operand");
+}
+
+/* --- a memory cgroup -------------------------------------------------------------------------------------------------- */
+
+struct group { char above[300], path[360]; };
+
+static bool put_number(const char *folder, const char *name, long long number)
+{
+        char path[400];
+        FILE *file;
+
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        file = fopen(path, "r+"); /* makes none */
+        if (!file)
+                return false;
+        fprintf(file, "%lld\n", number);
+        return fclose(file) == 0;
+}
+
+/* Make a group of `bytes` below the test's own, of either version, and go into it. False: the system does not allow it. */
+static bool enter_group(struct group *group, long long bytes)
+{
+        char line[256], *path;
+        FILE *file = fopen("/proc/self/cgroup", "r");
+
+        group->above[0] = 0;
+        while (file && fgets(line, sizeof line, file)) {
+                line[strcspn(line, "\n")] = 0;
+                path = strrchr(line, ':') + 1;
+                if (strstr(line, ":memory:") || (!strncmp(line, "0::", 3) && !group->above[0]))
+                        snprintf(group->above, sizeof group->above, "/sys/fs/cgroup%s%s", strstr(line, ":memory:") ? "/memory" : "", path);
+        }
+        if (file)
+                fclose(file);
+        snprintf(group->path, sizeof group->path, "%s/pathways-test-%d", group->above, (int)getpid());
+        if (mkdir(group->path, 0755) < 0)
+                return false;
+        if ((put_number(group->path, "memory.max", bytes) || put_number(group->path, "memory.limit_in_bytes", bytes)) &&
+            put_number(group->path, "cgroup.procs", getpid()))
+                return true;
+        rmdir(group->path);
+        return false;
+}
+
+static void less_memory_than_asked(void **state)
+{
+        struct it_host *host = *state;
+        const uint64_t bytes = 256 << 20, most = bytes - bytes / 8;
+        struct pw_put_params params = { .timeout_us = 1000 };
+        struct pw_future *futures[16];
+        struct group group;
+        char said[600];
+        size_t count = 0;
+        void *data;
+        int code;
+
+        if (!enter_group(&group, (long long)bytes)) {
+                fprintf(stderr, "no memory cgroup can be made here\n");
+                skip();
+        }
+        bool started = it_host_start(host, IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "4MiB"), &code, said);
+        assert_true(put_number(group.above, "cgroup.procs", getpid()));
+        if (!started) {
+                rmdir(group.path);
+                fail_msg("pathwaysd ended with %d: %s", code, said);
+        }
+        host->session = it_connect(host);
+        struct pw_listing *status = it_list(host->session, "status", NULL), *memory = it_list(host->session, "memory", NULL);
+        int64_t capacity = it_number(memory, it_find(memory, "term", "capacity"), "bytes");
+        assert_true(capacity <= (int64_t)most && capacity >= (int64_t)most - (64 << 20)); /* it takes some itself */
+        assert_non_null(strstr(it_text(status, 0, "capped"), strrchr(group.path, '/')));
+        assert_non_null(strstr(it_text(memory, it_find(memory, "term", "capacity"), "about"), "512 MiB were asked for"));
+        pw_listing_free(status);
+        pw_listing_free(memory);
+        while (count < 16 && pw_create(host->session, 16 << 20, &params, &futures[count], &data, NULL) == PW_OK)
+                count++;
+        assert_in_range(count, 8, 14);
+        it_fails(pw_create(host->session, 16 << 20, &params, &futures[count], &data, IT_ERR), PW_NO_SPACE, "MiB");
+        it_fails(pw_create(host->session, 300 << 20, &params, &futures[count], &data, IT_ERR), PW_TOO_LARGE, "");
+        while (count)
+                pw_unref(futures[--count]);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        assert_int_equal(rmdir(group.path), 0);
+}
+
+/* --- modules ---------------------------------------------------------------------------------------------------------- */
+
+static void a_file_that_is_not_a_module(void **state)
+{
+        struct it_host *host = *state;
+        char folder[96], path[128];
+        struct pw_slice *slice;
+
+        snprintf(folder, sizeof folder, "%s/modules", host->folder);
+        assert_int_equal(chmod(host->folder, 0755), 0);
+        assert_int_equal(mkdir(folder, 0755), 0);
+        snprintf(path, sizeof path, "%s/text.so", folder);
+        it_write_file(path, "this is not a shared library\n");
+        snprintf(path, sizeof path, "%s/empty.so", folder);
+        it_write_file(path, "");
+        it_start(host, IT_ARGS("--modules", folder, "--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB"));
+        host->session = it_connect(host);
+        slice = it_slice(host->session, 1, 1);
+        for (int i = 0; i < 2; i++) {
+                struct pw_program *program = pw_program_new(host->session, "bad/module");
+
+                pw_result(program, pw_call(program, slice, i ? "empty/nop" : "text/nop",
+                                           PW_ARGS(pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0)), PW_BROADCAST));
+                it_fails(pw_compile(program, IT_ERR), PW_BAD_MODULE, i ? "empty" : "text");
+                pw_program_free(program);
+        }
+        pw_slice_close(slice);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_FOLDER_TEST(a_config_file),
+                IT_FOLDER_TEST(options_that_cannot_be),
+                IT_FOLDER_TEST(less_memory_than_asked),
+                IT_FOLDER_TEST(a_file_that_is_not_a_module),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
