@@ -257,6 +257,22 @@ static void test_daemon_gone(void **state)
         pw_unref(future);
 }
 
+/* Whichever call finds out first: no later one goes on as if nothing were. */
+static void test_daemon_gone_is_gone_for_all(void **state)
+{
+        for (int round = 0; round < 10; round++) {
+                struct world *world = *state;
+                struct pw_future *future;
+                assert_int_equal(pw_put(world->session, "a", 1, NULL, &future, NULL), PW_OK); /* there is room for more */
+                pw_unref(future);
+                fake_die(world->fake);
+                assert_int_equal(pw_unname(world->session, "name", NULL), PW_DAEMON_GONE);
+                assert_int_equal(pw_put(world->session, "b", 1, NULL, &future, NULL), PW_DAEMON_GONE);
+                teardown(state);
+                setup(state);
+        }
+}
+
 /* A session that is closed while a thread waits and handles live: the wait ends, the handles may still be given back. */
 static void test_close_with_handles(void **state)
 {
@@ -327,7 +343,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST(test_put_get), TEST(test_typed), TEST(test_create), TEST(test_wait), TEST(test_open), TEST(test_names),
                 cmocka_unit_test_setup_teardown(test_room_wait, setup_small, teardown),
-                TEST(test_daemon_gone), TEST(test_close_with_handles), TEST(test_fork), cmocka_unit_test(test_nobody_there),
+                TEST(test_daemon_gone), TEST(test_daemon_gone_is_gone_for_all), TEST(test_close_with_handles), TEST(test_fork),
+                cmocka_unit_test(test_nobody_there),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
