@@ -11,7 +11,8 @@ struct check {
         void *context;
         uint32_t count;
         const struct pw_device *device;
-        struct pw_room *rooms; /* of the device, as runs and results name them */
+        uint64_t used[PW_DEVICES_MAX][3]; /* by enum pw_room_use, as runs and results name their rooms: */
+        struct pw_room *rooms;
         uint32_t room_count, room_capacity;
 };
 
@@ -26,69 +27,77 @@ static void problem(struct check *check, const char *what, uint64_t have, uint64
                 check->found(check->context, where, text);
 }
 
-static void add_room(struct check *check, struct pw_room room)
+static void add_room(struct check *check, struct pw_room room, enum pw_room_use use)
 {
-        if (room.device == check->device->number && room.bytes &&
-            pw_grow((void **)&check->rooms, &check->room_capacity, check->room_count + 1, sizeof room))
+        check->used[room.device][use] += room.bytes;
+        if (room.bytes && pw_grow((void **)&check->rooms, &check->room_capacity, check->room_count + 1, sizeof room))
                 check->rooms[check->room_count++] = room;
 }
 
-/* The last of a chain has the block. */
-static void add_block(struct check *check, const struct pw_live *live, uint32_t index, uint64_t ret_used[3])
+static void add_block(struct check *check, const struct pw_live *live, uint32_t index)
 {
-        const struct pw_program *program = live->program;
-        const struct pw_program_block *block = &program->blocks[index];
+        const struct pw_program_block *block = &live->program->blocks[index];
+        const struct pw_slice_map *slice = &live->program->row.slices[block->slice];
 
-        for (uint32_t place = 0; place < program->row.slices[block->slice].device_count; place++) {
-                uint32_t number = program->row.slices[block->slice].devices[place];
-                add_room(check, (struct pw_room){ number, pw_program_device(program, number)->rooms->segment,
-                                                  pw_live_block(live, index, place), block->bytes });
-                ret_used[live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK] += number == check->device->number ? block->bytes : 0;
+        for (uint32_t place = 0; place < slice->device_count; place++) {
+                uint32_t number = slice->devices[place];
+                struct pw_room room = { number, pw_program_device(live->program, number)->rooms->segment, pw_live_block(live, index, place),
+                                        block->bytes };
+
+                add_room(check, room, live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
 }
 
-static void add_rooms(struct check *check, uint64_t ret_used[3])
+/* The last of a chain has its blocks. */
+static void add_rooms(struct check *check)
 {
         struct pw_result *result;
         struct pw_live *live;
         uint32_t cursor = 0;
 
-        ret_used[0] = ret_used[1] = ret_used[2] = 0;
-        check->room_count = 0;
         pw_list_each(&check->scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++) {
-                        add_room(check, result->rooms[i]);
-                        if (result->rooms[i].device == check->device->number)
-                                ret_used[pw_result_live(result)->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT] += result->rooms[i].bytes;
-                }
-        while ((live = pw_table_next(&check->scheduler->runs, &cursor))) {
-                const struct pw_program *program = live->program;
-                for (uint32_t b = 0; live->placed && b < program->block_count; b++)
-                        if (!live->holds[program->blocks[b].chain].behind)
-                                add_block(check, live, b, ret_used);
-        }
+                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++)
+                        add_room(check, result->rooms[i], pw_result_live(result)->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
+        while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
+                for (uint32_t b = 0; live->placed && b < live->program->block_count; b++)
+                        if (!live->holds[live->program->blocks[b].chain].behind)
+                                add_block(check, live, b);
 }
 
 static int by_place(const void *a, const void *b)
 {
         const struct pw_room *left = a, *right = b;
 
+        if (left->device != right->device)
+                return left->device < right->device ? -1 : 1;
         if (left->segment != right->segment)
                 return left->segment < right->segment ? -1 : 1;
         return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
+static void check_rooms(struct check *check)
+{
+        if (check->room_count)
+                qsort(check->rooms, check->room_count, sizeof *check->rooms, by_place);
+        for (uint32_t i = 1; i < check->room_count; i++) {
+                const struct pw_room *before = &check->rooms[i - 1], *room = &check->rooms[i];
+
+                check->device = check->scheduler->devices[room->device];
+                if (before->device == room->device && before->segment == room->segment && before->offset + before->bytes > room->offset)
+                        problem(check, "a room begins in another", room->offset, before->offset + before->bytes);
+        }
+}
+
 static void check_memory(struct check *check)
 {
+        static const char *const names[] = { "bytes of results", "bytes of blocks", "bytes letting go" };
         const struct pw_device *device = check->device;
-        uint64_t used[3], ranges = 0, sum = device->free;
+        uint64_t ranges = 0, sum = device->free;
 
-        add_rooms(check, used);
         for (uint32_t i = 0; i < 3; i++) {
-                static const char *const names[] = { "bytes of results", "bytes of blocks", "bytes letting go" };
                 sum += device->used[i];
-                if (device->used[i] != used[i])
-                        problem(check, names[i], device->used[i], used[i]);
+                if (device->used[i] != check->used[device->number][i])
+                        problem(check, names[i], device->used[i], check->used[device->number][i]);
         }
         if (sum != device->capacity)
                 problem(check, "memory adds up to", sum, device->capacity);
@@ -96,13 +105,6 @@ static void check_memory(struct check *check)
                 ranges += pw_range_used(device->rooms[i]->range);
         if (ranges != device->capacity - device->free)
                 problem(check, "bytes in segments", ranges, device->capacity - device->free);
-        if (check->room_count > 1)
-                qsort(check->rooms, check->room_count, sizeof *check->rooms, by_place);
-        for (uint32_t i = 1; i < check->room_count; i++) {
-                const struct pw_room *before = &check->rooms[i - 1], *room = &check->rooms[i];
-                if (before->segment == room->segment && before->offset + before->bytes > room->offset)
-                        problem(check, "a room begins in another", room->offset, before->offset + before->bytes);
-        }
 }
 
 static void check_gangs(struct check *check)
@@ -153,6 +155,8 @@ uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *
 {
         struct check check = { .scheduler = scheduler, .found = found, .context = context };
 
+        add_rooms(&check);
+        check_rooms(&check);
         for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
                 if (!scheduler->devices[i])
                         continue;

@@ -79,6 +79,7 @@ void world_drop(struct world *world, struct world_object *object)
 {
         object->held = false;
         unref(world, object);
+        world_changed(world);
 }
 
 struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready)
@@ -175,6 +176,7 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
         world_log(world, "submit run %lu of %s (program %u)%s", (unsigned long)run->number, program->row->name, program->handle,
                   sequential ? ", sequential" : "");
         pw_scheduler_submit(world->scheduler, run->run, world->now_us);
+        world_changed(world);
         return run;
 }
 
@@ -191,12 +193,14 @@ void world_input_ready(struct world *world, struct world_run *run, uint32_t inpu
         run->pending[input] = false;
         if (!run->ended)
                 pw_scheduler_input_ready(world->scheduler, run->run, input, object->status, "the put was given up", world->now_us);
+        world_changed(world);
 }
 
 void world_cancel(struct world *world, struct world_run *run)
 {
         run->cancelled = run->any = true;
         pw_scheduler_cancel(world->scheduler, run->number, "a client", world->now_us);
+        world_changed(world);
 }
 
 /* --- actions ------------------------------------------------------------------------------------------------------------- */
@@ -320,6 +324,7 @@ void world_daemon(struct world *world)
                 work_off(world);
         } while (!pw_scheduler_next_us(world->scheduler));
         look_at_order(world);
+        world_changed(world);
 }
 
 void world_settle(struct world *world)
@@ -358,11 +363,18 @@ void world_kill(struct world *world, uint32_t device)
         self->at_gang = self->marked = false;
         self->next = atomic_load(&self->board->done.seq) + 1;
         pw_scheduler_device_up(world->scheduler, device, world->now_us);
+        world_changed(world);
 }
 
 static void found(void *context, const char *where, const char *problem)
 {
         world_fail(context, "%s: %s", where, problem);
+}
+
+void world_changed(struct world *world)
+{
+        if (++world->changes % world->check_every == 0)
+                world_check(world);
 }
 
 void world_check(struct world *world) { pw_scheduler_check(world->scheduler, found, world); }

@@ -4,7 +4,10 @@
  * mixes the numbers of its inputs, every shard of a value has the same. So a shard that was overwritten too early, or read too
  * early, shows: at the reader, or as a result that is not what the program says.
  *
- * Replay: PW_WORLD_SEED=n runs one seed, PW_WORLD_TRACE=1 prints what happens.
+ * After each event that the scheduler takes part in (all but the steps of executors), pw_scheduler_check() finds nothing. With
+ * PW_WORLD_SEEDS, in soak, it is asked after every WORLD_CHECK_RARELY-th.
+ *
+ * Replay: PW_WORLD_SEED=n runs one seed, with a check after each event; PW_WORLD_TRACE=1 prints what happens.
  */
 #ifndef PW_TESTS_WORLD_H
 #define PW_TESTS_WORLD_H
@@ -20,6 +23,7 @@
 #define WORLD_RESULTS 4u
 #define WORLD_HOST_SEGMENT 1u
 #define WORLD_HOST_VALUES 4096u
+#define WORLD_CHECK_RARELY 8u
 
 struct world_program {
         uint32_t handle;          /* 0: none */
@@ -92,6 +96,7 @@ struct world {
         uint32_t host_free[WORLD_HOST_VALUES], host_free_count;
         struct pw_action *late;   /* messages on their way */
         uint32_t late_count, late_capacity;
+        uint32_t check_every, changes; /* of what happened to the scheduler, world_changed() */
         uint64_t deaths, ended, failed, good, passed_over, refused;
 };
 
@@ -120,6 +125,8 @@ void world_input_ready(struct world *world, struct world_run *run, uint32_t inpu
 void world_cancel(struct world *world, struct world_run *run);
 void world_kill(struct world *world, uint32_t device);
 void world_check(struct world *world);
+/* Something happened to the scheduler: its invariants must hold. */
+void world_changed(struct world *world);
 /* Turn after turn until nothing moves. */
 void world_settle(struct world *world);
 struct world_run *world_find_run(struct world *world, uint64_t number);
