@@ -1,21 +1,25 @@
-# daemon
+# daemon: libdaemon.la is everything but main(), also for tests that run a daemon in a thread.
 sbin_PROGRAMS += daemon/pathwaysd
-daemon_pathwaysd_SOURCES = daemon/attach.c daemon/backing.c daemon/cancel.c daemon/daemon.c daemon/describe.c \
+daemon_pathwaysd_SOURCES = daemon/main.c
+daemon_pathwaysd_LDADD = $(daemon_libraries)
+noinst_LTLIBRARIES += daemon/libdaemon.la
+daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
+daemon_libdaemon_la_SOURCES = daemon/attach.c daemon/backing.c daemon/cancel.c daemon/daemon.c daemon/describe.c \
 	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/install.c daemon/lane.c daemon/limits.c \
-	daemon/main.c daemon/module.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
+	daemon/module.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
 	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/reload.c daemon/request.c daemon/room.c \
 	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/slice.c daemon/submit.c daemon/tenant.c \
 	daemon/transfer.c daemon/turn.c daemon/worker.c
-daemon_pathwaysd_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
-daemon_pathwaysd_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
-daemon_pathwaysd_SOURCES += daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
+daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
+daemon_libdaemon_la_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
+daemon_libdaemon_la_SOURCES += daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
 	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace.c daemon/inspect/waits.c daemon/inspect/why.c \
 	daemon/inspect/why_device.c daemon/inspect/why_memory.c daemon/inspect/why_process.c daemon/inspect/why_run.c
-daemon_pathwaysd_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c
-daemon_pathwaysd_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
+daemon_libdaemon_la_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c
+daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_pathwaysd_LDADD = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
+daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/backing.h daemon/cancel.h daemon/counters.h daemon/daemon.h daemon/describe.h daemon/effect.h \
 	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/lane.h daemon/limits.h daemon/module.h \

@@ -3,6 +3,7 @@ include tests/bench/local.mk
 include tests/fuzz/local.mk
 include tests/integration/local.mk
 include tests/model/local.mk
+include tests/threads/local.mk
 
 # Everything that counts or is random, in full numbers.
 EXTRA_DIST += tests/soak.sh
