@@ -13,6 +13,7 @@
 struct pw_counters {
         uint64_t turns[PW_TURN_BUCKETS]; /* in which something was done */
         uint64_t turns_us;
+        uint64_t longest_turn_us;
         uint64_t sessions;               /* of clients, ever attached */
         uint64_t refused;                /* connections, for lack of descriptors or memory */
         _Atomic uint64_t lines_lost;     /* of the log */
@@ -26,6 +27,8 @@ static inline void pw_count_turn(struct pw_counters *counters, uint64_t took_us)
                 bucket++;
         counters->turns[bucket]++;
         counters->turns_us += took_us;
+        if (took_us > counters->longest_turn_us)
+                counters->longest_turn_us = took_us;
 }
 
 #endif

@@ -323,16 +323,18 @@ static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_da
         uint32_t yields = 0, turns = 0;
 
         while (!over(daemon)) {
-                uint64_t started_us = pw_now_us();
+                uint64_t started_us = daemon->woken_us ? daemon->woken_us : pw_now_us();
 
                 if (turns++ % TURNS_PER_POLL == 0)
                         event_base_loop(daemon->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                 if (pw_turn(daemon)) {
                         yields = 0;
                         pw_turn_took(daemon, started_us);
+                        daemon->woken_us = 0;
                         continue;
                 }
                 turns = 0;
+                daemon->woken_us = 0;
                 rest(daemon, &yields);
         }
 }

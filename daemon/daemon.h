@@ -43,6 +43,8 @@ struct pw_daemon {
         char capped[200];       /* why there is less host memory than was asked for; "": there is not */
         uint64_t started_us;
         uint64_t stuck_until_us; /* actions that found no memory are tried again; UINT64_MAX: there are none */
+        uint64_t woken_us;      /* when the first event since the loop slept was taken; 0: none yet */
+        const char *doing;      /* what took longest in this turn, as far as is known; NULL: nothing special */
         uint64_t stop_at_us;    /* while draining: when runs in flight are cut off; else UINT64_MAX */
         char kind[32];          /* of the devices */
         uint32_t device_count;
@@ -103,6 +105,13 @@ struct pw_daemon {
 };
 
 uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */
+
+/* An event is taken: the turn that it belongs to began now, if the loop slept before. */
+static inline void pw_woken(struct pw_daemon *daemon)
+{
+        if (!daemon->woken_us)
+                daemon->woken_us = pw_now_us();
+}
 
 /* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().
  * Errors: PW_EXISTS (a living daemon has the run dir), PW_UNSUPPORTED (kernel), PW_SYSTEM, PW_INVALID, PW_NO_SPACE. */

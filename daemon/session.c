@@ -102,6 +102,7 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *context)
         struct pw_daemon *daemon = context;
 
         (void)what;
+        pw_woken(daemon);
         for (int i = 0; i < ACCEPT_BUDGET; i++) {
                 int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -146,6 +147,7 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
         (void)what;
         if (session->ended)
                 return;
+        pw_woken(session->daemon);
         status = pw_decoder_read(&session->decoder, fd, false, &bytes, &err);
         for (int i = 0; status == PW_OK && !session->ended && i < FRAME_BUDGET; i++) {
                 status = pw_frame_next(&session->decoder, &frame, &err);
@@ -303,6 +305,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number, session->client, why);
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
+        daemon->doing = "the end of a session";
         session->left &= !why; /* who broke the protocol is believed nothing */
         hang_up(session);
         pw_scheduler_session_end(daemon->scheduler, session->number, pw_now_us());

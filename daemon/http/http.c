@@ -105,6 +105,9 @@ static void on_metrics(struct evhttp_request *request, void *context)
         struct pw_http *http = context;
         uint64_t now_us = pw_now_us();
 
+        pw_woken(http->daemon);
+        http->daemon->doing = "counting for /metrics";
+        http->daemon->more = true;
         if (now_us >= http->metrics_until_us && count(http, now_us) != PW_OK)
                 reply_text(http, request, 503, "out of memory\n");
         else

@@ -70,6 +70,12 @@ static void turns(const struct sampling *to, const struct metric *metric)
         fprintf(to->out, "%s_count %" PRIu64 "\n", metric->name, below);
 }
 
+static void longest_turn(const struct sampling *to, const struct metric *metric)
+{
+        fprintf(to->out, "%s ", metric->name);
+        write_seconds(to, to->daemon->counters.longest_turn_us);
+}
+
 static void lines_lost(const struct sampling *to, const struct metric *metric)
 {
         sample(to, metric, NULL, to->daemon->counters.lines_lost);
@@ -273,6 +279,8 @@ static const struct metric metrics[] = {
         { "pathways_device_up", "gauge", "device, kind", "1 while the executor of the device is ready, else 0.", devices_up },
         { "pathways_executor_restarts_total", "counter", "device", "Starts of an executor after it ended; device none is the describing one.", restarts },
         { "pathways_turn_seconds", "histogram", "le", "How long turns of the loop took in which something was done.", turns },
+        { "pathways_turn_longest_seconds", "gauge", NULL, "The longest of them since the start: so long may anything have waited for the loop.",
+          longest_turn },
         { "pathways_log_lines_lost_total", "counter", NULL, "Lines of the log that could not be written.", lines_lost },
         { "process_cpu_seconds_total", "counter", NULL, "User and system time of the daemon, without its executors.", cpu },
         { "process_resident_memory_bytes", "gauge", NULL, "Memory of the daemon that is in use, values that it touched included.", resident },

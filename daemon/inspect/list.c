@@ -30,8 +30,10 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
         enum pw_status status = pw_error_set(&err, PW_NOT_FOUND, "there is no listing \"%s\"", request->what);
 
         for (uint32_t i = 0; i < pw_array_count(lists); i++)
-                if (!strcmp(lists[i].what, request->what))
+                if (!strcmp(lists[i].what, request->what)) {
+                        session->daemon->doing = lists[i].what;
                         status = lists[i].list(&lister);
+                }
         if (status == PW_OK) {
                 pw_rows_send(&rows, session, id);
                 return;
