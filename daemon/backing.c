@@ -88,15 +88,24 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
         return PW_OK;
 }
 
+void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map)
+{
+        if (!backed->backing || daemon->phase == PW_STOPPING)
+                pw_unmap(map);
+        else
+                pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
+                                                                 .bytes = backed->bytes, .unmap = *map });
+        *map = (struct pw_map){ 0 };
+        if (backed->backing)
+                unref(backed->backing);
+        *backed = (struct pw_backed){ 0 };
+}
+
 void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed)
 {
-        if (!backed->backing)
-                return;
-        if (backed->backing->users > 1 && daemon->phase != PW_STOPPING)
-                pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
-                                                                 .bytes = backed->bytes });
-        unref(backed->backing);
-        *backed = (struct pw_backed){ 0 };
+        struct pw_map none = { 0 };
+
+        pw_backed_unmap(daemon, backed, &none);
 }
 
 void pw_backing_work(struct pw_backing *backing)

@@ -36,8 +36,10 @@ PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, s
 struct pw_place_params { struct pw_process *process; const struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };
 PW_MUST_CHECK enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_backed *ret_control,
                                               struct pw_backed *ret_segment, struct pw_error *ret_err);
-/* Its pages go back, if others use the memfd; with the last user all of it goes. */
+/* Its pages go back; the memfd goes with the last user. */
 void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed);
+/* The same, of what the daemon has mapped. Taking pages back costs by the page, so that the worker does it. */
+void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map);
 /* The process is dead, or has no session: no place is given to it any more. */
 void pw_backing_leave(struct pw_process *process);
 

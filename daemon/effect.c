@@ -104,8 +104,10 @@ static void segment_idle(struct pw_daemon *daemon, uint32_t number)
 {
         struct pw_segment *segment = pw_segment_get(daemon, number);
 
-        if (segment)
-                pw_segment_remove(daemon, segment);
+        if (!segment)
+                return;
+        daemon->doing = "the end of a segment";
+        pw_segment_remove(daemon, segment);
 }
 
 static void wake(struct pw_daemon *daemon, const struct pw_store_action *action)

@@ -7,8 +7,7 @@
 
 static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment)
 {
-        pw_unmap(&segment->map);
-        pw_backed_done(daemon, &segment->backed);
+        pw_backed_unmap(daemon, &segment->backed, &segment->map);
         free(segment);
 }
 

@@ -46,11 +46,12 @@ static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t 
 
 static void do_steps(struct item *item)
 {
-        const struct pw_work *work = &item->work;
+        struct pw_work *work = &item->work;
         uint64_t step = work->punch ? work->bytes : STEP_BYTES; /* punching costs by the pages that are there */
         enum pw_status status = PW_OK;
         struct pw_error err;
 
+        pw_unmap(&work->unmap);
         for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += step)
                 status = do_step(work, at, pw_min_u64(step, work->bytes - at), &err);
         item->status = status;
@@ -124,6 +125,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         char bytes[64];
 
         (void)what;
+        pw_woken(worker->daemon);
         while (read(fd, bytes, sizeof bytes) > 0) {
         }
         pw_list_init(&finished);
@@ -187,6 +189,7 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
         struct item *item = calloc(1, sizeof *item);
 
         if (!item) {
+                pw_unmap(&(struct pw_map){ work->unmap.base, work->unmap.bytes, work->unmap.writable });
                 tell(worker, work, PW_NO_MEMORY);
                 if (work->punch)
                         refused(worker, work, "pathwaysd is out of memory");
@@ -207,6 +210,7 @@ static void free_items(struct pw_list *list)
         struct item *item;
 
         pw_list_each(list, item, struct item, link) {
+                pw_unmap(&item->work.unmap);
                 let_go(&item->work);
                 free(item);
         }

@@ -7,6 +7,7 @@
 #define PW_DAEMON_WORKER_H
 
 #include "daemon/daemon.h"
+#include "plane/segment.h"
 
 struct pw_backing;
 
@@ -16,6 +17,7 @@ struct pw_work {
         uint64_t from_offset;
         struct pw_backing *backing; /* stays until it is done */
         uint64_t offset, bytes;
+        struct pw_map unmap;    /* of those pages: before they are given back; zeroed: none */
         uint64_t token; /* handed to pw_store_populated(), of a copy to pw_frozen_copied(); 0: nobody waits */
 };
 

@@ -102,8 +102,16 @@ static bool listed(struct pw_object *const *list, uint32_t count, const struct p
 /* Nobody holds it: then it is on its way out, or its run still makes it. */
 static bool leaving(const struct pw_store *store, const struct pw_object *object, uint64_t word)
 {
-        return (object->claimed && pw_word_state(word) == PW_ENTRY_PENDING) || listed(store->dropped, store->dropped_count, object) ||
+        return (object->claimed && pw_word_state(word) == PW_ENTRY_PENDING) || listed(store->dropped + store->dropped_first, store->dropped_count - store->dropped_first, object) ||
                listed(store->closing, store->closing_count, object);
+}
+
+/* It lives, or its end is under way. */
+static bool holds_still(struct pw_store *store, uint32_t number)
+{
+        const struct session *session = pw_table_get(&store->sessions, number);
+
+        return session && (!session->ended || pw_session_ending(session));
 }
 
 static void check_object(struct audit *audit, const struct segment *segment, const struct pw_object *object)
@@ -121,7 +129,7 @@ static void check_object(struct audit *audit, const struct segment *segment, con
                 report(audit, id, "a session that ended still has its first reference");
         for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));) {
                 refs += ref->count;
-                if (ref->kind == PW_OWNER_SESSION && !pw_session_of(audit->store, (uint32_t)ref->number))
+                if (ref->kind == PW_OWNER_SESSION && !holds_still(audit->store, (uint32_t)ref->number))
                         report(audit, id, "a session that ended still holds it");
         }
         if (object->backed && !pw_move_backing_ref(object))

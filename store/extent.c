@@ -41,6 +41,7 @@ static struct extent *new_extent(struct pw_store *store)
         pw_list_init(&extent->of_session);
         pw_list_init(&extent->of_row);
         pw_list_init(&extent->of_touched);
+        pw_list_init(&extent->of_ending);
         return extent;
 }
 
@@ -50,6 +51,7 @@ static void free_extent(struct pw_store *store, struct extent *extent)
         pw_list_remove(&extent->of_session);
         pw_list_remove(&extent->of_row);
         pw_list_remove(&extent->of_touched);
+        pw_list_remove(&extent->of_ending);
         pw_handles_remove(&store->extents, extent->number);
         free(extent);
 }
@@ -404,10 +406,12 @@ static void end_slot(struct pw_store *store, struct extent *extent, struct pw_ob
         object->grantee = 0;
 }
 
-void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session_ended)
+bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget)
 {
-        for (uint32_t i = 0; i < extent->slot_count && !extent->populating; i++) {
-                struct pw_object *object = record(extent->segment, extent->first_slot + i);
+        bool session_ended = extent->session->ended;
+
+        for (; *budget && extent->ended_slots < extent->slot_count && !extent->populating; --*budget) {
+                struct pw_object *object = record(extent->segment, extent->first_slot + extent->ended_slots++);
 
                 if (session_ended)
                         end_slot(store, extent, object);
@@ -416,15 +420,15 @@ void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session
                 else
                         take_if_idle(store, extent, object);
         }
-        extent->leaving = true;
-        pw_list_remove(&extent->of_row);
-        pw_list_remove(&extent->of_touched);
-        extent->row = NULL;
+        if (extent->ended_slots < extent->slot_count && !extent->populating)
+                return false;
+        pw_list_remove(&extent->of_ending);
         if (session_ended) {
                 pw_list_remove(&extent->of_session);
                 extent->session = NULL;
         }
         pw_extent_settle(store, extent);
+        return true;
 }
 
 void pw_extent_drop(struct pw_store *store, struct extent *extent)

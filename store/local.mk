@@ -1,5 +1,5 @@
 noinst_LTLIBRARIES += store/libstore.la
-store_libstore_la_SOURCES = store/audit.c store/count.c store/donate.c store/extent.c store/future.c store/holder.c store/idle.c store/look.c store/name.c \
+store_libstore_la_SOURCES = store/audit.c store/count.c store/donate.c store/ending.c store/extent.c store/future.c store/holder.c store/idle.c store/look.c store/name.c \
 	store/object.c store/pages.c store/reclaim.c store/ref.c store/room.c store/store.c store/watch.c
 store_libstore_la_SOURCES += store/quota.c store/refusal.c store/move.c store/transfer.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
@@ -7,13 +7,15 @@ noinst_HEADERS += store/action.h store/object.h store/parts.h store/quota.h stor
 EXTRA_DIST += store/README.md
 
 store_fixture = store/fixture_test.c store/fixture_test.h
-store_tests = store/audit_test store/future_test store/look_test store/model_test store/name_test store/reclaim_test store/ref_test store/room_test
+store_tests = store/audit_test store/ending_test store/future_test store/look_test store/model_test store/name_test store/reclaim_test store/ref_test store/room_test
 store_tests += store/move_test store/quota_test store/transfer_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
 store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
 store_audit_test_SOURCES = store/audit_test.c $(store_fixture)
 store_audit_test_LDADD = $(store_test_libs)
+store_ending_test_SOURCES = store/ending_test.c $(store_fixture)
+store_ending_test_LDADD = $(store_test_libs)
 store_future_test_SOURCES = store/future_test.c $(store_fixture)
 store_future_test_LDADD = $(store_test_libs)
 store_look_test_SOURCES = store/look_test.c $(store_fixture)

@@ -65,6 +65,7 @@ void pw_ref_drop_first(struct pw_store *store, struct pw_object *object);
 
 /* reclaim.c */
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object); /* it has no references */
+bool pw_reclaim_more(const struct pw_store *store); /* something is on its way out */
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
 /* look.c */
@@ -113,6 +114,14 @@ void pw_pages_punch(struct pw_store *store, struct segment *segment, uint64_t of
 void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64_t bytes); /* at least so many, or all */
 bool pw_pages_punch_any(struct pw_store *store, uint64_t free_bytes); /* until so many are free */
 
+/* ending.c: sessions and lanes end in parts */
+void pw_ending_extent(struct pw_store *store, struct extent *extent); /* its lane, or its session, ended: from now on it serves none */
+bool pw_ending_part(struct pw_store *store); /* true: there is more */
+bool pw_ending_more(const struct pw_store *store);
+static inline bool pw_session_ending(const struct session *session) { return session && !pw_list_empty(&session->of_ending); }
+void pw_session_forget(struct pw_store *store, struct session *session);
+void pw_session_free(struct session *session);
+
 /* extent.c */
 struct row *pw_row_of(struct session *session, const struct pw_room_request *ask); /* NULL: out of memory */
 /* Place an extent of `count` slots and book its memory. *ret_fresh: its pages are to be populated first. Errors: PW_NOT_READY (no
@@ -125,8 +134,9 @@ void pw_extent_give(struct extent *extent, struct pw_object *object); /* a FREE 
 void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a slot that is TAKEN now */
 void pw_extent_settle(struct pw_store *store, struct extent *extent); /* after slots were taken: dormant or gone if all are */
 uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent);
-/* The lane, or the whole session, ended. */
-void pw_extent_leave(struct pw_store *store, struct extent *extent, bool session_ended);
+/* Its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are looked at, and it
+ * may be gone. */
+bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget);
 void pw_extent_drop(struct pw_store *store, struct extent *extent); /* with its segment */
 bool pw_extent_page_taken(const struct extent *extent, uint64_t page);
 static inline struct extent *pw_extent_of(const struct pw_store *store, const struct pw_object *object)

@@ -1,6 +1,8 @@
 /* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is freed, or was reopened. */
 #include "store/parts.h"
 
+#define PART 4096u /* closed between two looks: others get their turn */
+
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
 {
         if (!pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, store->dropped_count, sizeof *store->dropped))
@@ -39,14 +41,27 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
         object->closing = PW_ENTRY_ERROR;
 }
 
-bool pw_store_reclaim_begin(struct pw_store *store)
+bool pw_reclaim_more(const struct pw_store *store)
 {
-        if (!store->dropped_count)
-                return store->closing_count != 0;
-        if (!pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + store->dropped_count, sizeof *store->closing))
-                return store->closing_count != 0; /* later */
-        for (uint32_t i = 0; i < store->dropped_count; i++) {
-                struct pw_object *object = store->dropped[i];
+        return store->dropped_first < store->dropped_count || pw_ending_more(store);
+}
+
+/* Those that were closed leave their places when they are the most. */
+static void shorten(struct pw_store *store)
+{
+        uint32_t left = store->dropped_count - store->dropped_first;
+
+        if (left > store->dropped_first)
+                return;
+        memmove(store->dropped, store->dropped + store->dropped_first, left * sizeof *store->dropped);
+        store->dropped_first = 0;
+        store->dropped_count = left;
+}
+
+static void close_dropped(struct pw_store *store, uint32_t count)
+{
+        for (uint32_t end = store->dropped_first + count; store->dropped_first < end; store->dropped_first++) {
+                struct pw_object *object = store->dropped[store->dropped_first];
 
                 if (!object->known || object->refs || object->closing)
                         continue; /* somebody took a reference; or it is listed twice */
@@ -54,8 +69,20 @@ bool pw_store_reclaim_begin(struct pw_store *store)
                 pw_look_for(store, pw_segment_of(store, object->segment), object);
                 store->closing[store->closing_count++] = object;
         }
-        store->dropped_count = 0;
-        return store->closing_count != 0;
+        shorten(store);
+}
+
+bool pw_store_reclaim_begin(struct pw_store *store)
+{
+        uint32_t count;
+
+        pw_ending_part(store);
+        count = store->dropped_count - store->dropped_first;
+        if (count > PART)
+                count = PART;
+        if (count && pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + count, sizeof *store->closing))
+                close_dropped(store, count); /* else later */
+        return store->closing_count || pw_reclaim_more(store);
 }
 
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
@@ -139,5 +166,5 @@ bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
         }
         store->closing_count = 0;
         pw_room_serve(store);
-        return store->dropped_count != 0;
+        return pw_reclaim_more(store);
 }

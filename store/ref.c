@@ -102,10 +102,18 @@ void pw_ref_drop_first(struct pw_store *store, struct pw_object *object)
         pw_ref_drop(store, object, 1);
 }
 
+/* Also one that has ended, and whose claims go one after the other. */
+static struct session *holder_of(struct pw_store *store, const struct pw_ref *ref)
+{
+        struct session *session = pw_session_of(store, (uint32_t)ref->number);
+
+        return session ? session : pw_table_get(&store->sessions, ref->number);
+}
+
 void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
 {
         struct pw_object *object = ref->object;
-        struct session *session = ref->kind == PW_OWNER_SESSION ? pw_session_of(store, (uint32_t)ref->number) : NULL;
+        struct session *session = ref->kind == PW_OWNER_SESSION ? holder_of(store, ref) : NULL;
         uint32_t count = ref->count;
 
         if (session)

@@ -1,6 +1,8 @@
 /* Room: requests granted, or queued first come until memory is there or their deadline has passed. */
 #include "store/parts.h"
 
+#define GRACE_US 1000000u
+
 bool pw_store_waits_for_room(struct pw_store *store, uint32_t number)
 {
         const struct session *session = number ? pw_session_of(store, number) : NULL;
@@ -198,6 +200,15 @@ static enum pw_status check(const struct pw_store *store, const struct session *
         return pw_quota_never(session->tenant, pw_room_bytes(ask)) ? PW_TOO_LARGE : PW_OK;
 }
 
+/* Its deadline has passed, and nothing is on its way out any more: what was let go before it came counts for it, unless that takes
+ * too long. */
+static bool is_late(const struct pw_store *store, const struct request *request)
+{
+        uint64_t deadline_us = request->ask.deadline_us;
+
+        return deadline_us <= store->now_us && (!pw_reclaim_more(store) || store->now_us - deadline_us >= GRACE_US);
+}
+
 static void queue(struct pw_store *store, struct row *row, struct request *request)
 {
         pw_list_append(&store->queue, &request->link);
@@ -238,7 +249,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
                 free(request);
                 return;
         }
-        if (ask->deadline_us <= ask->now_us) {
+        if (is_late(store, request)) {
                 pw_room_give_up(store, request);
                 free(request);
                 return;
@@ -374,20 +385,6 @@ void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
                         request->extent = NULL;
 }
 
-void pw_store_lane_end(struct pw_store *store, uint32_t number, uint32_t lane, uint64_t now_us)
-{
-        struct session *session = pw_session_of(store, number);
-        struct extent *extent;
-
-        store->now_us = now_us;
-        if (!session)
-                return;
-        pw_list_each(&session->extents, extent, struct extent, of_session)
-                if (extent->row && extent->row->lane == lane && !extent->populating)
-                        pw_extent_leave(store, extent, false);
-        pw_room_serve(store);
-}
-
 /* --- time ------------------------------------------------------------------------------------------------------------------------ */
 
 uint64_t pw_store_next_us(const struct pw_store *store)
@@ -404,7 +401,7 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us)
         store->now_us = now_us;
         pw_lease_tick(store);
         pw_list_each(&store->queue, request, struct request, link) {
-                if (request->ask.deadline_us > now_us)
+                if (!is_late(store, request))
                         continue;
                 pw_room_give_up(store, request);
                 unqueue(store, request);

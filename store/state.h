@@ -65,6 +65,7 @@ struct row {
 /* Equal rooms granted to a lane at once: slot first_slot + i has room i. */
 struct extent {
         struct pw_list of_segment, of_session, of_row, of_touched;
+        struct pw_list of_ending;  /* the store's, until its slots were looked at; else alone */
         struct segment *segment;
         struct session *session;   /* that it was granted to; NULL: that ended */
         struct row *row;           /* NULL: the lane ended */
@@ -73,6 +74,7 @@ struct extent {
         uint32_t slot_room;        /* slots that it keeps, at least slot_count */
         uint32_t taken;            /* of the granted ones */
         uint32_t given_last;       /* slot that came back last */
+        uint32_t ended_slots;      /* of those that go with the lane or the session: looked at so far */
         bool leaving;              /* what becomes idle is taken back */
         bool populating;           /* not granted yet: its pages are on their way */
         bool worn;                 /* a slot's generations are used up */
@@ -117,6 +119,8 @@ struct session {
         struct pw_table rows;      /* lane and kind -> struct row */
         struct pw_list extents;
         struct pw_table held;      /* segment and slot -> its struct pw_ref there */
+        uint32_t held_at;          /* ended: where its claims are let go next */
+        struct pw_list of_ending;  /* ended, and not all of it is gone; else alone */
         struct pw_table reads;     /* number -> segment that it is a reader of */
         uint64_t look_serial;      /* of the look that it is in */
         struct pw_object **watched;
@@ -154,8 +158,9 @@ struct pw_store {
         uint64_t serving;          /* of the queue: counts up */
         struct pw_list leases;     /* by their end */
         struct pw_list spare_refs;
-        struct pw_object **dropped, **closing; /* without references; of these, found so by begin */
-        uint32_t dropped_count, dropped_capacity, closing_count, closing_capacity;
+        struct pw_list ending_sessions, ending_extents;
+        struct pw_object **dropped, **closing; /* without references, the first of them behind; of these, found so by begin */
+        uint32_t dropped_first, dropped_count, dropped_capacity, closing_count, closing_capacity;
         struct looks looks[2];     /* the next look's, by its serial; the last one's */
         uint64_t look_serial;
         struct pw_object *last_claimed;

@@ -22,28 +22,10 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         pw_list_init(&store->queue);
         pw_list_init(&store->populating);
         pw_list_init(&store->leases);
+        pw_list_init(&store->ending_sessions);
+        pw_list_init(&store->ending_extents);
         pw_list_init(&store->spare_refs);
         return store;
-}
-
-static void free_rows(struct session *session)
-{
-        struct row *row;
-
-        for (uint32_t i = 0; (row = pw_table_next(&session->rows, &i));)
-                free(row);
-        pw_table_done(&session->rows);
-}
-
-static void free_session(struct session *session)
-{
-        free_rows(session);
-        pw_look_session_end(session);
-        pw_table_done(&session->held);
-        pw_range_free(session->rings);
-        free(session->watched);
-        free(session->client);
-        free(session);
 }
 
 static void free_segment(struct segment *segment)
@@ -72,7 +54,7 @@ static void free_tables(struct pw_store *store)
         struct tenant *tenant;
 
         for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));)
-                free_session(session);
+                pw_session_free(session);
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
                 free(tenant->name);
                 free(tenant);
@@ -202,6 +184,7 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                 session->any_tenant = params->any_tenant;
                 session->since_us = params->now_us;
                 pw_list_init(&session->extents);
+                pw_list_init(&session->of_ending);
                 if (params->control)
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
         }
@@ -209,83 +192,8 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
             pw_look_reserve(store) && pw_table_put(&store->sessions, session->number, session))
                 return PW_OK;
         if (session)
-                free_session(session);
+                pw_session_free(session);
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
-}
-
-static void forget_session(struct pw_store *store, struct session *session)
-{
-        pw_table_remove(&store->sessions, session->number);
-        free_session(session);
-}
-
-/* What it has granted from futures and from its own segment; the rows and the control memory are no more. */
-static void end_extents(struct pw_store *store, struct session *session)
-{
-        struct extent *extent;
-
-        pw_list_each(&session->extents, extent, struct extent, of_session)
-                pw_extent_leave(store, extent, true);
-        free_rows(session);
-        session->control = NULL;
-}
-
-static void end_segment(struct pw_store *store, struct segment *segment, bool dead)
-{
-        if (!dead) { /* still writable by its process: nothing to be had from it */
-                store->idle_bytes -= segment->idle.bytes;
-                segment->tenant->host_bytes += segment->idle.bytes;
-        }
-        segment->ended = true;
-        segment->dead = dead;
-        pw_segment_settle(store, segment);
-}
-
-/* Of an ended session, which is found no more: nothing is taken out of its table. */
-static void release_held(struct pw_store *store, struct session *session)
-{
-        struct pw_ref *ref;
-
-        for (uint32_t i = 0; (ref = pw_table_next(&session->held, &i));)
-                pw_ref_remove(store, ref);
-        pw_table_done(&session->held);
-}
-
-void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, uint64_t now_us)
-{
-        struct session *session = pw_session_of(store, number);
-
-        if (!session)
-                return;
-        store->now_us = now_us;
-        store->last_session = NULL;
-        session->ended = true;
-        pw_room_session_end(store, session);
-        release_held(store, session);
-        end_extents(store, session);
-        pw_look_session_end(session);
-        for (; session->watched_count;)
-                pw_watch_end(store, session->watched[0], true);
-        if (session->segment)
-                end_segment(store, session->segment, dead);
-        else
-                forget_session(store, session);
-        pw_room_serve(store);
-}
-
-void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now_us)
-{
-        struct session *session = pw_table_get(&store->sessions, number);
-        struct segment *segment = session && session->ended ? session->segment : NULL;
-
-        if (!segment || segment->dead)
-                return;
-        store->now_us = now_us;
-        store->idle_bytes += segment->idle.bytes;
-        segment->tenant->host_bytes -= segment->idle.bytes;
-        segment->dead = true;
-        pw_segment_settle(store, segment);
-        pw_room_serve(store);
 }
 
 /* --- segments ----------------------------------------------------------------------------------------------------------- */
@@ -340,7 +248,7 @@ void pw_segment_settle(struct pw_store *store, struct segment *segment)
 
         if (!segment->dead || segment->idle_told)
                 return;
-        if (segment->known_count || segment->populating_count) {
+        if (segment->known_count || segment->populating_count || pw_session_ending(segment->session)) {
                 pw_pages_punch_idle(store, segment, UINT64_MAX);
                 return;
         }
@@ -383,6 +291,17 @@ static void unlist(struct pw_object **list, uint32_t *count, uint32_t segment)
         *count = kept;
 }
 
+/* The same of those that were not closed yet. */
+static void unlist_dropped(struct pw_store *store, uint32_t segment)
+{
+        uint32_t count = store->dropped_count - store->dropped_first;
+
+        memmove(store->dropped, store->dropped + store->dropped_first, count * sizeof *store->dropped);
+        store->dropped_first = 0;
+        store->dropped_count = count;
+        unlist(store->dropped, &store->dropped_count, segment);
+}
+
 void pw_store_segment_remove(struct pw_store *store, uint32_t number)
 {
         struct segment *segment = pw_segment_of(store, number);
@@ -390,9 +309,11 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
 
         if (!segment)
                 return;
+        while (pw_session_ending(segment->session))
+                pw_ending_part(store);
         store->last_claimed = NULL;
         drop_objects(store, segment);
-        unlist(store->dropped, &store->dropped_count, number);
+        unlist_dropped(store, number);
         unlist(store->closing, &store->closing_count, number);
         pw_room_segment_gone(store, segment);
         pw_list_each(&segment->extents, extent, struct extent, of_segment)
@@ -404,7 +325,7 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
         if (segment->tenant->futures == segment)
                 segment->tenant->futures = NULL;
         if (segment->session && segment->session->ended)
-                forget_session(store, segment->session);
+                pw_session_forget(store, segment->session);
         else if (segment->session)
                 segment->session->segment = NULL;
         pw_table_remove(&store->segments, number);

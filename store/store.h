@@ -45,9 +45,9 @@ struct pw_store_session_params {
 };
 PW_MUST_CHECK enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_store_session_params *params,
                                                    struct pw_error *ret_err);
-/* Its references go, its PENDING entries become ERROR (PW_PRODUCER_LOST), what waits for room is refused, its segment stays
- * until the last object in it is gone (action SEGMENT_IDLE). `dead`: its process is known to be dead, or to have left; else its rooms stay
- * `letting go` until pw_store_session_dead(). */
+/* Its references go, its PENDING entries become ERROR (PW_PRODUCER_LOST), what waits for room is refused, its segment stays until the
+ * last object in it is gone (action SEGMENT_IDLE): in parts, the first one now, others with each pw_store_reclaim_begin(). `dead`:
+ * its process is known to be dead, or to have left; else its rooms stay `letting go` until pw_store_session_dead(). */
 void pw_store_session_end(struct pw_store *store, uint32_t session, bool dead, uint64_t now_us);
 void pw_store_session_dead(struct pw_store *store, uint32_t session, uint64_t now_us);
 
@@ -94,6 +94,8 @@ void pw_store_room_cancel(struct pw_store *store, uint64_t token);
 void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status status, uint64_t now_us);
 /* A lane's thread ended: its idle slots are taken back. */
 void pw_store_lane_end(struct pw_store *store, uint32_t session, uint32_t lane, uint64_t now_us);
+/* The same of one extent: no slot of it is given back to its lane any more. */
+void pw_store_extent_end(struct pw_store *store, uint32_t extent, uint64_t now_us);
 
 /* --- references --------------------------------------------------------------------------------------------------------- */
 
@@ -139,9 +141,9 @@ PW_MUST_CHECK enum pw_status pw_store_move_begin(struct pw_store *store, uint32_
 PW_MUST_CHECK enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, struct pw_object *object,
                                                   struct pw_object *with, uint64_t now_us, struct pw_error *ret_err);
 
-/* Reclaim: swaps what lost its last reference to CLOSING. Then the daemon reads the rings of pw_store_look() up to the tails
+/* Reclaim: goes on with the ends of sessions and lanes, then swaps what lost its last reference to CLOSING, a part at a time. Then the daemon reads the rings of pw_store_look() up to the tails
  * that it sees *after* this call (pw_store_ref() reopens), then calls pw_store_reclaim_finish(), which frees what nobody reopened:
- * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to finish; finish: that others lost their last reference. */
+ * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to finish; finish: that there is more. */
 bool pw_store_reclaim_begin(struct pw_store *store);
 /* Whose rings are to be read: sessions that may refer to what was closed, or donated, since the last look. The list is good until
  * the next call. */

@@ -1,0 +1,191 @@
+/* Ends of sessions and lanes, in parts: who held a million objects holds nobody else up.
+ *
+ * An ended session is found no more, and what it was granted serves no lane any more; that is done at once. What stays to be done is
+ * to let its claims go, and to look at each slot that it was granted. Until then those are as they were, but that no memory is
+ * granted to it, and none of it is given back to it. Its segment stays until all is looked at. */
+#include "store/parts.h"
+
+#define PART 4096u /* claims and slots */
+
+static void free_rows(struct session *session)
+{
+        struct row *row;
+
+        for (uint32_t i = 0; (row = pw_table_next(&session->rows, &i));)
+                free(row);
+        pw_table_done(&session->rows);
+}
+
+void pw_session_free(struct session *session)
+{
+        free_rows(session);
+        pw_list_remove(&session->of_ending);
+        pw_look_session_end(session);
+        pw_table_done(&session->held);
+        pw_range_free(session->rings);
+        free(session->watched);
+        free(session->client);
+        free(session);
+}
+
+void pw_session_forget(struct pw_store *store, struct session *session)
+{
+        pw_table_remove(&store->sessions, session->number);
+        pw_session_free(session);
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------------------- */
+
+bool pw_ending_more(const struct pw_store *store)
+{
+        return !pw_list_empty(&store->ending_sessions) || !pw_list_empty(&store->ending_extents);
+}
+
+/* Each removal may move another claim to where it was. */
+static void release_held(struct pw_store *store, struct session *session, uint32_t *budget)
+{
+        while (*budget && session->held.count) {
+                struct pw_ref *ref = pw_table_next(&session->held, &session->held_at);
+
+                if (ref) {
+                        session->held_at--;
+                        pw_ref_remove(store, ref);
+                        --*budget;
+                } else {
+                        session->held_at = 0; /* the table shrank */
+                }
+        }
+}
+
+/* Nothing of it is left. */
+static void settle(struct pw_store *store, struct session *session)
+{
+        pw_list_remove(&session->of_ending);
+        if (session->segment)
+                pw_segment_settle(store, session->segment);
+        else
+                pw_session_forget(store, session);
+}
+
+bool pw_ending_part(struct pw_store *store)
+{
+        uint32_t budget = PART;
+        struct session *session;
+        struct extent *extent;
+
+        if (!pw_ending_more(store))
+                return false;
+        pw_list_each(&store->ending_extents, extent, struct extent, of_ending)
+                if (!pw_extent_end(store, extent, &budget))
+                        break;
+        pw_list_each(&store->ending_sessions, session, struct session, of_ending) {
+                release_held(store, session, &budget);
+                if (!session->held.count && pw_list_empty(&session->extents))
+                        settle(store, session);
+        }
+        pw_room_serve(store);
+        return pw_ending_more(store);
+}
+
+/* --- sessions ----------------------------------------------------------------------------------------------------------------- */
+
+void pw_ending_extent(struct pw_store *store, struct extent *extent)
+{
+        extent->leaving = true;
+        pw_list_remove(&extent->of_row);
+        pw_list_remove(&extent->of_touched);
+        pw_list_remove(&extent->of_ending);
+        pw_list_append(&store->ending_extents, &extent->of_ending);
+        extent->row = NULL;
+        extent->ended_slots = 0;
+}
+
+static void end_segment(struct pw_store *store, struct segment *segment, bool dead)
+{
+        if (!dead) { /* still writable by its process: nothing to be had from it */
+                store->idle_bytes -= segment->idle.bytes;
+                segment->tenant->host_bytes += segment->idle.bytes;
+        }
+        segment->ended = true;
+        segment->dead = dead;
+        pw_segment_settle(store, segment);
+}
+
+/* What runs wait for is decided before they are told. */
+static void end_watched(struct pw_store *store, struct session *session)
+{
+        while (session->watched_count) {
+                struct pw_object *object = session->watched[0];
+
+                pw_object_fail(store, pw_segment_of(store, object->segment), object, PW_PRODUCER_LOST);
+                pw_watch_end(store, object, true);
+        }
+}
+
+void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, uint64_t now_us)
+{
+        struct session *session = pw_session_of(store, number);
+        struct extent *extent;
+
+        if (!session)
+                return;
+        store->now_us = now_us;
+        store->last_session = NULL;
+        session->ended = true;
+        pw_list_append(&store->ending_sessions, &session->of_ending);
+        pw_room_session_end(store, session);
+        pw_look_session_end(session);
+        end_watched(store, session);
+        pw_list_each(&session->extents, extent, struct extent, of_session)
+                pw_ending_extent(store, extent);
+        free_rows(session);
+        session->control = NULL;
+        if (session->segment)
+                end_segment(store, session->segment, dead);
+        pw_ending_part(store);
+        pw_room_serve(store);
+}
+
+void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now_us)
+{
+        struct session *session = pw_table_get(&store->sessions, number);
+        struct segment *segment = session && session->ended ? session->segment : NULL;
+
+        if (!segment || segment->dead)
+                return;
+        store->now_us = now_us;
+        store->idle_bytes += segment->idle.bytes;
+        segment->tenant->host_bytes -= segment->idle.bytes;
+        segment->dead = true;
+        pw_segment_settle(store, segment);
+        pw_room_serve(store);
+}
+
+/* --- lanes -------------------------------------------------------------------------------------------------------------------- */
+
+void pw_store_lane_end(struct pw_store *store, uint32_t number, uint32_t lane, uint64_t now_us)
+{
+        struct session *session = pw_session_of(store, number);
+        struct extent *extent;
+
+        store->now_us = now_us;
+        if (!session)
+                return;
+        pw_list_each(&session->extents, extent, struct extent, of_session)
+                if (extent->row && extent->row->lane == lane && !extent->populating)
+                        pw_ending_extent(store, extent);
+        pw_ending_part(store);
+        pw_room_serve(store);
+}
+
+void pw_store_extent_end(struct pw_store *store, uint32_t number, uint64_t now_us)
+{
+        struct extent *extent = pw_handles_get(&store->extents, number);
+
+        store->now_us = now_us;
+        if (!extent || !extent->row)
+                return;
+        pw_ending_extent(store, extent);
+        pw_ending_part(store);
+        pw_room_serve(store);
+}
