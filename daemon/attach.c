@@ -172,7 +172,6 @@ enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const
                 return status;
         if (session->role != PW_ROLE_NONE)
                 return pw_error_set(ret_err, PW_PROTOCOL, "Hello twice");
-        session->attached_us = pw_now_us();
         if (!strcmp(hello->role, "client"))
                 return attach_client(session, id, ret_err);
         return attach_child(session, id, hello, ret_err);

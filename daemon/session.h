@@ -61,7 +61,6 @@ struct pw_dsession {
         struct pw_dlane **lanes;    /* those that the client ever used, made when that is seen: lane.c */
         uint32_t lane_count, lane_capacity;
         struct pw_table slices, programs; /* handle -> this */
-        uint64_t attached_us;
 };
 
 /* Listen, accept. */

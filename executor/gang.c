@@ -412,9 +412,9 @@ static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
         struct pw_room_head outcome = fault_of(gang, PW_CANCELLED);
         enum pw_status sent = PW_OK;
 
-        if (gang->node->role & PW_ROLE_SENDER)
+        if (gang->node->part & PW_PART_SENDER)
                 sent = send(gang, cancelled);
-        if (!(gang->node->role & PW_ROLE_RECEIVER))
+        if (!(gang->node->part & PW_PART_RECEIVER))
                 return sent;
         if (!cancelled)
                 outcome = receive(gang);
@@ -430,7 +430,7 @@ static enum pw_status fail(struct pw_gang *gang, enum pw_status status)
 
         if (image->kind == PW_NODE_LOAD && pw_run_input(gang->view, image->input_index)->in_place)
                 return status;
-        if (gang->node->role & PW_ROLE_RECEIVER)
+        if (gang->node->part & PW_PART_RECEIVER)
                 outputs_set(gang, &outcome);
         return status;
 }

@@ -46,12 +46,12 @@ struct pw_program_sources {
 /* Done of all members of a node in one island: `seqs[seq_index]` of `device`. */
 struct pw_program_wait { uint32_t seq_index, device; };
 
-enum pw_program_role { PW_ROLE_NONE = 0, PW_ROLE_SENDER = 1, PW_ROLE_RECEIVER = 2, PW_ROLE_BOTH = 3 };
+enum pw_node_part { PW_PART_NONE = 0, PW_PART_SENDER = 1, PW_PART_RECEIVER = 2 };
 
 struct pw_program_node {
         const struct pw_image_node *image;
         const char *name;
-        uint8_t role;                       /* enum pw_program_role; of a call or load: RECEIVER; NONE: not a member */
+        uint8_t part;                       /* enum pw_node_part; of a call or load: RECEIVER; NONE: not a member */
         const struct pw_function *function; /* NULL: `fault` says why there is none */
         const struct pw_error *fault;
         struct pw_program_room *inputs, *outputs;

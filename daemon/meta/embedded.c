@@ -18,7 +18,6 @@ struct entry {
 struct embedded {
         struct pw_meta base;
         struct pw_table names; /* key of tenant and name -> chain */
-        uint32_t count;
 };
 
 static uint64_t key_of(const char *tenant, const char *name)
@@ -141,8 +140,6 @@ static void embedded_bind(struct pw_meta *base, const char *tenant, const char *
         *entry = (struct entry){ pw_table_get(&meta->names, key), id, strdup(tenant), strdup(name) };
         if (!entry->tenant || !entry->name || !pw_table_put(&meta->names, key, entry))
                 free_entry(entry);
-        else
-                meta->count++;
 }
 
 static void embedded_unbind(struct pw_meta *base, const char *tenant, const char *name)
@@ -164,7 +161,6 @@ static void embedded_unbind(struct pw_meta *base, const char *tenant, const char
         else
                 pw_table_remove(&meta->names, key);
         free_entry(found);
-        meta->count--;
 }
 
 static enum pw_status embedded_find(struct pw_meta *base, const char *tenant, const char *name, struct pw_id *ret_id)
@@ -177,11 +173,6 @@ static enum pw_status embedded_find(struct pw_meta *base, const char *tenant, co
         return PW_OK;
 }
 
-static uint32_t embedded_name_count(const struct pw_meta *base)
-{
-        return pw_container_of(base, struct embedded, base)->count;
-}
-
 const struct pw_meta_kind pw_meta_embedded = {
         .name = "embedded",
         .open = embedded_open,
@@ -189,5 +180,4 @@ const struct pw_meta_kind pw_meta_embedded = {
         .bind = embedded_bind,
         .unbind = embedded_unbind,
         .find = embedded_find,
-        .name_count = embedded_name_count,
 };

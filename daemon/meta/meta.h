@@ -29,7 +29,6 @@ struct pw_meta_kind {
         void (*unbind)(struct pw_meta *meta, const char *tenant, const char *name);
         /* Find a name that another host bound. PW_NOT_FOUND; PW_NOT_READY: asked for, try again later. */
         enum pw_status (*find)(struct pw_meta *meta, const char *tenant, const char *name, struct pw_id *ret_id);
-        uint32_t (*name_count)(const struct pw_meta *meta);
 };
 
 struct pw_meta { const struct pw_meta_kind *kind; };

@@ -66,7 +66,7 @@ static enum pw_status cpu_finish(struct pw_device *device, struct pw_error *ret_
 const struct pw_device_kind pw_device_cpu = {
         .name = "cpu",
         .about = "a share of the host's processor",
-        .caps = PW_DEVICE_HOST_MEMORY | PW_DEVICE_SYNCHRONOUS,
+        .caps = PW_DEVICE_SYNCHRONOUS,
         .open = cpu_open,
         .close = cpu_close,
         .launch = cpu_launch,

@@ -9,8 +9,7 @@
 #include "pathways_module.h"
 
 enum pw_device_caps {
-        PW_DEVICE_HOST_MEMORY = 1u << 0, /* its memory is host memory: other processes map and read it */
-        PW_DEVICE_SYNCHRONOUS = 1u << 1, /* launch() returns when the function has run */
+        PW_DEVICE_SYNCHRONOUS = 1u << 0, /* launch() returns when the function has run */
 };
 
 struct pw_device_params {

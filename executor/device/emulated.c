@@ -130,7 +130,7 @@ static enum pw_status emulated_finish(struct pw_device *device, struct pw_error 
 const struct pw_device_kind pw_device_emulated = {
         .name = "emulated",
         .about = "a device with a capacity, a launch delay and a copy bandwidth of its own",
-        .caps = PW_DEVICE_HOST_MEMORY | PW_DEVICE_SYNCHRONOUS,
+        .caps = PW_DEVICE_SYNCHRONOUS,
         .open = emulated_open,
         .close = emulated_close,
         .launch = emulated_launch,

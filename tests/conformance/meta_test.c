@@ -103,18 +103,15 @@ static void test_names(void **state)
                 assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_NOT_FOUND);
                 pw_meta_name(meta, "ada", "weights", first);
                 pw_meta_name(meta, "bo", "weights", second);
-                assert_int_equal(kind->name_count(meta), 2);
                 assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
                 assert_true(pw_id_equal(id, first));
                 pw_meta_name(meta, "ada", "weights", second);
-                assert_int_equal(kind->name_count(meta), 2);
                 assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
                 assert_true(pw_id_equal(id, second));
                 pw_meta_unname(meta, "ada", "weights");
                 pw_meta_unname(meta, "ada", "weights");
                 assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_NOT_FOUND);
                 assert_int_equal(kind->find(meta, "bo", "weights", &id), PW_OK);
-                assert_int_equal(kind->name_count(meta), 1);
                 pw_meta_close(meta);
         }
 }
