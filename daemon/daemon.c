@@ -65,13 +65,6 @@ static void on_hangup(evutil_socket_t number, short what, void *context)
                 pw_reload(daemon);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *context)
-{
-        (void)fd;
-        (void)what;
-        ((struct pw_daemon *)context)->more = true;
-}
-
 /* A session takes a few descriptors, and there may be thousands. */
 static void raise_limits(struct pw_daemon *daemon)
 {
@@ -93,22 +86,21 @@ static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_e
         struct event_config *config = event_config_new();
 
         if (config)
-                event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+                event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
         daemon->base = config ? event_base_new_with_config(config) : NULL;
         if (config)
                 event_config_free(config);
-        daemon->timer = daemon->base ? evtimer_new(daemon->base, on_timer, daemon) : NULL;
         daemon->signals[0] = daemon->base ? evsignal_new(daemon->base, SIGTERM, on_signal, daemon) : NULL;
         daemon->signals[1] = daemon->base ? evsignal_new(daemon->base, SIGINT, on_signal, daemon) : NULL;
         daemon->signals[2] = daemon->base ? evsignal_new(daemon->base, SIGHUP, on_hangup, daemon) : NULL;
-        if (!daemon->timer)
+        if (!daemon->base)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the loop");
         for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
                 if (!daemon->signals[i] || event_add(daemon->signals[i], NULL) < 0)
                         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for signals");
         signal(SIGPIPE, SIG_IGN);
         raise_limits(daemon);
-        return PW_OK;
+        return pw_alarm_init(&daemon->alarm, daemon->base, ret_err);
 }
 
 /* No more than a memory cgroup leaves: beyond it the kernel kills. An eighth of that is for the processes themselves. */
@@ -293,16 +285,8 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
 
 static void sleep_until_something(struct pw_daemon *daemon)
 {
-        uint64_t next_us = pw_min_u64(pw_turn_next_us(daemon), daemon->stop_at_us), now_us = pw_now_us();
-
-        if (next_us != UINT64_MAX) {
-                uint64_t wait_us = next_us > now_us ? next_us - now_us : 0;
-                struct timeval wait = { (time_t)(wait_us / 1000000), (suseconds_t)(wait_us % 1000000) };
-
-                event_add(daemon->timer, &wait);
-        }
+        pw_alarm_set(&daemon->alarm, pw_min_u64(pw_turn_next_us(daemon), daemon->stop_at_us));
         event_base_loop(daemon->base, EVLOOP_ONCE);
-        event_del(daemon->timer);
 }
 
 /* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. */
@@ -401,8 +385,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
                         event_free(daemon->signals[i]);
         if (daemon->watchdog)
                 event_free(daemon->watchdog);
-        if (daemon->timer)
-                event_free(daemon->timer);
+        pw_alarm_done(&daemon->alarm);
         if (daemon->base)
                 event_base_free(daemon->base);
         pw_rundir_leave(daemon);

@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "daemon/alarm.h"
 #include "daemon/counters.h"
 #include "daemon/environment.h"
 #include "daemon/settings.h"
@@ -50,7 +51,7 @@ struct pw_daemon {
         uint32_t device_count;
 
         struct event_base *base;
-        struct event *timer;    /* the nearest deadline of all; armed only when there is one */
+        struct pw_alarm alarm;  /* at the nearest deadline of all */
         struct event *signals[3];
         struct event *watchdog; /* tells systemd that the loop turns; NULL: nobody asks */
         struct event *listener;
