@@ -30,7 +30,7 @@ static void *shared(uint64_t bytes)
 
 void world_init(struct world *world, uint32_t device_count, uint32_t island_count)
 {
-        *world = (struct world){ .device_count = device_count, .island_count = island_count };
+        *world = (struct world){ .device_count = device_count, .island_count = island_count, .collective = pw_collective_kind("host") };
         world->bells = shared(sizeof *world->bells);
         world->doorbells = shared(4096);
         for (uint32_t i = 0; i < island_count; i++) {
@@ -116,7 +116,7 @@ static void executor(struct world *world, uint32_t device)
         struct pw_surroundings around = { world, map_segment, open_module, count_doorbell };
         struct pw_launch_params params = { .device = device, .island = world->island_of[device], .device_count = world->device_count,
                                            .island_count = world->island_count, .bells = world->bells, .around = &around,
-                                           .kind = pw_device_kind("emulated"), .collective = pw_collective_kind("host") };
+                                           .kind = pw_device_kind("emulated"), .collective = world->collective };
         struct pw_device_params device_params = { .number = device };
         struct pw_launch *launch;
         struct pw_error err;

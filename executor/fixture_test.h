@@ -25,6 +25,7 @@ struct world {
         uint64_t arena_top[PW_ISLANDS_MAX];
         _Atomic uint64_t *doorbells;
         pid_t pids[PW_DEVICES_MAX];
+        const struct pw_collective_kind *collective; /* of executors that are started from here on */
         uint32_t serial;
         uint64_t runs;
 };

@@ -29,10 +29,11 @@ static struct pw_room_head cause(const struct pw_gang *gang, enum pw_status stat
 
 static uint64_t lost_before(const struct pw_launch *launch, uint32_t device)
 {
-        uint64_t seq = 0;
+        uint64_t seq;
 
         if (device == launch->given.device)
                 return pw_wait_load(&launch->board->lost_before[device]);
+        seq = pw_wait_load(&launch->given.boards[device]->spoilt_before);
         for (uint32_t i = 0; i < launch->given.island_count; i++)
                 seq = pw_max_u64(seq, pw_wait_load(&launch->given.islands[i]->lost_before[device]));
         return seq;
@@ -111,8 +112,10 @@ __attribute__((cold, noinline)) static struct pw_room_head overrun(const struct 
         snprintf(text, sizeof text, "output %u is %lu bytes here%s", index, (unsigned long)gang->node->output_values[index].bytes,
                  state == PW_GUARD_PASSED ? ", and what it wrote goes on behind the output's room: the device is lost" : "");
         fault = cause(gang, PW_OVERRUN, text);
-        if (state == PW_GUARD_PASSED)
+        if (state == PW_GUARD_PASSED) {
+                atomic_store(&gang->launch->own->spoilt_before, gang->seq);
                 _exit(PW_EXIT_OVERRUN);
+        }
         return fault;
 }
 
@@ -218,6 +221,16 @@ static enum pw_status send(struct pw_gang *gang, bool cancelled)
         return fault.status;
 }
 
+/* Was what the sender wrote before `seq` lost while it was copied from its room? A function may have written there meanwhile. */
+static bool lost_meanwhile(const struct pw_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
+{
+        if (device == gang->launch->given.device || lost_before(gang->launch, device) <= seq)
+                return false;
+        *ret_fault = fault_of(gang, PW_DEVICE_LOST);
+        ret_fault->cause_device = device;
+        return true;
+}
+
 /* The shard at `place`, of a sender of this gang. */
 static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
                            struct pw_room_head *ret_fault)
@@ -262,6 +275,23 @@ static bool receive_done(struct pw_gang *gang, uint32_t place, uint32_t device, 
         return is_value(gang, head, device, ret_fault);
 }
 
+/* Are the sources that were copied from rooms of other devices still values? A mark says so of the time of this gang. */
+static struct pw_room_head look_again(const struct pw_gang *gang, const struct pw_room_head *outcome)
+{
+        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        bool done = gang->node->image->phase == PW_PHASE_RECV;
+        struct pw_room_head fault;
+
+        for (uint32_t i = 0; i < sources->count && outcome->status == PW_OK && !gang->node->image->eager; i++) {
+                uint32_t device = slice->devices[sources->places[i]];
+                const struct pw_room_head *head = (const void *)((const uint8_t *)sources->sources[i].data - PW_ROOM_HEAD);
+                if (done ? !is_value(gang, head, device, &fault) : lost_meanwhile(gang, device, gang->seq, &fault))
+                        return fault;
+        }
+        return *outcome;
+}
+
 static struct pw_room_head receive(struct pw_gang *gang)
 {
         const struct pw_program_sources *sources = &gang->node->sources;
@@ -277,7 +307,9 @@ static struct pw_room_head receive(struct pw_gang *gang)
         }
         if (gang->came_ns)
                 gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
-        return fault.status == PW_OK ? assemble(gang, sources) : fault;
+        if (fault.status == PW_OK)
+                fault = assemble(gang, sources);
+        return look_again(gang, &fault);
 }
 
 /* --- loads --------------------------------------------------------------------------------------------------------------- */
@@ -344,6 +376,14 @@ static bool load_shard(struct pw_gang *gang, const struct pw_run_shard *shard, c
         return is_value(gang, (const struct pw_room_head *)(base + shard->offset), shard->device, ret_fault);
 }
 
+/* Is a shard that was copied from a room of another device still a value? */
+static bool load_look_again(const struct pw_gang *gang, const struct pw_run_shard *shard, const void *data, struct pw_room_head *ret_fault)
+{
+        if (shard->device == PW_NODE_NONE || shard->device == gang->launch->given.device)
+                return true;
+        return is_value(gang, (const void *)((const uint8_t *)data - PW_ROOM_HEAD), shard->device, ret_fault);
+}
+
 static struct pw_room_head load_run(struct pw_gang *gang, const struct pw_run_input *input)
 {
         const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
@@ -359,7 +399,12 @@ static struct pw_room_head load_run(struct pw_gang *gang, const struct pw_run_in
                 else if (!load_shard(gang, &shards[sources->places[i]], &sources->sources[i].data, &next))
                         fault_join(&fault, &next);
         }
-        return fault.status == PW_OK ? assemble(gang, sources) : fault;
+        if (fault.status == PW_OK)
+                fault = assemble(gang, sources);
+        for (uint32_t i = 0; i < sources->count && !input->is_inline && fault.status == PW_OK; i++)
+                if (!load_look_again(gang, &shards[sources->places[i]], sources->sources[i].data, &next))
+                        fault = next;
+        return fault;
 }
 
 /* --- a gang -------------------------------------------------------------------------------------------------------------- */

@@ -143,6 +143,8 @@ struct pw_device_board {
         struct { _Atomic uint64_t seq; _Atomic uint32_t status; } failed;
         _Alignas(64) _Atomic uint32_t report_tail; /* executor */
         _Atomic uint32_t report_waits;             /* executor: it waits for room among the reports, ring it */
+        _Atomic uint64_t spoilt_before;            /* executor, before it ends with PW_EXIT_OVERRUN: like lost_before, which follows.
+                                                      Whoever copied from its rooms looks here afterwards */
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];
         _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];
