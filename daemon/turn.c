@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/child/child_board.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/trace.h"
@@ -69,6 +70,7 @@ bool pw_turn(struct pw_daemon *daemon)
         daemon->hungry = pw_store_waits_for_room(daemon->store, 0);
         any |= pw_lanes_turn(daemon);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
+        pw_child_boards_look(daemon);
         if (!pw_list_empty(&daemon->traces))
                 pw_traces_collect(daemon, now_us);
         look_and_submit(daemon, now_us);

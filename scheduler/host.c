@@ -168,13 +168,14 @@ enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *actio
 /* --- what comes back ----------------------------------------------------------------------------------------------------------- */
 
 /* The last gang that a device did, if it ended its run there, says how much memory was alive. */
-static void tell_peak(struct pw_device_board *board, struct pw_scheduler *scheduler)
+static void tell_peak(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler)
 {
+        struct pw_device_board *board = host->devices[device].board;
         uint64_t count = atomic_load(&board->history_count);
         const struct pw_history *last = &board->history[(count - 1) % PW_HISTORY];
 
         if (count && last->peak_bytes)
-                pw_scheduler_peak(scheduler, last->run, last->peak_bytes);
+                pw_scheduler_peak(scheduler, device, last->run, last->peak_bytes);
 }
 
 static bool take_reports(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler, uint64_t now_us)
@@ -187,36 +188,58 @@ static bool take_reports(struct pw_host *host, uint32_t device, struct pw_schedu
                 pw_scheduler_report(scheduler, device, &report, now_us);
         if (any && host->bells && atomic_load(&board->report_waits))
                 pw_bells_ring_one(host->bells, device);
+        if (board && atomic_load(&board->report_tail) - host->devices[device].report_head > PW_REPORTS)
+                host->wrong |= UINT64_C(1) << device;
         return any;
+}
+
+/* The count as it is published now, and whether it is news. The seq is read first, as it is written last: it belongs to no later count. */
+static bool count_read(struct pw_host *host, uint32_t device, uint64_t *ret_done, uint64_t *ret_seq)
+{
+        struct pw_device_board *board = host->devices[device].board;
+
+        *ret_seq = atomic_load(&board->done.seq);
+        *ret_done = atomic_load(&board->done.count);
+        if (*ret_done != host->devices[device].done)
+                return true;
+        if (*ret_seq > host->devices[device].done_seq)
+                host->wrong |= UINT64_C(1) << device;
+        return false;
+}
+
+/* False: that cannot be. */
+static bool progress(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler, uint64_t done, uint64_t seq, uint64_t now_us)
+{
+        host->devices[device].done = done;
+        tell_peak(host, device, scheduler);
+        if (!pw_scheduler_progress(scheduler, device, done, now_us))
+                return false;
+        host->devices[device].done_seq = pw_scheduler_done(scheduler, device).seq;
+        return seq <= host->devices[device].done_seq;
 }
 
 /* All counts are read first, then all reports, then the counts are told: so whatever led to a count that is told, on any device,
  * was reported before. */
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
 {
-        uint64_t done[PW_DEVICES_MAX], news = 0;
+        uint64_t done[PW_DEVICES_MAX], seqs[PW_DEVICES_MAX], news = 0;
         bool any = false;
 
-        for (uint32_t d = 0; d < host->device_end; d++) {
-                struct pw_device_board *board = host->devices[d].board;
-                if (!board)
-                        continue;
-                done[d] = atomic_load(&board->done.count);
-                if (done[d] == host->devices[d].done)
-                        continue;
-                news |= UINT64_C(1) << d;
-        }
+        for (uint32_t d = 0; d < host->device_end; d++)
+                if (host->devices[d].board && count_read(host, d, &done[d], &seqs[d]))
+                        news |= UINT64_C(1) << d;
         for (uint32_t d = 0; d < host->device_end; d++)
                 any |= take_reports(host, d, scheduler, now_us);
         for (uint64_t rest = news; rest; rest &= rest - 1) {
                 uint32_t d = (uint32_t)__builtin_ctzll(rest);
-                host->devices[d].done = done[d];
                 any |= done[d] >= pw_scheduler_ring_at(scheduler, d);
-                tell_peak(host->devices[d].board, scheduler);
-                pw_scheduler_progress(scheduler, d, done[d], now_us);
+                if (!progress(host, d, scheduler, done[d], seqs[d], now_us))
+                        host->wrong |= UINT64_C(1) << d;
         }
         return any;
 }
+
+uint64_t pw_host_wrong(const struct pw_host *host) { return host->wrong; }
 
 void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, uint32_t device)
 {
@@ -231,6 +254,8 @@ void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, 
         atomic_store(&board->running_since_ns, 0);
         atomic_store(&board->running, 0);
         host->devices[device].done = done.count;
+        host->devices[device].done_seq = done.seq;
+        host->wrong &= ~(UINT64_C(1) << device);
 }
 
 static void set_asleep(struct pw_host *host, uint32_t asleep)

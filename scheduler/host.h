@@ -25,6 +25,9 @@ PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw
  * the window of their device are no news. Cheap when nothing came. */
 struct pw_scheduler;
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
+/* Devices, a bit each, whose boards say what cannot be: counts beyond what they were given, or that went back. Nothing of that is
+ * taken; their processes are to be ended. */
+uint64_t pw_host_wrong(const struct pw_host *host);
 /* The process of a device is dead, and what it published was polled for the last time. Its board says from now on what was taken of
  * that and nothing else: a gang that it counted is done, one that it left half published is not, and nonsense is forgotten. */
 void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, uint32_t device);

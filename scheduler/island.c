@@ -348,8 +348,6 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
 
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count)
 {
-        if (count > device->ordered || count <= device->done)
-                return;
         device->done = count;
         device->done_seq = device->seqs[(count - 1) & device->seq_mask];
         while (device->marker_first != device->marker_end) {

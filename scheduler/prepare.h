@@ -32,8 +32,9 @@ struct pw_host_run {
 
 struct pw_host {
         struct pw_host_island islands[PW_ISLANDS_MAX];
-        struct { struct pw_device_board *board; uint32_t island, report_head; uint64_t done; } devices[PW_DEVICES_MAX];
+        struct { struct pw_device_board *board; uint32_t island, report_head; uint64_t done, done_seq; } devices[PW_DEVICES_MAX];
         uint32_t device_end;          /* one more than the highest number */
+        uint64_t wrong;               /* devices whose boards say what cannot be */
         struct pw_bells *bells;
         struct pw_list programs;      /* struct pw_host_program */
         uint32_t image_serial;

@@ -132,13 +132,15 @@ bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t num
         return device && pw_device_rooms(device, tenant);
 }
 
-void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint64_t done_count, uint64_t now_us)
+bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint64_t done_count, uint64_t now_us)
 {
         struct pw_device *device = pw_scheduler_device(scheduler, number);
 
         scheduler->now_us = now_us;
-        if (device)
-                pw_island_progress(scheduler->islands[device->island], device, done_count);
+        if (!device || done_count > device->ordered || done_count <= device->done)
+                return false;
+        pw_island_progress(scheduler->islands[device->island], device, done_count);
+        return true;
 }
 
 struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t number)
@@ -148,11 +150,13 @@ struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, ui
         return device ? (struct pw_device_done){ device->done, device->done_seq } : (struct pw_device_done){ 0, 0 };
 }
 
-void pw_scheduler_peak(struct pw_scheduler *scheduler, uint64_t run, uint64_t bytes)
+void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t number, uint64_t run, uint64_t bytes)
 {
         struct pw_live *live = pw_live_find(scheduler, run);
+        const struct pw_device *device = pw_scheduler_device(scheduler, number);
 
-        if (live && bytes > live->program->row.measured_peak_bytes)
+        if (live && bytes > live->program->row.measured_peak_bytes && device && bytes <= device->capacity &&
+            pw_program_device(live->program, number))
                 live->program->row.measured_peak_bytes = bytes;
 }
 

@@ -96,12 +96,13 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 
 /* --- what comes back from the executors of this host (host.h reads the boards) --------------------------------------- */
 
-void pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
+/* False: the device cannot have done as many, or had done more; nothing is taken of it. */
+bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
 /* What was taken of that: gangs done, and the seq of the last of them. */
 struct pw_device_done { uint64_t count, seq; };
 struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t device);
-/* A device had this many bytes of one run alive at once. */
-void pw_scheduler_peak(struct pw_scheduler *scheduler, uint64_t run, uint64_t bytes);
+/* A device says that it had this many bytes of one run alive at once: believed of a run that it takes part in, up to its capacity. */
+void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* Hand a message action back that is for an island (or the coordinator) of this host. */
 void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);

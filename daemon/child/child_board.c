@@ -100,6 +100,12 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
         pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
 }
 
+void pw_child_boards_look(struct pw_daemon *daemon)
+{
+        for (uint64_t rest = pw_host_wrong(daemon->boards); rest; rest &= rest - 1)
+                pw_child_kill(daemon, (uint32_t)__builtin_ctzll(rest), PW_CRASHED, "impossible counts in its board");
+}
+
 uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds)
 {
         uint32_t count = 0;

@@ -11,4 +11,7 @@ void pw_child_boards_done(struct pw_daemon *daemon);
 /* The process of the device has ended: settle what it left half published, tell the scheduler in which gang it was. */
 void pw_child_board_down(struct pw_child *child, enum pw_status status, const char *how);
 
+/* End the processes whose boards say what cannot be: whatever else they publish would be believed. */
+void pw_child_boards_look(struct pw_daemon *daemon);
+
 #endif

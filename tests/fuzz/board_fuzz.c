@@ -125,6 +125,7 @@ static void one_step(struct fuzz_host *host, struct fuzz_bytes *bytes, uint32_t 
         case 14: forget(host, bytes); break;
         default: fuzz_host_turn(host);
         }
+        assert(!(pw_host_wrong(host->daemon.boards) & ~(UINT64_C(1) << HOSTILE)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)

@@ -105,6 +105,11 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         if (atomic_load(&daemon->children[device].board->running) == seq)
                 now->ending |= UINT64_C(1) << device;
 }
+void pw_child_kill(struct pw_daemon *daemon, uint32_t device, enum pw_status status, const char *why)
+{
+        (void)daemon, (void)status, (void)why;
+        now->ending |= UINT64_C(1) << device;
+}
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

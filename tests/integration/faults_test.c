@@ -100,6 +100,38 @@ static void a_function_that_crashes(void **state) { an_executor_ends_by(state, "
 static void a_function_that_exits(void **state) { an_executor_ends_by(state, "broken/exit", PW_CRASHED, "broken/exit|exit status 3|h0:|run"); }
 static void a_function_that_loops(void **state) { an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run"); }
 
+/* It says what cannot be and lives on: it is ended, once. Its gang is the first on its device since the daemon last looked. */
+static void a_function_that_writes_into_the_board(void **state, const char *function)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        const struct pw_call_params shard_1 = { .params = &(uint64_t){ 1 }, .params_bytes = 8 };
+        struct pw_program *keep = it_one_node(host->session, slice, "pw/nop", PW_DIMS(8), NULL);
+        struct pw_program *bad = it_one_node(host->session, slice, function, PW_DIMS(8), &shard_1);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 1), *kept = it_run_1(keep, input), *result;
+        int64_t start_us = it_now_us();
+        char texts[64];
+
+        it_expect_f64(kept, plus_1, 8);
+        result = it_run_1(bad, kept);
+        back_within_a_second(host->session, 1, start_us);
+        snprintf(texts, sizeof texts, "%s|impossible counts|h0:1|run", function);
+        fails_with(result, PW_CRASHED, texts);
+        fails_with(kept, PW_DEVICE_LOST, "h0:1|impossible counts");
+        pw_unref(result);
+        result = it_run_1(keep, input);
+        it_expect_f64(result, plus_1, 8);
+        pw_unref(result);
+        pw_unref(kept);
+        pw_unref(input);
+        pw_program_free(keep);
+        pw_program_free(bad);
+        pw_slice_close(slice);
+}
+static void a_function_that_counts_gangs(void **state) { a_function_that_writes_into_the_board(state, "broken/count"); }
+static void a_function_that_is_ahead_of_the_order(void **state) { a_function_that_writes_into_the_board(state, "broken/seq"); }
+static void a_function_that_makes_up_reports(void **state) { a_function_that_writes_into_the_board(state, "broken/tail"); }
+
 /* Whatever lay in that device's memory may be spoilt, so it is lost; nothing of it is ever got as a value. */
 static void a_function_that_writes_past_its_room(void **state)
 {
@@ -248,6 +280,9 @@ int main(void)
                 IT_TEST(a_function_that_loops),
                 IT_TEST(a_function_that_writes_past_its_output),
                 IT_TEST(a_function_that_writes_past_its_room),
+                IT_TEST(a_function_that_counts_gangs),
+                IT_TEST(a_function_that_is_ahead_of_the_order),
+                IT_TEST(a_function_that_makes_up_reports),
                 IT_TEST(a_function_that_forks),
                 IT_TEST(a_killed_executor_loses_its_memory),
                 IT_TEST(one_of_a_gang_is_killed),

@@ -2,6 +2,7 @@
 #include "tests/model/world.h"
 
 #include "daemon/child/child.h"
+#include "daemon/child/child_board.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/trace.h"
@@ -160,6 +161,7 @@ bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t
         (void)host, (void)scheduler, (void)now_us;
         return false;
 }
+void pw_child_boards_look(struct pw_daemon *daemon) { (void)daemon; }
 bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
 {
         return pw_host_poll(host, scheduler, now_us);

@@ -10,12 +10,15 @@
  *   close  closes all descriptors
  *   leave  leaves a forked process behind, whose number its output is
  *   exec   the same of a program, sleep, that it executes
+ *   count, seq, tail   writes nonsense into that word of its device's board, and goes on for ever
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
 #include "pathways_module.h"
+#include "plane/board.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -156,6 +159,41 @@ static void sleep_for_ever(void) { execl("/bin/sleep", "sleep", "infinity", NULL
 static enum pw_status leave(struct pw_task *task) { return leave_one(task, wait_for_ever); }
 static enum pw_status exec_(struct pw_task *task) { return leave_one(task, sleep_for_ever); }
 
+/* The board of the own device, the only one that can be written here. */
+static struct pw_device_board *own_board(void)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        char line[256];
+        void *board = NULL;
+
+        while (maps && !board && fgets(line, sizeof line, maps))
+                if (strstr(line, "rw-s") && strstr(line, "pathways-device-board"))
+                        sscanf(line, "%p", &board);
+        if (maps)
+                fclose(maps);
+        return board;
+}
+
+static enum pw_status after_scribbling(struct pw_task *task, void (*scribble)(struct pw_device_board *))
+{
+        struct pw_device_board *board = own_board();
+
+        if (!board)
+                return pw_task_fail(task, "no board");
+        if (!is_my_turn(task))
+                return pass(task);
+        scribble(board);
+        for (;;)
+                pause();
+}
+
+static void scribble_count(struct pw_device_board *board) { atomic_store(&board->done.count, UINT64_C(1) << 60); }
+static void scribble_seq(struct pw_device_board *board) { atomic_store(&board->done.seq, UINT64_C(1) << 60); }
+static void scribble_tail(struct pw_device_board *board) { atomic_fetch_add(&board->report_tail, PW_REPORTS + 1); }
+static enum pw_status count(struct pw_task *task) { return after_scribbling(task, scribble_count); }
+static enum pw_status seq(struct pw_task *task) { return after_scribbling(task, scribble_seq); }
+static enum pw_status tail(struct pw_task *task) { return after_scribbling(task, scribble_tail); }
+
 /* What it writes is -1 everywhere. */
 static enum pw_status late(struct pw_task *task)
 {
@@ -213,5 +251,8 @@ PW_MODULE("broken",
           { .name = "close", .run = close_, .shape = shape },
           PW_FUNCTION(leave, .shape = shape),
           { .name = "exec", .run = exec_, .shape = shape },
+          PW_FUNCTION(count, .shape = shape),
+          PW_FUNCTION(seq, .shape = shape),
+          PW_FUNCTION(tail, .shape = shape),
           PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(shapeless, .shape = shape_crash));
