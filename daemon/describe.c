@@ -13,7 +13,7 @@
 struct question {
         struct pw_list link;
         uint64_t id, key;
-        struct pw_shape_query *query;
+        struct pw_shape_query *query; /* NULL: whoever asked has left, and the answer is still to come */
         pw_described_fn done;
         void *context;
         Pathways__Wire__Describe describe;
@@ -77,9 +77,9 @@ static void finish(struct pw_describe *describe, struct question *question, cons
         if (question->link.prev == &describe->queue)
                 describe->asked_us = 0;
         pw_list_remove(&question->link);
-        if (answer) {
+        if (question->query && answer) {
                 use_answer(question, answer);
-        } else {
+        } else if (question->query) {
                 pw_error_set(&err, status, "%s: %s", question->query->function, text);
                 question->done(question->context, status, NULL, &err);
         }
@@ -172,26 +172,39 @@ void pw_describe_ask(struct pw_daemon *daemon, struct pw_shape_query *query_keep
                 ask_first(describe);
 }
 
+/* What is asked stays the first until it is answered: the executor does nothing else before, and its time counts on. */
 void pw_describe_forget(struct pw_daemon *daemon, void *context)
 {
+        struct pw_describe *describe = daemon->describe;
         struct question *question;
 
-        pw_list_each(&daemon->describe->queue, question, struct question, link) {
+        pw_list_each(&describe->queue, question, struct question, link) {
                 if (question->context != context)
                         continue;
-                if (question->link.prev == &daemon->describe->queue)
-                        daemon->describe->asked_us = 0;
+                question->query = question->context = NULL;
+                if (describe->asked_us && question->link.prev == &describe->queue)
+                        continue;
                 pw_list_remove(&question->link);
                 free(question);
         }
-        ask_first(daemon->describe);
+        ask_first(describe);
+}
+
+struct pw_describe_now pw_describe_now(const struct pw_daemon *daemon)
+{
+        const struct pw_describe *describe = daemon->describe;
+        const struct question *question = pw_list_first(&describe->queue, struct question, link);
+
+        if (!describe->asked_us || pw_list_empty(&describe->queue))
+                return (struct pw_describe_now){ .limit_us = LIMIT_US };
+        return (struct pw_describe_now){ question->context, describe->asked_us, LIMIT_US };
 }
 
 static struct answer *read_answer(const struct question *question, const Pathways__Wire__Described *body)
 {
         struct answer *answer = calloc(1, sizeof *answer);
 
-        if (!answer || body->n_outputs != question->query->task.output_count) {
+        if (!answer || body->n_outputs != question->describe.output_count) {
                 free(answer);
                 return NULL;
         }

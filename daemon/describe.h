@@ -17,6 +17,13 @@ void pw_describe_free(struct pw_describe *describe);
 void pw_describe_ask(struct pw_daemon *daemon, struct pw_shape_query *query_keep, pw_described_fn done, void *context);
 /* Whoever waits with `context` waits no more. */
 void pw_describe_forget(struct pw_daemon *daemon, void *context);
+/* What the executor is in: one question at a time, each for so long at most. */
+struct pw_describe_now {
+        const void *context; /* of who asked; NULL: has left */
+        uint64_t since_us;   /* 0: it is in none, as it is being started */
+        uint64_t limit_us;
+};
+struct pw_describe_now pw_describe_now(const struct pw_daemon *daemon);
 void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply *reply);
 /* The describer attached: ask it what waits. It died: what it was asked first fails, with `how`; the rest waits for the next one. */
 void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session);

@@ -73,9 +73,43 @@ static void a_describer_is_not_asked_after_its_session(void **state)
         free(second);
 }
 
+/* Who asked leaves, and the executor is still in that function: what was asked after it is neither asked nor blamed before. */
+static void what_is_asked_is_waited_for(void **state)
+{
+        struct pw_daemon daemon = { .device_count = 1 };
+        struct pw_dsession *describer = calloc(1, sizeof *describer);
+        struct pw_shape_query *left = calloc(1, sizeof *left), next = { .function = "m/next", .task = { .output_count = 1 } };
+        enum pw_status statuses[2] = { 0 };
+
+        (void)state;
+        asked_count = killed = answered = 0;
+        left->function = "m/left";
+        assert_int_equal(pw_describe_new(&daemon, &daemon.describe, NULL), PW_OK);
+        pw_describe_up(&daemon, describer);
+        pw_describe_ask(&daemon, left, done, &statuses[0]);
+        assert_ptr_equal(pw_describe_now(&daemon).context, &statuses[0]);
+        pw_describe_forget(&daemon, &statuses[0]);
+        free(left);
+        pw_describe_ask(&daemon, &next, done, &statuses[1]);
+        assert_int_equal(asked_count, 1);
+        assert_null(pw_describe_now(&daemon).context);
+        assert_int_equal(pw_describe_now(&daemon).since_us, 1000);
+        pw_describe_tick(&daemon, 1000 + pw_describe_now(&daemon).limit_us);
+        assert_int_equal(killed, 1);
+        pw_describe_detached(&daemon);
+        pw_describe_down(&daemon, "over its limit");
+        assert_int_equal(answered, 0);
+        pw_describe_up(&daemon, describer);
+        assert_int_equal(asked_count, 2);
+        assert_ptr_equal(pw_describe_now(&daemon).context, &statuses[1]);
+        pw_describe_free(daemon.describe);
+        free(describer);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(a_describer_is_not_asked_after_its_session) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(a_describer_is_not_asked_after_its_session),
+                                            cmocka_unit_test(what_is_asked_is_waited_for) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

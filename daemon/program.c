@@ -14,6 +14,7 @@ struct job {
         uint64_t id;         /* of the request */
         struct pw_graph *graph;
         struct pw_shape_query query;
+        uint64_t asked_us;
         bool asking, answered;
         struct pw_error err;
         enum pw_status status;
@@ -59,11 +60,15 @@ static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
 }
 
+/* Named by its program; one of a single call has the name of its function, which what went wrong may begin with already. */
 static void refuse(struct job *job, enum pw_status status)
 {
+        const char *name = job->graph ? job->graph->name : "program";
+        size_t bytes = strlen(name);
+        bool named = !strncmp(job->err.text, name, bytes) && job->err.text[bytes] == ':';
         struct pw_error err;
 
-        pw_error_set(&err, status, "%s: %s", job->graph ? job->graph->name : "program", job->err.text);
+        pw_error_set(&err, status, "%s%s%s", named ? "" : name, named ? "" : ": ", job->err.text);
         pw_session_reply_error(job->session, job->id, status, err.text);
 }
 
@@ -109,6 +114,7 @@ static void run_job(struct job *job)
                         break;
                 job->asking = true;
                 job->answered = false;
+                job->asked_us = pw_now_us();
                 pw_describe_ask(job->session->daemon, &job->query, described, job);
                 job->asking = false;
                 if (!job->answered)
@@ -133,6 +139,27 @@ void pw_program_compile(struct pw_dsession *session, uint64_t id, const Pathways
         if (job->status == PW_OK)
                 job->status = pw_graph_check(job->graph, &job->err);
         run_job(job);
+}
+
+void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *),
+                           void *context)
+{
+        struct job *job;
+
+        pw_list_each(&daemon->jobs, job, struct job, link)
+                if (!session || job->session == session)
+                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_SHAPE, .session = job->session, .name = job->query.function,
+                                                            .since_us = job->asked_us, .until_us = UINT64_MAX });
+}
+
+struct pw_dsession *pw_program_described(const struct pw_daemon *daemon, const char **ret_function)
+{
+        const struct job *job = pw_describe_now(daemon).context;
+
+        if (!job)
+                return NULL;
+        *ret_function = job->query.function;
+        return job->session;
 }
 
 void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t program)

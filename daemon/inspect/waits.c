@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/name.h"
+#include "daemon/program.h"
 #include "daemon/room.h"
 
 /* Control memory is the client's: what stands there is a claim. */
@@ -41,4 +42,5 @@ void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (
                 each_of(other, row, context);
         pw_rooms_each_wait(daemon, session, row, context);
         pw_names_each_wait(daemon, session, row, context);
+        pw_programs_each_wait(daemon, session, row, context);
 }

@@ -1,11 +1,11 @@
-/* Who waits for what, read from where the waits themselves are kept: notes of sleeping threads, requests for room, lookups.
+/* Who waits for what, read from where the waits themselves are kept: notes of sleeping threads, requests for room, lookups, compilations.
  */
 #ifndef PW_DAEMON_INSPECT_WAITS_H
 #define PW_DAEMON_INSPECT_WAITS_H
 
 #include "daemon/session.h"
 
-enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME };
+enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME, PW_WAIT_KIND_SHAPE };
 
 struct pw_wait_row {
         enum pw_wait_kind kind;
@@ -13,7 +13,7 @@ struct pw_wait_row {
         uint32_t lane, thread;        /* thread: its id; 0: not known */
         uint32_t segment, slot;       /* object: a claim of the client, to be looked up */
         uint64_t bytes;               /* room: of one */
-        const char *name;
+        const char *name;             /* of an object, or of the function whose shapes a program needs */
         uint64_t since_us, until_us;  /* 0: not known; until UINT64_MAX: no deadline */
 };
 

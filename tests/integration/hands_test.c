@@ -243,6 +243,7 @@ static void each_kind_of_end_has_a_code(void **state)
         EXPECT(0, "version", "status");
         EXPECT(1, "", "run", "broken/fail", "--params-u64", "0");
         EXPECT(5, "no nothing.so", "run", "nothing/nothing");
+        EXPECT(5, "pathways: pw/nope: module pw has no function nope", "run", "pw/nope");
         EXPECT(2, "did you mean memory", "memroy");
         EXPECT(2, "needs ID|NAME", "wait");
         EXPECT(2, "is too much", "status", "x");

@@ -108,6 +108,23 @@ static int look_up(void *context, int pipe)
         return 0;
 }
 
+/* A process that compiles a program whose shape function does not end, again and again: each time that is ended. */
+static int compile_endlessly(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_slice *slice = it_slice(session, 1, 1);
+
+        assert_int_equal(write(pipe, "c", 1), 1);
+        for (enum pw_status status = PW_CRASHED; status == PW_CRASHED;) {
+                struct pw_program *program = pw_program_new(session, "test/endless");
+                struct pw_value *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+                pw_result(program, pw_call(program, slice, "broken/endless", PW_ARGS(input), PW_BROADCAST));
+                status = pw_compile(program, NULL);
+                pw_program_free(program);
+        }
+        return 1;
+}
+
 static int put_too_much(void *context, int pipe)
 {
         struct pw_session *session = it_connect(context);
@@ -234,6 +251,21 @@ static void a_name_that_nobody_binds(void **state)
         expect(host, pid, "no such process");
         it_ok(pw_unname(host->session, "late", IT_ERR));
         pw_unref(late);
+}
+
+/* A second client's program waits behind the first one's, and is compiled once that is over. */
+static void a_shape_function_that_does_not_end(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = start(host, compile_endlessly);
+        char pid[32];
+
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        expect(host, pid, "the shapes of broken/endless|the shape function of broken/endless|mend it");
+        it_reap(&child, SIGKILL);
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        pw_program_free(it_one_node(host->session, slice, "pw/nop", PW_DIMS(5), NULL));
+        pw_slice_close(slice);
 }
 
 static void host_memory_that_is_full(void **state)
@@ -412,6 +444,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
+                IT_TEST(a_shape_function_that_does_not_end),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),

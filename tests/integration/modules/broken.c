@@ -235,6 +235,15 @@ static enum pw_status shape_crash(struct pw_shape_task *task)
         return shape(task);
 }
 
+/* Its shape function does not come to an end. */
+static enum pw_status shape_hang(struct pw_shape_task *task)
+{
+        while (task->output_count)
+                pause();
+        return PW_OK;
+}
+
+static enum pw_status endless(struct pw_task *task) { return pass(task); }
 static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
 
 PW_MODULE("broken",
@@ -255,4 +264,5 @@ PW_MODULE("broken",
           PW_FUNCTION(seq, .shape = shape),
           PW_FUNCTION(tail, .shape = shape),
           PW_FUNCTION(late, .shape = late_shape),
+          PW_FUNCTION(endless, .shape = shape_hang),
           PW_FUNCTION(shapeless, .shape = shape_crash));
