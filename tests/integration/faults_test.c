@@ -114,10 +114,10 @@ static void a_function_that_writes_into_the_board(void **state, const char *func
 
         it_expect_f64(kept, plus_1, 8);
         result = it_run_1(bad, kept);
-        back_within_a_second(host->session, 1, start_us);
+        it_back_within_a_second(host->session, 1, start_us);
         snprintf(texts, sizeof texts, "%s|impossible counts|h0:1|run", function);
-        fails_with(result, PW_CRASHED, texts);
-        fails_with(kept, PW_DEVICE_LOST, "h0:1|impossible counts");
+        it_fails_with(result, PW_CRASHED, texts);
+        it_fails_with(kept, PW_DEVICE_LOST, "h0:1|impossible counts");
         pw_unref(result);
         result = it_run_1(keep, input);
         it_expect_f64(result, plus_1, 8);
