@@ -15,6 +15,7 @@ starts      tests/integration/starts_test      PW_STARTS          100
 steps       tests/integration/steps_test       PW_STEPS           0
 torture     tests/integration/torture_test     PW_FAULTS          0
 vandals     tests/integration/vandal_test      PW_VANDALS         1000
+models      tests/model/model                  PW_MODELS          0
 world       tests/world/world_test             PW_WORLD_SEEDS     10000
 pipelines   tests/world/pipeline_test          PW_WORLD_SEEDS     10000
 clients     tests/integration/clients_test     PW_CLIENTS         10000

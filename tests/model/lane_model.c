@@ -41,7 +41,6 @@ static void full_begin(void)
 {
         records = PW_RING_CELLS + 1;
         world_begin(1);
-        model_share(&world.clients[0].control->lanes[0].ring.head, 4);
         world_client(0, "client", work);
 }
 const struct model lane_full_model = { "full", "a ring that fills, and wraps", full_begin, world_step, all_read, 1, NULL };

@@ -1,9 +1,9 @@
 # Models: the product's own sources over a <stdatomic.h> that lets the explorer choose who runs next. Nothing here is linked with
 # the libraries of the tree: each source is built once more.
-noinst_HEADERS += tests/model/explore.h tests/model/models.h tests/model/point.h tests/model/world.h tests/model/shim/stdatomic.h
+noinst_HEADERS += tests/model/explore.h tests/model/explore_private.h tests/model/models.h tests/model/point.h tests/model/world.h tests/model/shim/stdatomic.h
 check_LTLIBRARIES += tests/model/libexplore.la
 tests_model_libexplore_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_MODEL_EXPLORER
-tests_model_libexplore_la_SOURCES = tests/model/explore.c tests/model/model.c
+tests_model_libexplore_la_SOURCES = tests/model/explore.c tests/model/reduce.c tests/model/thread.c tests/model/state.c tests/model/model.c
 check_PROGRAMS += tests/model/model
 TESTS += tests/model/model
 tests_model_sizes = -DPW_RING_CELLS=4u -DPW_LANES_MAX=1u -DPW_NOTES_MAX=4u -DPW_LANE_REST=3712u -DFIRST_LOOKS=0u -DRING_LOOKS=1u \

@@ -35,7 +35,7 @@ mutate() {
         elif (cd "$work" && timeout 300 ./model "$model" >said 2>&1); then
                 said=
         else
-                said=$(tail -n 1 "$work/said" | sed -E 's/^.*executions +//')
+                said=$(tail -n 1 "$work/said" | sed -E 's/^.* ends +//')
         fi
         if [ -n "$said" ] && [ "$said" != "does not build" ]; then
                 printf 'PASS: %-58s %-8s %s\n' "$what" "$model" "$said"
@@ -50,7 +50,7 @@ mutate() {
 mkdir "$work/objects"
 (cd "$PW_SRC" && cp -r --parents base plane store daemon libclient wire scheduler tests/model "$work") || exit 1
 compile $MODEL_SUBJECTS $MODEL_SOURCES || exit 1
-MODEL_CPPFLAGS="$MODEL_CPPFLAGS -DPW_MODEL_EXPLORER" compile tests/model/explore.c tests/model/model.c || exit 1
+MODEL_CPPFLAGS="$MODEL_CPPFLAGS -DPW_MODEL_EXPLORER" compile tests/model/{explore,reduce,thread,state,model}.c || exit 1
 link || exit 1
 
 mutate take plane/entry.h 's/if (!pw_entry_swap(entry, &word, pw_word_make(PW_ENTRY_PENDING.*/atomic_store(\&entry->word, pw_word_make(PW_ENTRY_PENDING, 0, generation, PW_OK)); if (0)/' \

@@ -16,8 +16,9 @@
 
 /* Before an operation on a word: if it is shared, another thread may run first. */
 void model_point(const volatile void *place);
-/* After it: what was read of it. */
+/* After it: what was read of it; that it was written. */
 void model_read(const volatile void *place, uint64_t value);
+void model_wrote(const volatile void *place);
 
 void *model_alloc(size_t bytes); /* zeroed, on lines */
 void *model_realloc(void *memory, size_t bytes);

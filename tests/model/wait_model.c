@@ -35,7 +35,6 @@ static void begin(uint32_t waiters)
         world_client(0, "producer", seal);
         for (uint32_t i = 1; i <= waiters; i++) {
                 at.awaited[i] = world_share(i, at.made);
-                model_share(world.clients[i].control->lanes[0].notes, 8);
                 world_client(i, i == 1 ? "waiter" : "second", await);
         }
 }

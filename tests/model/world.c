@@ -19,17 +19,25 @@ static struct pw_entry *shared_entries[WORLD_CLIENTS][WORLD_SLOTS];
 /* --- the daemon: one look at everything that epoll would tell, then turns ------------------------------------------------- */
 
 /* Without a point. */
-static uint32_t peek(_Atomic uint32_t *place) { return *(volatile uint32_t *)place; }
+static uint32_t peek(_Atomic uint32_t *place)
+{
+        model_see(place);
+        return *(volatile uint32_t *)place;
+}
 
+/* It looks at all of it each time, whatever it finds: each of these may be what it waits for. */
 static bool anything_told(void *context)
 {
+        uint32_t told = 0;
+
         (void)context;
         for (uint32_t i = 0; i < world.client_count; i++) {
                 struct world_client *client = &world.clients[i];
-                if (peek(&client->bell) || peek(&client->asked) != peek(&client->answered) || (peek(&client->hung_up) && !client->session.ended) || (model_dead((int)i) && !client->noticed))
-                        return true;
+                told |= peek(&client->bell) | (peek(&client->asked) ^ peek(&client->answered));
+                told |= peek(&client->hung_up) & !client->session.ended;
+                told |= model_dead((int)i) & !client->noticed;
         }
-        return false;
+        return told;
 }
 
 struct told { uint32_t rung, asked, hung_up; bool died; };
@@ -65,6 +73,8 @@ static void poll(void)
                 struct world_client *client = &world.clients[i];
                 told[i] = (struct told){ peek(&client->bell), peek(&client->asked), peek(&client->hung_up),
                                          model_dead((int)i) && !client->noticed };
+                if (told[i].rung)
+                        model_wrote(&client->bell);
                 *(volatile uint32_t *)&client->bell = 0;
                 model_read(&client->bell, (uint64_t)told[i].asked << 3 | told[i].rung << 2 | told[i].hung_up << 1 | told[i].died);
         }
@@ -283,20 +293,27 @@ static void open_library(uint32_t i)
         client->library = (struct pw_session){ .life = &world.life, .hints = world.tenant.hints, .own = &client->segment,
                                                .control = client->control, .connection = (struct pw_connection *)(void *)client,
                                                .host_capacity = WORLD_ROOMS_BYTES, .epoch = 7 };
+        model_alloc_for((int)i + 1);
         client->lane = model_alloc(sizeof *client->lane);
         client->lane->session = &client->library;
         client->lane->shared = &client->control->lanes[0];
         client->lane->writer.ring = &client->lane->shared->ring;
         pw_future_free(pw_future_alloc(client->lane), client->lane); /* so that addresses do not depend on who is first */
+        model_alloc_for(-1);
 }
 
 static void share(const struct world_client *client)
 {
         const struct pw_ring *ring = &client->control->lanes[0].ring;
 
-        model_share(&client->bell, 4 * sizeof client->bell);
+        model_share(&client->bell, sizeof client->bell);
+        model_share(&client->hung_up, sizeof client->hung_up);
+        model_share(&client->asked, sizeof client->asked);
+        model_share(&client->answered, sizeof client->answered);
         model_share(&ring->tail, sizeof ring->tail);
         model_share(&ring->watch, sizeof ring->watch);
+        model_share(&ring->head, sizeof ring->head);
+        model_share(client->control->lanes[0].notes, sizeof client->control->lanes[0].notes);
         model_share_plain(ring->cells, sizeof ring->cells, &ring->tail);
 }
 
@@ -304,7 +321,8 @@ void world_begin(uint32_t clients)
 {
         memset(&world, 0, sizeof world);
         memset(shared_entries, 0, sizeof shared_entries);
-        model_state(&world, sizeof world);
+        model_state(&world.daemon, sizeof world.daemon);
+        model_state(&world.tenant, sizeof world.tenant);
         world.life = PW_LIFE_ALIVE;
         world.client_count = clients;
         world.tenant.hints = model_alloc(sizeof *world.tenant.hints);
@@ -318,6 +336,8 @@ void world_begin(uint32_t clients)
                 open_session(i);
                 open_library(i);
                 share(&world.clients[i]);
+                model_state(&world.clients[i].session, sizeof world.clients[i].session);
+                model_state(&world.clients[i].noticed, sizeof world.clients[i].noticed);
         }
         /* Everybody has asked for everybody's segment. */
         for (uint32_t i = 0; i < world.client_count * world.client_count; i++)
@@ -352,7 +372,8 @@ void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
         wire.room_bytes = grant.room_bytes;
         wire.return_ring = grant.return_ring;
         model_must(pw_row_add(&client->lane->rows[row], &wire, &bounds, NULL) == PW_OK, "room is granted");
-        model_share(&client->lane->rows[row].current->returned.ring->tail, 4);
+        model_share(&client->lane->rows[row].current->returned.ring->tail, sizeof(uint32_t));
+        model_share(client->lane->rows[row].current->returned.ring->slots, count * sizeof(uint32_t));
 }
 
 int world_client(uint32_t i, const char *name, void (*run)(void *))
@@ -366,6 +387,7 @@ struct pw_entry *world_entry(uint32_t i, uint32_t slot)
         uint32_t bucket = pw_hint_bucket(world.clients[i].segment.number, slot);
 
         model_share(entry, sizeof *entry);
+        model_check_sees(&entry->word, sizeof entry->word);
         model_share(&world.tenant.hints->waiters[bucket], sizeof(uint32_t));
         shared_entries[i][slot] = entry;
         seen_words[i][slot] = entry->word;

@@ -49,19 +49,27 @@
         __auto_type model_value = operation;                                                                           \
         model_read(model_place, (uint64_t)model_value);                                                                \
         model_value; })
+#define model_change(place, operation) __extension__ ({                                                                \
+        __auto_type model_changed = (place);                                                                           \
+        __auto_type model_before = model_op(model_changed, operation);                                                 \
+        model_wrote(model_changed);                                                                                    \
+        model_before; })
 #define atomic_load(place) model_op(place, MODEL_LOAD(model_place))
 #define atomic_store(place, value)                                                                                     \
-        ((void)model_op(place, (MODEL_STORE(model_place, (value)), 0)))
-#define atomic_exchange(place, value) model_op(place, MODEL_MODIFY(exchange, model_place, (value)))
-#define atomic_fetch_add(place, value) model_op(place, MODEL_MODIFY(fetch_add, model_place, (value)))
-#define atomic_fetch_sub(place, value) model_op(place, MODEL_MODIFY(fetch_sub, model_place, (value)))
-#define atomic_fetch_or(place, value) model_op(place, MODEL_MODIFY(fetch_or, model_place, (value)))
-#define atomic_fetch_and(place, value) model_op(place, MODEL_MODIFY(fetch_and, model_place, (value)))
+        ((void)model_change(place, (MODEL_STORE(model_place, (value)), 0)))
+#define atomic_exchange(place, value) model_change(place, MODEL_MODIFY(exchange, model_place, (value)))
+#define atomic_fetch_add(place, value) model_change(place, MODEL_MODIFY(fetch_add, model_place, (value)))
+#define atomic_fetch_sub(place, value) model_change(place, MODEL_MODIFY(fetch_sub, model_place, (value)))
+#define atomic_fetch_or(place, value) model_change(place, MODEL_MODIFY(fetch_or, model_place, (value)))
+#define atomic_fetch_and(place, value) model_change(place, MODEL_MODIFY(fetch_and, model_place, (value)))
 #define atomic_compare_exchange_strong(place, expected, value) __extension__ ({                                        \
         __auto_type model_expected = (expected);                                                                       \
-        bool model_done = model_op(place, MODEL_SWAP(model_place, model_expected, (value)));                           \
-        if (!model_done)                                                                                               \
-                model_read(place, (uint64_t)*model_expected);                                                          \
+        __auto_type model_swapped = (place);                                                                           \
+        bool model_done = model_op(model_swapped, MODEL_SWAP(model_place, model_expected, (value)));                   \
+        if (model_done)                                                                                                \
+                model_wrote(model_swapped);                                                                            \
+        else                                                                                                           \
+                model_read(model_swapped, (uint64_t)*model_expected);                                                  \
         model_done; })
 #define atomic_compare_exchange_weak(place, expected, value) atomic_compare_exchange_strong(place, expected, value)
 
