@@ -307,6 +307,8 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
         daemon->doing = "the end of a session";
         session->left &= !why; /* who broke the protocol is believed nothing */
+        if (why && session->in_store)
+                pw_store_session_misbehaved(daemon->store, session->number);
         hang_up(session);
         pw_scheduler_session_end(daemon->scheduler, session->number, pw_now_us());
         leave_store(session);

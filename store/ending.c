@@ -122,6 +122,14 @@ static void end_watched(struct pw_store *store, struct session *session)
         }
 }
 
+void pw_store_session_misbehaved(struct pw_store *store, uint32_t number)
+{
+        struct session *session = pw_session_of(store, number);
+
+        if (session)
+                session->broke = true;
+}
+
 void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, uint64_t now_us)
 {
         struct session *session = pw_session_of(store, number);

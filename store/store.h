@@ -49,6 +49,8 @@ PW_MUST_CHECK enum pw_status pw_store_session_open(struct pw_store *store, const
  * last object in it is gone (action SEGMENT_IDLE): in parts, the first one now, others with each pw_store_reclaim_begin(). `dead`:
  * its process is known to be dead, or to have left; else its rooms stay `letting go` until pw_store_session_dead(). */
 void pw_store_session_end(struct pw_store *store, uint32_t session, bool dead, uint64_t now_us);
+/* Before its end: what its process may still write into is `quarantined` instead. */
+void pw_store_session_misbehaved(struct pw_store *store, uint32_t session);
 void pw_store_session_dead(struct pw_store *store, uint32_t session, uint64_t now_us);
 
 struct pw_store_segment_params {

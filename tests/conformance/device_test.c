@@ -204,11 +204,31 @@ static void test_emulated_clock(void **state)
         assert_true(took < 3000);
 }
 
+/* Nor does what one says of it go back: a delay begins no earlier than what was said before to have ended. */
+static void test_emulated_clock_goes_on(void **state)
+{
+        const struct pw_device_kind *kind = pw_device_kind("emulated");
+        static const struct pw_function napping = PW_FUNCTION(nap);
+        struct pw_task task = { 0 };
+        struct pw_device *device;
+        struct pw_error err;
+        uint64_t told;
+        (void)state;
+
+        assert_int_equal(kind->open(&(struct pw_device_params){ 0 }, &device, &err), PW_OK);
+        told = kind->ended_ns(device, clock_us() * 1000);
+        kind->not_before(device, told - 1500000);
+        assert_int_equal(kind->launch(device, &napping, &task), PW_OK);
+        assert_true(kind->ended_ns(device, (clock_us() + 1) * 1000) >= told + 2000000);
+        kind->close(device);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table), cmocka_unit_test(test_functions), cmocka_unit_test(test_sleep),
                 cmocka_unit_test(test_emulated_times), cmocka_unit_test(test_emulated_clock),
+                cmocka_unit_test(test_emulated_clock_goes_on),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
  */
 #include "tests/integration/trace.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -318,52 +316,6 @@ static void everything_freed_in_flight(void **state)
         }
 }
 
-/* --- threads ---------------------------------------------------------------------------------------------------------- */
-
-struct handover { struct pw_program *program; _Atomic(struct pw_future *) next; _Atomic bool over; };
-
-/* Uses results that another thread's runs make as soon as it has them: runs on them, drops them. */
-static void *take_over(void *context)
-{
-        struct handover *handover = context;
-
-        while (!atomic_load(&handover->over)) {
-                struct pw_future *future = atomic_exchange(&handover->next, NULL), *result;
-
-                if (!future)
-                        continue;
-                if (pw_run(handover->program, PW_FUTURES(future), &result, NULL) == PW_OK)
-                        pw_unref(result);
-                pw_unref(future);
-        }
-        return NULL;
-}
-
-/* The record of the run lies in one lane, what is done with its result in another. */
-static void results_of_another_thread(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct handover handover = { .program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(1), NULL) };
-        struct pw_future *input = it_put_f64(host->session, PW_DIMS(1), 1), *result;
-        pthread_t taker;
-
-        assert_int_equal(pthread_create(&taker, NULL, take_over, &handover), 0);
-        for (int i = 0; i < 100000; i++) {
-                it_ok(pw_run(handover.program, PW_FUTURES(input), &result, IT_ERR));
-                pw_unref(atomic_exchange(&handover.next, result));
-        }
-        it_ok(pw_run(handover.program, PW_FUTURES(input), &result, IT_ERR));
-        assert_true(it_get_scalar(result) == 1); /* the session lives */
-        atomic_store(&handover.over, true);
-        assert_int_equal(pthread_join(taker, NULL), 0);
-        pw_unref(atomic_load(&handover.next));
-        pw_unref(result);
-        pw_unref(input);
-        pw_program_free(handover.program);
-        pw_slice_close(slice);
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -371,7 +323,6 @@ int main(void)
                 IT_TEST(several_outputs),    IT_TEST(donated_in_place), IT_TEST(donated_while_held),
                 IT_TEST(dropped_at_once),    IT_TEST(clients_interleave), IT_TEST(sequential_equals_parallel),
                 IT_TEST(everything_freed_in_flight),
-                IT_TEST(results_of_another_thread),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

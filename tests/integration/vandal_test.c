@@ -3,6 +3,8 @@
  * It may lose its session or crash itself; the daemon lives, others of the same tenant go on and find their values, and once it is
  * dead `check` finds nothing and every byte is accounted for. PW_VANDALS is how many, from PW_SEED.
  */
+#include "libclient/connection.h"
+#include "libclient/session.h"
 #include "plane/control.h"
 #include "tests/integration/trace.h"
 
@@ -239,6 +241,52 @@ static void last_words(void **state)
         }
 }
 
+/* --- who leaves is believed, unless it broke the protocol before ------------------------------------------------------------------ */
+
+#define KEPT (UINT64_C(3) << 20)
+
+/* Leaves, as pw_close() says it, and writes on into its room. */
+static int leave_and_stay(void *context, int pipe)
+{
+        struct it_host *host = context;
+        struct pw_session *session = it_connect(host);
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__Leave none = PATHWAYS__WIRE__LEAVE__INIT;
+        struct pw_ring *ring = &session->control->lanes[0].ring;
+        struct pw_future *future;
+        void *data;
+
+        it_ok(pw_create(session, KEPT, NULL, &future, &data, IT_ERR));
+        uint32_t tail = atomic_load(&ring->tail);
+        ring->cells[tail % PW_RING_CELLS] = (struct pw_cell){ UINT64_MAX, UINT64_MAX };
+        atomic_store(&ring->tail, tail + 1);
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LEAVE;
+        request.leave = &none;
+        it_ok(pw_connection_post(session->connection, &request, IT_ERR));
+        (void)!pw_wait(&future, 1, 1, IT_LONG, NULL, NULL); /* decided, or the session's end was seen first */
+        if (write(pipe, "l", 1) != 1)
+                return 2;
+        for (;;)
+                memset(data, 1, KEPT);
+}
+
+static bool is_quarantined(const struct pw_listing *memory, void *context)
+{
+        (void)context;
+        return it_number(memory, it_find(memory, "term", "quarantined"), "bytes") >= (int64_t)KEPT;
+}
+
+static void who_broke_the_protocol_has_not_left(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = it_fork(leave_and_stay, host);
+        char byte;
+
+        it_read(&child, &byte, 1);
+        it_until(host->session, "memory", is_quarantined, NULL);
+        assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+}
+
 /* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
 
 static int connect_raw(const struct it_host *host)
@@ -286,7 +334,7 @@ static void garbage(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_TEST(vandals), IT_TEST(last_words), IT_TEST(garbage) };
+        const struct CMUnitTest tests[] = { IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_broke_the_protocol_has_not_left), IT_TEST(garbage) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,162 @@
+/* Runs on what other threads and sessions have only just begun to make: their records lie in lanes that the daemon reads in an order
+ * of its own.
+ */
+#include "tests/integration/trace.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* --- one makes, another uses -------------------------------------------------------------------------------------------- */
+
+struct handover { struct pw_program *program; _Atomic(struct pw_future *) next; _Atomic bool over; };
+
+/* Uses results that another thread's runs make as soon as it has them: runs on them, drops them. */
+static void *take_over(void *context)
+{
+        struct handover *handover = context;
+
+        while (!atomic_load(&handover->over)) {
+                struct pw_future *future = atomic_exchange(&handover->next, NULL), *result;
+
+                if (!future)
+                        continue;
+                if (pw_run(handover->program, PW_FUTURES(future), &result, NULL) == PW_OK)
+                        pw_unref(result);
+                pw_unref(future);
+        }
+        return NULL;
+}
+
+/* The record of the run lies in one lane, what is done with its result in another. */
+static void results_of_another_thread(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct handover handover = { .program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(1), NULL) };
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(1), 1), *result;
+        pthread_t taker;
+
+        assert_int_equal(pthread_create(&taker, NULL, take_over, &handover), 0);
+        for (int i = 0; i < 100000; i++) {
+                it_ok(pw_run(handover.program, PW_FUTURES(input), &result, IT_ERR));
+                pw_unref(atomic_exchange(&handover.next, result));
+        }
+        it_ok(pw_run(handover.program, PW_FUTURES(input), &result, IT_ERR));
+        assert_true(it_get_scalar(result) == 1); /* the session lives */
+        atomic_store(&handover.over, true);
+        assert_int_equal(pthread_join(taker, NULL), 0);
+        pw_unref(atomic_load(&handover.next));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(handover.program);
+        pw_slice_close(slice);
+}
+
+/* --- a chain through all lanes ------------------------------------------------------------------------------------------ */
+
+#define MAKERS 3u
+#define WARM MAKERS /* links after which all have what they need */
+#define LINKS 33u /* no more of each thread than its first grant has slots for: nobody answers for another */
+
+/* Each link is a run on the result of the one before, by the next of three threads; the third has a session of its own. */
+struct chain {
+        struct pw_session *sessions[MAKERS];
+        struct pw_program *programs[MAKERS];
+        pthread_mutex_t lock;
+        pthread_cond_t moved;
+        uint32_t done, until;
+        struct pw_future *last;
+};
+struct maker { struct chain *chain; uint32_t number; pthread_t thread; };
+
+static void add_link(struct chain *chain, uint32_t maker)
+{
+        struct pw_future *input, *result;
+
+        it_ok(pw_open(chain->sessions[maker], pw_future_id(chain->last), &input, IT_ERR));
+        pw_unref(chain->last);
+        it_ok(pw_run(chain->programs[maker], PW_FUTURES(input), &result, IT_ERR));
+        pw_unref(input);
+        chain->last = result;
+}
+
+static void *make_links(void *argument)
+{
+        const struct maker *maker = argument;
+        struct chain *chain = maker->chain;
+
+        pthread_mutex_lock(&chain->lock);
+        while (chain->done < LINKS) {
+                if (chain->done < chain->until && chain->done % MAKERS == maker->number) {
+                        add_link(chain, maker->number);
+                        chain->done++;
+                        pthread_cond_broadcast(&chain->moved);
+                } else {
+                        pthread_cond_wait(&chain->moved, &chain->lock);
+                }
+        }
+        pthread_mutex_unlock(&chain->lock);
+        return NULL;
+}
+
+/* False: after 25 s they are still not there. */
+static bool make_until(struct chain *chain, uint32_t links)
+{
+        struct timespec until = { .tv_sec = time(NULL) + IT_LONG / IT_SECOND };
+        bool late = false;
+
+        pthread_mutex_lock(&chain->lock);
+        chain->until = links;
+        pthread_cond_broadcast(&chain->moved);
+        while (chain->done < links && !late)
+                late = pthread_cond_timedwait(&chain->moved, &chain->lock, &until) != 0;
+        pthread_mutex_unlock(&chain->lock);
+        return !late;
+}
+
+/* All of it is published before the daemon reads the first record: whichever lane it begins with, the rest is in others. */
+static void a_chain_through_all_lanes(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *other = it_connect(host);
+        struct chain chain = { .sessions = { host->session, host->session, other }, .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .moved = PTHREAD_COND_INITIALIZER, .last = it_put_scalar(host->session, 0) };
+        struct pw_slice *slices[] = { it_slice(host->session, 1, 1), it_slice(other, 1, 1) };
+        struct maker makers[MAKERS];
+        int status;
+
+        for (uint32_t i = 0; i < MAKERS; i++) {
+                struct pw_slice *slice = slices[chain.sessions[i] == other];
+
+                chain.programs[i] = it_one_node(chain.sessions[i], slice, "parts/grow", PW_SCALAR,
+                                                &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
+                makers[i] = (struct maker){ .chain = &chain, .number = i };
+                assert_int_equal(pthread_create(&makers[i].thread, NULL, make_links, &makers[i]), 0);
+        }
+        assert_true(make_until(&chain, WARM));
+        assert_true(it_get_scalar(chain.last) == WARM);
+        assert_int_equal(kill(host->pid, SIGSTOP), 0);
+        assert_int_equal(waitpid(host->pid, &status, WUNTRACED), host->pid);
+        bool made = make_until(&chain, LINKS);
+        assert_int_equal(kill(host->pid, SIGCONT), 0);
+        assert_true(made);
+        assert_true(it_get_scalar(chain.last) == LINKS);
+        for (uint32_t i = 0; i < MAKERS; i++) {
+                assert_int_equal(pthread_join(makers[i].thread, NULL), 0);
+                pw_program_free(chain.programs[i]);
+        }
+        pw_unref(chain.last);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+        pw_close(other);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { IT_TEST(results_of_another_thread), IT_TEST(a_chain_through_all_lanes) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
