@@ -40,9 +40,11 @@ static bool take_number(const char **text, int base, uint32_t max, char end, uin
 
 enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err)
 {
-        const char *rest = text + 1;
+        const char *rest = text ? text + 1 : NULL;
         uint32_t host, epoch, segment, slot, generation;
 
+        if (!text || !ret_id)
+                return pw_error_set(ret_err, PW_INVALID, "%s is NULL", text ? "ret_id" : "the text of an id");
         if (*text != 'h' || !take_number(&rest, 10, UINT16_MAX, '.', &host) ||
             !take_number(&rest, 16, UINT32_MAX, '/', &epoch) || !take_number(&rest, 16, PW_SEGMENT_MAX, '.', &segment) ||
             !take_number(&rest, 16, PW_SLOT_MAX, '.', &slot) || !take_number(&rest, 16, UINT32_MAX, 0, &generation))

@@ -26,7 +26,8 @@ static enum pw_status check_name(const char *name, struct pw_error *ret_err)
                 return pw_error_set(ret_err, PW_INVALID, "name: %zu bytes, it has 1 to %d", length, NAME_MAX_BYTES);
         for (const char *c = name; *c; c++)
                 if (!isgraph((unsigned char)*c))
-                        return pw_error_set(ret_err, PW_INVALID, "name: byte %zu is not printable or is a space", (size_t)(c - name));
+                        return pw_error_set(ret_err, PW_INVALID, "name: byte %zu, 0x%02x, is not a printable ASCII character",
+                                            (size_t)(c - name), (unsigned char)*c);
         return PW_OK;
 }
 

@@ -81,8 +81,10 @@ enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_fram
         atomic_store(&connection->bell, 0); /* the frame wakes the daemon just as well */
         enum pw_status status = pw_frame_send(connection->fd, kind, message, (uint32_t)bytes, NULL, 0, ret_err);
         pthread_mutex_unlock(&connection->send_lock);
-        if (status == PW_SYSTEM && fcntl(connection->fd, F_GETFD) < 0)
+        if (status == PW_SYSTEM && fcntl(connection->fd, F_GETFD) < 0) {
                 pw_connection_lost(connection);
+                return pw_connection_check(connection, ret_err);
+        }
         send_wanted_bell(connection);
         return status;
 }
@@ -109,7 +111,8 @@ enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wi
 void pw_connection_nudge(struct pw_connection *connection)
 {
         uint64_t one = 1;
-        (void)!write(connection->nudge_fd, &one, sizeof one);
+        if (!atomic_load(&connection->lost))
+                (void)!write(connection->nudge_fd, &one, sizeof one);
 }
 
 /* The reply's own status becomes the call's. */
@@ -222,25 +225,33 @@ static bool forked(const struct pw_connection *connection)
 
 static void close_fds(struct pw_connection *connection)
 {
-        if (connection->fd >= 0 && !connection->lost)
+        bool lost = atomic_load(&connection->lost);
+        if (connection->fd >= 0 && !lost)
                 close(connection->fd);
-        if (connection->nudge_fd >= 0 && !connection->lost)
+        if (connection->nudge_fd >= 0 && !lost)
                 close(connection->nudge_fd);
         connection->fd = connection->nudge_fd = -1;
 }
 
+/* A process that closes every descriptor it has need not have used the session since. */
+static void notice_loss(struct pw_connection *connection)
+{
+        if (fcntl(connection->fd, F_GETFD) < 0 || fcntl(connection->nudge_fd, F_GETFD) < 0)
+                pw_connection_lost(connection);
+}
+
 void pw_connection_end(struct pw_connection *connection)
 {
-        if (connection->watching && connection->lost) {
-                pthread_cancel(connection->watcher); /* it polls what nobody can reach any more */
-                pthread_join(connection->watcher, NULL);
-        } else if (connection->watching && !forked(connection)) {
-                atomic_store(&connection->ending, true);
-                shutdown(connection->fd, SHUT_RDWR); /* the watcher may be in a send */
-                pw_connection_nudge(connection);
-                pthread_join(connection->watcher, NULL);
-        } else if (forked(connection)) {
+        if (forked(connection)) {
                 close_fds(connection); /* the parent's session goes on: nothing is said on the shared socket */
+        } else if (connection->watching) {
+                notice_loss(connection);
+                pw_connection_leave(connection);
+                if (atomic_load(&connection->lost))
+                        pthread_cancel(connection->watcher); /* it polls what nobody can reach any more */
+                else
+                        pw_connection_nudge(connection);
+                pthread_join(connection->watcher, NULL);
         }
         connection->watching = false;
 }

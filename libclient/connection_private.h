@@ -24,8 +24,7 @@ struct pw_connection {
         uint64_t life_bytes;
         pthread_t watcher;
         bool watching;
-        _Atomic bool ending;
-        _Atomic bool lost;  /* the process has closed the descriptors: the numbers may be others' by now */
+        _Atomic bool lost; /* the process has closed the descriptors: the numbers may be others' by now */
         _Atomic uint64_t last_id;
         struct pw_connection_params params;
         struct pw_decoder decoder; /* of the watcher, once it runs */
@@ -55,6 +54,8 @@ PW_MUST_CHECK enum pw_status pw_connection_shake_hands(struct pw_connection *con
                                                        struct pw_error *ret_err);
 /* The process has closed the descriptor of the socket itself: the session ends as if the daemon were gone. watcher.c */
 void pw_connection_lost(struct pw_connection *connection);
+/* This process ends the session: who waits hears of it before the daemon does. watcher.c */
+void pw_connection_leave(struct pw_connection *connection);
 /* Start the thread that reads the socket from now on. watcher.c */
 PW_MUST_CHECK enum pw_status pw_connection_watch(struct pw_connection *connection, struct pw_error *ret_err);
 

@@ -50,6 +50,8 @@ enum pw_status pw_put_flagged(struct pw_session *session, const struct pw_bytes 
                 return pw_error_set(ret_err, PW_INVALID, "flags 0x%x of a put: there is only PW_PUT_FROZEN", params->flags);
         if (!value->data && value->bytes)
                 return pw_error_set(ret_err, PW_INVALID, "data is NULL for %llu bytes", (unsigned long long)value->bytes);
+        if (!ret_future)
+                return pw_given_check(ret_future, "ret_future", ret_err);
         plain.flags = 0;
         int64_t deadline_ns = pw_deadline_ns(params->timeout_us ? params->timeout_us : PW_PUT_TIMEOUT_US);
         enum pw_status status = pw_create(session, value->bytes, &plain, &staged, &room, ret_err);

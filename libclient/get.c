@@ -258,7 +258,9 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
                                                         struct pw_error *ret_err)
 {
         uint64_t word;
-        enum pw_status status = await_value(future, timeout_us, &word, ret_err);
+        enum pw_status status = pw_given_check(ret_view, "ret_view", ret_err);
+        if (status == PW_OK)
+                status = await_value(future, timeout_us, &word, ret_err);
         if (status != PW_OK)
                 return status;
         if (pw_word_flags(word) & PW_ENTRY_SHARDED)
@@ -270,7 +272,7 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
 
 enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view, struct pw_error *ret_err)
 {
-        if (future && view_bytes(future, ret_view))
+        if (future && ret_view && view_bytes(future, ret_view))
                 return PW_OK;
         return get_any(future, timeout_us, ret_view, ret_err);
 }
@@ -280,7 +282,9 @@ enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t ti
 {
         uint64_t word;
         struct gather gather;
-        enum pw_status status = await_value(future, timeout_us, &word, ret_err);
+        enum pw_status status = pw_given_check(ret_view, "ret_view", ret_err);
+        if (status == PW_OK)
+                status = await_value(future, timeout_us, &word, ret_err);
         if (status != PW_OK)
                 return status;
         bool sharded = pw_word_flags(word) & PW_ENTRY_SHARDED;
@@ -288,8 +292,11 @@ enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t ti
         if (status != PW_OK)
                 return status;
         uint32_t shard_count = sharded ? gather.list->shard_count : 1;
-        if (shard >= shard_count)
-                return pw_error_set(ret_err, PW_INVALID, "shard %u of %u", shard, shard_count);
+        if (shard >= shard_count) {
+                char id[PW_ID_TEXT_BYTES];
+                return pw_error_set(ret_err, PW_INVALID, "%s: shard %u: its shards are 0 to %u", pw_id_format(pw_future_id(future), id), shard,
+                                    shard_count - 1);
+        }
         return sharded ? view_shard(&gather, shard, ret_view, ret_err) : view_plain(future, ret_view, ret_err);
 }
 

@@ -3,12 +3,15 @@
 
 static enum pw_status name_check(const char *name, struct pw_error *ret_err)
 {
-        size_t bytes = name ? strlen(name) : 0;
+        if (!name)
+                return pw_given_check(name, "the name", ret_err);
+        size_t bytes = strlen(name);
         if (bytes < 1 || bytes > 255)
                 return pw_error_set(ret_err, PW_INVALID, "a name has 1 to 255 bytes, this one %zu", bytes);
         for (size_t i = 0; i < bytes; i++)
-                if ((unsigned char)name[i] <= ' ' || name[i] == 0x7f)
-                        return pw_error_set(ret_err, PW_INVALID, "name: byte %zu is a space or cannot be printed", i);
+                if (name[i] <= ' ' || name[i] > '~') /* as the daemon has it */
+                        return pw_error_set(ret_err, PW_INVALID, "name: byte %zu, 0x%02x, is not a printable ASCII character", i,
+                                            (unsigned char)name[i]);
         return PW_OK;
 }
 
@@ -58,6 +61,8 @@ enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t t
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
                 status = name_check(name, ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_future, "ret_future", ret_err);
         if (status != PW_OK)
                 return status;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
@@ -83,7 +88,7 @@ enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_erro
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__Lease lease = PATHWAYS__WIRE__LEASE__INIT;
         if (ttl_us <= 0)
-                return pw_error_set(ret_err, PW_INVALID, "a lease of %lld us", (long long)ttl_us);
+                return pw_error_set(ret_err, PW_INVALID, "a lease of %lld us: it has to be for a time to come", (long long)ttl_us);
         lease.ttl_us = ttl_us;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LEASE;
         request.lease = &lease;

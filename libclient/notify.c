@@ -184,6 +184,8 @@ enum pw_status pw_session_fd(struct pw_session *session, int *ret_fd, struct pw_
         struct pw_notifier *notifier;
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
+                status = pw_given_check(ret_fd, "ret_fd", ret_err);
+        if (status == PW_OK)
                 status = notifier_get(session, &notifier, ret_err);
         if (status == PW_OK)
                 *ret_fd = notifier->fd;
@@ -228,11 +230,11 @@ enum pw_status pw_notify(struct pw_future *future, struct pw_error *ret_err)
 enum pw_status pw_notified(struct pw_session *session, struct pw_future **ret_future, struct pw_error *ret_err)
 {
         struct pw_notifier *notifier;
-        if (!session)
+        if (!session || atomic_load(session->life) == PW_LIFE_FORKED)
                 return pw_session_check(session, ret_err);
-        if (atomic_load(session->life) == PW_LIFE_FORKED)
-                return pw_session_check(session, ret_err);
-        enum pw_status status = notifier_get(session, &notifier, ret_err);
+        enum pw_status status = pw_given_check(ret_future, "ret_future", ret_err);
+        if (status == PW_OK)
+                status = notifier_get(session, &notifier, ret_err);
         if (status != PW_OK)
                 return status;
         pthread_mutex_lock(&notifier->lock);

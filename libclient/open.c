@@ -88,6 +88,8 @@ enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_fu
         struct pw_segment *segment = NULL;
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
+                status = pw_given_check(ret_future, "ret_future", ret_err);
+        if (status == PW_OK)
                 status = find_segment(session, id, &segment, ret_err);
         if (status == PW_OK)
                 status = pw_lane_get(session, &lane, ret_err);

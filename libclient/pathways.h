@@ -1,13 +1,15 @@
 /* libpathways: put, get and compute futures through the pathwaysd of this host.
  *
  * Ownership:  handles (session, future, slice, program) are given back with their own call; every such call accepts NULL.
- *             Parameters are borrowed for the call; `ret_` parameters are written only on success.
+ *             Parameters are borrowed for the call; `ret_` parameters are written only on success. None may be NULL but where
+ *             that is said: the call gives PW_INVALID.
  * Errors:     every fallible call returns enum pw_status and writes *ret_err (may be NULL) only on failure.
  *             Tracing calls return their value (never NULL that needs a check) and leave their error in the program:
  *             pw_compile() reports the first one.
  * Threads:    any thread may use any handle at any time; a handle may not be freed while another thread uses it.
  *             Tracing calls on one program come from one thread at a time. No signal handlers, no output.
- * Time:       timeouts are microseconds from now; PW_FOREVER waits until the value is there or the session ends; 0 polls.
+ * Time:       timeouts are microseconds from now; PW_FOREVER waits until the value is there or the session ends; 0 polls, and so
+ *             does what is below 0. In params 0 means the default, and what is below 0 is refused.
  * Sizes:      bytes, 64 bit.
  */
 #ifndef PATHWAYS_H
@@ -32,7 +34,8 @@ struct pw_stage;   /* calls of a program that share a quota; owned by its progra
 
 /* Attach to the daemon at `socket`. NULL: $PATHWAYS_SOCKET, then $XDG_RUNTIME_DIR/pathways/pathwaysd.sock, then
  * /run/pathways/pathwaysd.sock.
- * Errors:  PW_DAEMON_GONE (nobody answers there), PW_PROTOCOL (versions), PW_LIMIT, PW_DENIED.   Blocks: up to 10 s. */
+ * Errors:  PW_DAEMON_GONE (nobody answers there), PW_PROTOCOL (versions), PW_LIMIT, PW_DENIED,
+ *          PW_UNSUPPORTED (a kernel before Linux 5.16), PW_INVALID.   Blocks: up to 10 s. */
 PW_MUST_CHECK enum pw_status pw_connect(const char *socket, struct pw_session **ret_session, struct pw_error *ret_err);
 
 /* End the session: its references go, its waits end with PW_DAEMON_GONE. Futures of it may still be passed to pw_unref(). */
@@ -133,7 +136,7 @@ PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_
 
 /* --- names and leases --------------------------------------------------------------------------------------------- */
 
-/* Bind `name` (1 to 255 bytes, printable, no space) of the tenant to the object; the name holds a reference of its own and
+/* Bind `name` (1 to 255 printable ASCII characters, no space) of the tenant to the object; the name holds a reference of its own and
  * outlives the session. Errors: PW_EXISTS (it names another object), PW_DENIED (another tenant's object), PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err);
 /* Errors: PW_NOT_FOUND. */

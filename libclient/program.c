@@ -7,11 +7,16 @@
 
 #include <inttypes.h>
 
-/* What pw_program_new() returns when there is no memory for a program; nobody writes to it. */
+/* What pw_program_new() returns where there can be no program; nobody writes to it. */
 static struct pw_program no_memory = {
         .bad = { .program = &no_memory, .index = PW_VALUE_BAD },
         .bad_stage = { .program = &no_memory },
         .err = { .status = PW_NO_MEMORY, .text = "no memory for a program" },
+};
+static struct pw_program no_session = {
+        .bad = { .program = &no_session, .index = PW_VALUE_BAD },
+        .bad_stage = { .program = &no_session },
+        .err = { .status = PW_INVALID, .text = "pw_program_new(): the session is NULL" },
 };
 
 static bool traceable(struct pw_program *program, const char *call)
@@ -37,7 +42,9 @@ __attribute__((format(printf, 3, 4))) static struct pw_value *fail(struct pw_pro
 
 struct pw_program *pw_program_new(struct pw_session *session, const char *name)
 {
-        struct pw_program *program = session ? calloc(1, sizeof *program) : NULL;
+        if (!session)
+                return &no_session;
+        struct pw_program *program = calloc(1, sizeof *program);
         if (!program)
                 return &no_memory;
         program->bad = (struct pw_value){ .program = program, .index = PW_VALUE_BAD };
@@ -115,6 +122,8 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
         char call[32];
         uint64_t bytes;
         struct pw_error err;
+        if (!program)
+                return NULL;
         if (!traceable(program, "pw_input()"))
                 return &program->bad;
         snprintf(call, sizeof call, "pw_input() %u", program->input_count);
@@ -183,6 +192,8 @@ static struct pw_stage *stage_add(struct pw_program *program, const char *name, 
 
 struct pw_stage *pw_stage(struct pw_program *program, const char *name, uint32_t quota)
 {
+        if (!program)
+                return NULL;
         if (!traceable(program, "pw_stage()"))
                 return &program->bad_stage;
         if (!name || !*name)
@@ -207,6 +218,8 @@ static bool args_fit(struct pw_program *program, const char *function, struct pw
         if (arg_count > PW_TASK_ARGS_MAX)
                 fail(program, PW_BAD_PROGRAM, "%s: call %u of %s: %zu arguments, at most %d are possible", program->name,
                      program->call_count, function, arg_count, PW_TASK_ARGS_MAX);
+        else if (arg_count && !args)
+                fail(program, PW_INVALID, "%s: call %u of %s: args is NULL", program->name, program->call_count, function);
         for (size_t i = 0; i < arg_count && program->err.status == PW_OK; i++) {
                 if (!args[i])
                         fail(program, PW_INVALID, "%s: call %u of %s: argument %zu is NULL", program->name, program->call_count, function, i);
@@ -280,6 +293,8 @@ struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice
                               size_t arg_count, struct pw_sharding sharding, const struct pw_call_params *params)
 {
         static const struct pw_call_params none = { .params = NULL };
+        if (!program)
+                return NULL;
         if (!traceable(program, "pw_call()"))
                 return &program->bad;
         if (!function_possible(function))
@@ -316,7 +331,7 @@ struct pw_value *pw_output(struct pw_value *output0, uint32_t index)
 
 void pw_result(struct pw_program *program, struct pw_value *value)
 {
-        if (!traceable(program, "pw_result()"))
+        if (!program || !traceable(program, "pw_result()"))
                 return;
         if (!value)
                 fail(program, PW_INVALID, "%s: pw_result() %u: the value is NULL", program->name, program->result_count);
@@ -334,13 +349,13 @@ void pw_result(struct pw_program *program, struct pw_value *value)
 enum pw_status pw_compile(struct pw_program *program, struct pw_error *ret_err)
 {
         if (!program)
-                return pw_error_set(ret_err, PW_INVALID, "the program is NULL");
+                return pw_given_check(program, "the program", ret_err);
         if (program->err.status == PW_OK && !program->compiled && !program->result_count)
                 fail(program, PW_BAD_PROGRAM, "%s: the program has no results: call pw_result()", program->name);
         if (program->err.status != PW_OK)
                 return pw_error_set(ret_err, program->err.status, "%s", program->err.text);
         if (program->compiled)
-                return PW_OK;
+                return pw_session_check(program->session, ret_err);
         enum pw_status status = pw_program_send(program, ret_err);
         program->compiled = status == PW_OK;
         return status;
@@ -351,8 +366,16 @@ uint32_t pw_program_result_count(const struct pw_program *program) { return prog
 
 enum pw_status pw_program_peak(struct pw_program *program, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
-        if (!program || !program->compiled)
+        enum pw_status status = pw_given_check(program, "the program", ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_bytes, "ret_bytes", ret_err);
+        if (status != PW_OK)
+                return status;
+        if (!program->compiled)
                 return pw_error_set(ret_err, PW_INVALID, "the peak is known once the program is compiled");
+        status = pw_session_check(program->session, ret_err);
+        if (status != PW_OK)
+                return status;
         *ret_bytes = program->peak_bytes;
         return PW_OK;
 }

@@ -61,10 +61,19 @@ static enum pw_status put_take(struct put *put, uint64_t need_bytes, int64_t tim
         return PW_OK;
 }
 
+static enum pw_status params_check(const struct pw_put_params *params, struct pw_error *ret_err)
+{
+        if (params && params->timeout_us < 0)
+                return pw_error_set(ret_err, PW_INVALID, "a timeout of %" PRId64 " us", params->timeout_us);
+        return PW_OK;
+}
+
 static enum pw_status put_begin(struct put *put, struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
                                 struct pw_error *ret_err)
 {
         enum pw_status status = pw_session_check(session, ret_err);
+        if (status == PW_OK)
+                status = params_check(params, ret_err);
         if (status == PW_OK)
                 status = described_of(bytes, params, &put->described, ret_err);
         if (status == PW_OK)
@@ -100,6 +109,8 @@ enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t byt
         if (params && params->flags)
                 return pw_put_flagged(session, &(struct pw_bytes){ data, bytes }, params, ret_future, ret_err);
         enum pw_status status = put_begin(&put, session, bytes, params, ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_future, "ret_future", ret_err);
         if (status != PW_OK)
                 return status;
         if (!data && bytes)
@@ -126,6 +137,10 @@ enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struc
         if (params && params->flags)
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "a value that is written in place cannot be frozen: pw_put() it");
         enum pw_status status = put_begin(&put, session, bytes, params, ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_future, "ret_future", ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_data, "ret_data", ret_err);
         if (status != PW_OK)
                 return status;
         /* A value that would lie in the entry gets a room all the same: the caller is promised a line of its own. */

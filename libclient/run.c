@@ -21,6 +21,8 @@ struct run {
 
 struct pw_future *pw_donate(struct pw_future **future)
 {
+        if (!future)
+                return NULL;
         if (*future)
                 (void)pw_donations_add((struct pw_donation){ .future = *future, .place = future });
         return *future;
@@ -96,6 +98,10 @@ static enum pw_status run_check(const struct run *run, struct pw_error *ret_err)
                 return pw_error_set(ret_err, PW_INVALID, "%s takes %u inputs, got %u", program->name, program->input_count, run->input_count);
         if (run->params && run->params->deadline_us < 0)
                 return pw_error_set(ret_err, PW_INVALID, "%s: a deadline of %" PRId64 " us", program->name, run->params->deadline_us);
+        if (run->params && run->params->priority)
+                return pw_error_set(ret_err, PW_INVALID, "%s: priority %u is reserved: it has to be 0", program->name, run->params->priority);
+        if (run->input_count && !run->inputs)
+                return pw_error_set(ret_err, PW_INVALID, "%s: inputs is NULL", program->name);
         if (run->input_count > UINT16_MAX || program->result_count > UINT16_MAX ||
             2 + run->input_count + program->result_count > PW_RING_CELLS)
                 return pw_error_set(ret_err, PW_LIMIT, "%s: %u inputs and %u results do not fit into one record", program->name,
@@ -216,13 +222,17 @@ enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *
         struct pw_future *kept[RESULTS_KEPT];
         bool lost;
         run.donations = pw_donations_take(&run.donation_count, &lost);
-        if (!program || !program->compiled)
-                return pw_error_set(ret_err, PW_INVALID, "the program is not compiled");
+        if (!program)
+                return pw_given_check(program, "the program", ret_err);
+        if (!program->compiled)
+                return pw_error_set(ret_err, PW_INVALID, "%s: not compiled: pw_compile() comes first", program->name ? program->name : "the program");
         if (lost)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to note the donations", program->name);
         enum pw_status status = pw_session_check(program->session, ret_err);
         if (status == PW_OK)
                 status = run_check(&run, ret_err);
+        if (status == PW_OK && program->result_count)
+                status = pw_given_check(ret_results, "ret_results", ret_err);
         if (status != PW_OK)
                 return status;
         pw_auto_free struct pw_future **many = NULL;

@@ -112,6 +112,9 @@ enum pw_status pw_session_open(const struct pw_session_params *params, struct pw
 enum pw_status pw_connect(const char *socket, struct pw_session **ret_session, struct pw_error *ret_err)
 {
         struct pw_session_params params = { .path = socket, .fd = -1 };
+        enum pw_status status = pw_given_check(ret_session, "ret_session", ret_err);
+        if (status != PW_OK)
+                return status;
         return pw_session_open(&params, ret_session, ret_err);
 }
 
@@ -186,7 +189,9 @@ enum pw_status pw_session_call(struct pw_session *session, Pathways__Wire__Reque
                                struct pw_answer *ret_answer, struct pw_error *ret_err)
 {
         struct pw_answer answer;
+        pw_session_ref(session); /* pw_close() may come while the caller waits */
         enum pw_status status = pw_connection_call(session->connection, request, &answer, ret_err);
+        pw_session_unref(session);
         if (status != PW_OK)
                 return status;
         if (body != PATHWAYS__WIRE__REPLY__BODY__NOT_SET && answer.reply->body_case != body) {

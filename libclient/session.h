@@ -66,13 +66,19 @@ static inline enum pw_status pw_session_check(const struct pw_session *session, 
         return pw_session_alive(session) ? PW_OK : pw_connection_check(session->connection, ret_err);
 }
 
+/* PW_INVALID where a call was given nothing for `what`, which it needs. */
+static inline enum pw_status pw_given_check(const void *given, const char *what, struct pw_error *ret_err)
+{
+        return given ? PW_OK : pw_error_set(ret_err, PW_INVALID, "%s is NULL", what);
+}
+
 /* The same for the session of a future. A handle of the parent process has no lane. */
 static inline enum pw_status pw_future_check(const struct pw_future *future, struct pw_error *ret_err)
 {
         if (!future)
                 return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
         if (!future->lane)
-                return pw_error_set(ret_err, PW_FORKED, "the session belongs to the parent process: connect again in the child");
+                return pw_error_set(ret_err, PW_FORKED, "this session was opened before the process forked: connect again here");
         return pw_session_check(pw_future_session(future), ret_err);
 }
 

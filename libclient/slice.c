@@ -4,7 +4,9 @@
 static enum pw_status params_check(const struct pw_slice_params *params, struct pw_error *ret_err)
 {
         if (!params || params->device_count == 0)
-                return pw_error_set(ret_err, PW_INVALID, "a slice has at least one device");
+                return pw_error_set(ret_err, PW_INVALID, "a slice has at least one device, device_count is 0");
+        if (params->island < 0)
+                return pw_error_set(ret_err, PW_INVALID, "island %d: it is 1 + the number of an island, or 0 for any", params->island);
         if (!params->mesh[0])
                 return params->mesh[1] ? pw_error_set(ret_err, PW_INVALID, "mesh {0, %u}: the first axis has no size", params->mesh[1])
                                        : PW_OK;
@@ -36,6 +38,8 @@ enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_p
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
                 status = params_check(params, ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_slice, "ret_slice", ret_err);
         if (status != PW_OK)
                 return status;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;

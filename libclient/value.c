@@ -68,6 +68,8 @@ static enum pw_status info_of_value(struct pw_future *future, uint64_t word, str
 enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info, struct pw_error *ret_err)
 {
         enum pw_status status = pw_future_check(future, ret_err);
+        if (status == PW_OK)
+                status = pw_given_check(ret_info, "ret_info", ret_err);
         if (status != PW_OK)
                 return status;
         uint64_t word = pw_future_word(future);

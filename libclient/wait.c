@@ -196,6 +196,8 @@ static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
 {
         if (wait->need > wait->count)
                 return pw_error_set(ret_err, PW_INVALID, "need %zu of %zu futures", wait->need, wait->count);
+        if (wait->count && !wait->futures)
+                return pw_given_check(wait->futures, "futures", ret_err);
         for (size_t i = 0; i < wait->count; i++) {
                 if (!wait->futures[i])
                         return pw_error_set(ret_err, PW_INVALID, "future %zu is NULL", i);
@@ -221,6 +223,8 @@ static enum pw_status wait_for(struct wait *wait, int64_t timeout_us, struct pw_
         int64_t deadline_ns = pw_deadline_ns(timeout_us);
         if (timeout_us > 0)
                 status = wait->watch > WATCH_MAX ? wait_wide(wait, deadline_ns, ret_err) : wait_narrow(wait, deadline_ns, ret_err);
+        if (status == PW_OK) /* the end of the session makes ready what it was to make ready */
+                return pw_session_check(wait->session, ret_err);
         if (status != PW_DEADLINE)
                 return status;
         return pw_error_set(ret_err, status, "%zu of %zu futures are ready, %zu are needed", wait->ready, wait->count, wait->need);

@@ -78,17 +78,27 @@ static enum pw_status handle_frames(struct pw_connection *connection, struct pw_
         return status == PW_NOT_READY ? PW_OK : status;
 }
 
+/* The only place where the thread can be cancelled: it holds nothing there. Returns 0 or an errno. */
+static int sleep_until_readable(struct pollfd on[2])
+{
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+        int number = poll(on, 2, -1) < 0 ? errno : 0;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+        return number;
+}
+
 /* Wait for the socket and for nudges, once. */
 static enum pw_status watch_once(struct pw_connection *connection, struct pw_error *ret_err)
 {
         struct pollfd on[2] = { { .fd = connection->fd, .events = POLLIN }, { .fd = connection->nudge_fd, .events = POLLIN } };
-        if (poll(on, 2, -1) < 0)
-                return errno == EINTR ? PW_OK : pw_error_errno(ret_err, errno, "poll");
+        int number = sleep_until_readable(on);
+        if (number)
+                return number == EINTR ? PW_OK : pw_error_errno(ret_err, number, "poll");
+        if (atomic_load(connection->life) != PW_LIFE_ALIVE) /* declared gone by another thread; the numbers may be others' by now */
+                return PW_DAEMON_GONE;
         if (on[1].revents) {
                 uint64_t count;
                 (void)!read(connection->nudge_fd, &count, sizeof count);
-                if (atomic_load(&connection->ending))
-                        return pw_error_set(ret_err, PW_DAEMON_GONE, "the session was closed");
                 if (connection->params.nudged)
                         connection->params.nudged(connection->params.context);
         }
@@ -107,9 +117,7 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
                 pthread_mutex_unlock(&connection->lock);
                 return;
         }
-        if (atomic_load(&connection->ending))
-                snprintf(connection->gone_text, sizeof connection->gone_text, "the session was closed");
-        else if (why->status == PW_DAEMON_GONE)
+        if (why->status == PW_DAEMON_GONE)
                 snprintf(connection->gone_text, sizeof connection->gone_text, "pathwaysd has gone away: it closed the socket");
         else
                 snprintf(connection->gone_text, sizeof connection->gone_text, "%.*s", (int)sizeof connection->gone_text - 1, why->text);
@@ -117,7 +125,8 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
         pw_list_each(&connection->waiters, waiter, struct pw_reply_waiter, node)
                 pthread_cond_signal(&waiter->answered);
         pthread_mutex_unlock(&connection->lock);
-        shutdown(connection->fd, SHUT_RDWR); /* who blocks in a send is let go */
+        if (!atomic_load(&connection->lost))
+                shutdown(connection->fd, SHUT_RDWR); /* who blocks in a send is let go */
         pw_futex_wake(connection->life, INT_MAX);
         if (connection->params.gone)
                 connection->params.gone(connection->params.context);
@@ -127,8 +136,16 @@ void pw_connection_lost(struct pw_connection *connection)
 {
         struct pw_error why;
 
-        connection->lost = true;
+        atomic_store(&connection->lost, true);
         (void)!pw_error_set(&why, PW_SYSTEM, "this process has closed the socket of the session");
+        declare_gone(connection, &why);
+}
+
+void pw_connection_leave(struct pw_connection *connection)
+{
+        struct pw_error why;
+
+        (void)!pw_error_set(&why, PW_SYSTEM, "the session was closed");
         declare_gone(connection, &why);
 }
 
@@ -136,6 +153,7 @@ static void *watch(void *argument)
 {
         struct pw_connection *connection = argument;
         struct pw_error err = { .status = PW_OK };
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         enum pw_status status = handle_frames(connection, &err); /* what came behind the Welcome */
         while (status == PW_OK)
                 status = watch_once(connection, &err);

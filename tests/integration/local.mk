@@ -10,6 +10,10 @@ integration_tests += tests/integration/admission_test
 tests_integration_admission_test_SOURCES = tests/integration/admission_test.c $(integration_sources)
 tests_integration_admission_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/calls_test
+tests_integration_calls_test_SOURCES = tests/integration/calls_test.c $(integration_sources)
+tests_integration_calls_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/churn_test
 tests_integration_churn_test_SOURCES = tests/integration/churn_test.c tests/integration/process.c tests/integration/process.h \
 	$(integration_sources)
