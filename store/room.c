@@ -44,7 +44,8 @@ static void unqueue(struct pw_store *store, struct request *request)
                 row->queued = NULL;
         count_waiting(store, request, -1);
         pw_list_remove(&request->link);
-        find_next(store);
+        if (request->ask.deadline_us == store->queue_next_us && store->queue_next_us != UINT64_MAX)
+                find_next(store);
 }
 
 /* --- granting ----------------------------------------------------------------------------------------------------------------- */
@@ -400,6 +401,7 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us)
 
         store->now_us = now_us;
         pw_lease_tick(store);
+        store->queue_next_us = UINT64_MAX; /* found once, behind the loop */
         pw_list_each(&store->queue, request, struct request, link) {
                 if (!is_late(store, request))
                         continue;
@@ -407,5 +409,6 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us)
                 unqueue(store, request);
                 free(request);
         }
+        find_next(store);
         pw_room_serve(store);
 }

@@ -273,6 +273,30 @@ static void test_deadline(void **state)
         fixture_close(&h.f);
 }
 
+/* The nearest deadline is that of who still waits. */
+static void test_nearest_deadline(void **state)
+{
+        struct host h;
+        struct place places[16];
+        struct pw_room_request late, soon;
+
+        (void)state;
+        fill(&h, places);
+        late = fixture_ask(&h.f, h.bo, ROOM, 1);
+        soon = fixture_ask(&h.f, h.bo, 2 * ROOM, 1);
+        late.deadline_us = soon.deadline_us + 1000;
+        pw_store_room_request(h.f.store, &late);
+        assert_true(pw_store_next_us(h.f.store) == late.deadline_us);
+        pw_store_room_request(h.f.store, &soon);
+        assert_true(pw_store_next_us(h.f.store) == soon.deadline_us);
+        pw_store_tick(h.f.store, soon.deadline_us);
+        refused(&h, soon.token, PW_NO_SPACE);
+        assert_true(pw_store_next_us(h.f.store) == late.deadline_us);
+        pw_store_room_cancel(h.f.store, late.token);
+        assert_true(pw_store_next_us(h.f.store) == UINT64_MAX);
+        fixture_close(&h.f);
+}
+
 /* Nobody overtakes the head; what is freed while somebody waits goes to who waits. */
 static void test_first_come(void **state)
 {
@@ -468,6 +492,7 @@ int main(void)
                 cmocka_unit_test(test_no_slots),
                 cmocka_unit_test(test_drain),
                 cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_nearest_deadline),
                 cmocka_unit_test(test_first_come),
                 cmocka_unit_test(test_own_room_comes_back),
                 cmocka_unit_test(test_cancel),
