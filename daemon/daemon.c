@@ -252,6 +252,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->lookups);
         pw_list_init(&daemon->frozen);
+        pw_list_init(&daemon->listers);
         pw_list_init(&daemon->traces);
         pw_list_init(&daemon->jobs);
         status = start(daemon, ret_err);

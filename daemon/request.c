@@ -153,10 +153,7 @@ static void take_move(struct pw_dsession *session, const Pathways__Wire__Request
 
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_read_all(session->daemon); /* so that what is listed is true now */
-        pw_daemon_reclaim(session->daemon, pw_now_us());
-        if (!session->ended)
-                pw_list_request(session, request->id, request->list);
+        pw_list_request(session, request->id, request->list);
 }
 
 static void take_trace(struct pw_dsession *session, const Pathways__Wire__Request *request)

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
@@ -286,6 +287,7 @@ static void hang_up(struct pw_dsession *session)
         event_del(session->writable);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
+        pw_lists_session_end(session);
         pw_names_session_end(session);
         pw_programs_session_end(session);
         pw_list_append(&session->daemon->ended, &session->of_ended);

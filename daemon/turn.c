@@ -6,6 +6,7 @@
 #include "daemon/child/child_board.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
+#include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
@@ -68,6 +69,7 @@ bool pw_turn(struct pw_daemon *daemon)
 
         daemon->more = false;
         daemon->hungry = pw_store_waits_for_room(daemon->store, 0);
+        any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
         pw_child_boards_look(daemon);

@@ -5,6 +5,57 @@
 
 struct pw_listing { struct pw_answer answer; };
 
+#define DEFAULT_LIMIT 100000u
+
+/* One page, behind `after`. */
+static enum pw_status list_page(struct pw_session *session, const Pathways__Wire__ListRequest *list, struct pw_answer *ret_answer,
+                                struct pw_error *ret_err)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__ListRequest copy = *list;
+
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
+        request.list = &copy;
+        return pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_LISTING, ret_answer, ret_err);
+}
+
+/* The rows of `page` go over to `all`, as many as `limit` leaves. */
+static enum pw_status join(Pathways__Wire__Listing *all, Pathways__Wire__Listing *page, uint32_t limit, struct pw_error *ret_err)
+{
+        bool full = page->n_rows && all->n_rows == limit;
+        Pathways__Wire__Row **rows = full ? all->rows : realloc(all->rows, (all->n_rows + page->n_rows + 1) * sizeof *rows);
+        if (!rows)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a listing of %zu rows", all->n_rows + page->n_rows);
+        all->rows = rows;
+        all->truncated = full || page->truncated;
+        all->next = page->next;
+        if (full || !page->n_rows)
+                return PW_OK;
+        memcpy(rows + all->n_rows, page->rows, page->n_rows * sizeof *rows);
+        all->n_rows += page->n_rows;
+        page->n_rows = 0;
+        return PW_OK;
+}
+
+/* The pages behind the first one; with no row left to be had, one more says whether there are more. */
+static enum pw_status list_rest(struct pw_session *session, Pathways__Wire__ListRequest *list, Pathways__Wire__Listing *all,
+                                struct pw_error *ret_err)
+{
+        uint32_t limit = list->limit;
+        enum pw_status status = PW_OK;
+        while (status == PW_OK && all->next && !all->truncated) {
+                struct pw_answer answer;
+                list->after = all->next;
+                list->limit = all->n_rows < limit ? limit - (uint32_t)all->n_rows : 1;
+                status = list_page(session, list, &answer, ret_err);
+                if (status != PW_OK)
+                        return status;
+                status = join(all, answer.reply->listing, limit, ret_err);
+                pw_answer_done(&answer);
+        }
+        return status;
+}
+
 enum pw_status pw_list(struct pw_session *session, const char *what, const char *filter, uint32_t limit,
                        struct pw_listing **ret_listing, struct pw_error *ret_err)
 {
@@ -14,17 +65,19 @@ enum pw_status pw_list(struct pw_session *session, const char *what, const char 
         struct pw_listing *listing = calloc(1, sizeof *listing);
         if (!listing)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a listing");
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__ListRequest list = PATHWAYS__WIRE__LIST_REQUEST__INIT;
         list.what = (char *)(uintptr_t)what;
         if (filter)
                 list.filter = (char *)(uintptr_t)filter;
-        list.limit = limit;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
-        request.list = &list;
-        status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_LISTING, &listing->answer, ret_err);
+        list.limit = limit ? limit : DEFAULT_LIMIT;
+        status = list_page(session, &list, &listing->answer, ret_err);
         if (status != PW_OK) {
                 free(listing);
+                return status;
+        }
+        status = list_rest(session, &list, listing->answer.reply->listing, ret_err);
+        if (status != PW_OK) {
+                pw_listing_free(listing);
                 return status;
         }
         *ret_listing = listing;

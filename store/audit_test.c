@@ -243,6 +243,44 @@ static void test_listing(void **state)
         fixture_close(&f);
 }
 
+static bool sum_slot(void *context, const struct pw_object_row *row)
+{
+        *(uint64_t *)context += 1 + pw_id_slot(row->id);
+        return true;
+}
+
+/* In parts of any size each object is seen once; between two of them extents may go. */
+static void test_walk(void **state)
+{
+        struct fixture f;
+        struct client *ann;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        for (uint32_t i = 0; i < 5; i++) {
+                struct pw_store_grant grant = fixture_grant(&f, ann, 4096, 8);
+
+                for (uint32_t j = 0; j < 7; j++)
+                        fixture_put(ann, grant.first_slot + j);
+        }
+        for (uint32_t slots = 1; slots < 50; slots++) {
+                uint64_t sum = 0, all = 0, at = 0;
+                const struct pw_walk walk = { slots, sum_slot, &sum };
+                uint32_t parts = 1;
+
+                while (pw_store_walk(f.store, &walk, &at))
+                        parts++;
+                pw_store_each_object(f.store, sum_slot, &all);
+                assert_true(sum == all && all > 0);
+                assert_true(parts >= 40 / slots && parts <= 1 + 46 / slots);
+        }
+        for (uint64_t at = 0, sum = 0, last = 0; pw_store_walk(f.store, &(struct pw_walk){ 3, sum_slot, &sum }, &at); last = at)
+                if (!last)
+                        pw_store_session_end(f.store, ann->session, true, f.now_us);
+        fixture_close(&f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -254,6 +292,7 @@ int main(void)
                 cmocka_unit_test(test_quarantine),
                 cmocka_unit_test(test_holders),
                 cmocka_unit_test(test_listing),
+                cmocka_unit_test(test_walk),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

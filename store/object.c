@@ -150,14 +150,35 @@ void pw_object_row(struct pw_store *store, const struct pw_object *object, struc
         fill_row(store, pw_handles_get(&store->extents, object->extent), object, ret_row);
 }
 
-void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context)
+/* Where a walk goes on: extent and slot in it. */
+static uint64_t walk_at(uint32_t extent, uint32_t slot) { return (uint64_t)extent << 32 | slot; }
+
+bool pw_store_walk(struct pw_store *store, const struct pw_walk *walk, uint64_t *at)
 {
-        for (uint32_t i = 1; i <= store->extents.top; i++) {
+        uint32_t first = *at ? (uint32_t)(*at >> 32) : 1, slot = (uint32_t)*at, left = walk->slots;
+
+        for (uint32_t i = first; i <= store->extents.top; i++, slot = 0) {
                 const struct extent *extent = pw_handles_get(&store->extents, i);
 
-                for (uint32_t j = 0; extent && !extent->populating && j < extent->slot_count; j++)
-                        if (!list_slot(store, extent, pw_object_at(extent->segment, extent->first_slot + j), row, context))
-                                return;
+                do {
+                        *at = walk_at(i, slot);
+                        if (!left--)
+                                return true;
+                        if (!extent || extent->populating || slot >= extent->slot_count)
+                                break;
+                        if (!list_slot(store, extent, pw_object_at(extent->segment, extent->first_slot + slot), walk->row, walk->context))
+                                return false;
+                } while (++slot < extent->slot_count);
+        }
+        return false;
+}
+
+void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context)
+{
+        const struct pw_walk walk = { UINT32_MAX, row, context };
+        uint64_t at = 0;
+
+        while (pw_store_walk(store, &walk, &at)) {
         }
 }
 

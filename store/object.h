@@ -65,6 +65,10 @@ struct pw_object_row {
         const struct pw_object *object; /* NULL: not known */
         const struct pw_entry *entry;
 };
+/* The next slots of a walk over all objects, so many at most, from *at: 0 is the beginning. True: there are more. What is there all
+ * the time is seen once; what comes or goes meanwhile may be seen or not. */
+struct pw_walk { uint32_t slots; bool (*row)(void *context, const struct pw_object_row *row); void *context; };
+bool pw_store_walk(struct pw_store *store, const struct pw_walk *walk, uint64_t *at);
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context);
 /* The row of one object. */
 void pw_object_row(struct pw_store *store, const struct pw_object *object, struct pw_object_row *ret_row);

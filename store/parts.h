@@ -65,7 +65,6 @@ void pw_ref_drop_first(struct pw_store *store, struct pw_object *object);
 
 /* reclaim.c */
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object); /* it has no references */
-bool pw_reclaim_more(const struct pw_store *store); /* something is on its way out */
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
 /* look.c */

@@ -41,7 +41,7 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
         object->closing = PW_ENTRY_ERROR;
 }
 
-bool pw_reclaim_more(const struct pw_store *store)
+bool pw_store_reclaims(const struct pw_store *store)
 {
         return store->dropped_first < store->dropped_count || pw_ending_more(store);
 }
@@ -82,7 +82,7 @@ bool pw_store_reclaim_begin(struct pw_store *store)
                 count = PART;
         if (count && pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + count, sizeof *store->closing))
                 close_dropped(store, count); /* else later */
-        return store->closing_count || pw_reclaim_more(store);
+        return store->closing_count || pw_store_reclaims(store);
 }
 
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
@@ -166,5 +166,5 @@ bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
         }
         store->closing_count = 0;
         pw_room_serve(store);
-        return pw_reclaim_more(store);
+        return pw_store_reclaims(store);
 }

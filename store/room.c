@@ -207,7 +207,7 @@ static bool is_late(const struct pw_store *store, const struct request *request)
 {
         uint64_t deadline_us = request->ask.deadline_us;
 
-        return deadline_us <= store->now_us && (!pw_reclaim_more(store) || store->now_us - deadline_us >= GRACE_US);
+        return deadline_us <= store->now_us && (!pw_store_reclaims(store) || store->now_us - deadline_us >= GRACE_US);
 }
 
 static void queue(struct pw_store *store, struct row *row, struct request *request)

@@ -151,6 +151,7 @@ bool pw_store_reclaim_begin(struct pw_store *store);
  * the next call. */
 const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
+bool pw_store_reclaims(const struct pw_store *store); /* something is on its way out */
 
 /* --- futures ------------------------------------------------------------------------------------------------------------ */
 

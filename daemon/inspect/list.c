@@ -1,15 +1,42 @@
-/* Listings by name. */
+/* Listings by name, in parts. */
 #include "daemon/inspect/list.h"
 
 #include "base/memory.h"
+#include "daemon/lane.h"
+#include "store/object.h"
 
 #define DEFAULT_LIMIT 100000u
+#define PART_US 300u        /* of a turn, for all listings together */
+#define PART_SLOTS 32u      /* between looks at the clock */
+#define RECLAIM_US 1000000u /* how long what is on its way out is waited for */
 
-static const struct { const char *what; enum pw_status (*list)(struct pw_lister *lister); } lists[] = {
-        { "status", pw_list_status },   { "devices", pw_list_devices },   { "islands", pw_list_islands }, { "objects", pw_list_objects },
-        { "memory", pw_list_memory },   { "owners", pw_list_owners },     { "check", pw_list_check },     { "programs", pw_list_programs },
-        { "runs", pw_list_runs },       { "gangs", pw_list_gangs },       { "why", pw_list_why },
-        { "object", pw_list_object },
+/* `row` is called for each object there is, part by part; then `list`. Pages: each part is a page of its own. */
+struct pw_list_kind {
+        const char *what;
+        enum pw_status (*list)(struct pw_lister *lister);
+        bool (*row)(void *context, const struct pw_object_row *row);
+        bool pages;
+};
+
+static enum pw_status list_no_more(struct pw_lister *lister)
+{
+        (void)lister;
+        return PW_OK;
+}
+
+static const struct pw_list_kind kinds[] = {
+        { "status", pw_list_status, pw_list_status_object, false },
+        { "devices", pw_list_devices, NULL, false },
+        { "islands", pw_list_islands, NULL, false },
+        { "objects", list_no_more, pw_list_objects_object, true },
+        { "memory", pw_list_memory, NULL, false },
+        { "owners", pw_list_owners, pw_list_owners_object, false },
+        { "check", pw_list_check, NULL, false },
+        { "programs", pw_list_programs, NULL, false },
+        { "runs", pw_list_runs, NULL, false },
+        { "gangs", pw_list_gangs, NULL, false },
+        { "why", pw_list_why, NULL, false },
+        { "object", pw_list_object, NULL, false },
 };
 
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant)
@@ -17,27 +44,117 @@ bool pw_list_visible(const struct pw_lister *lister, const char *tenant)
         return lister->session->operator_ || (tenant && !strcmp(tenant, lister->session->tenant->name));
 }
 
+static const struct pw_list_kind *kind_of(const char *what)
+{
+        for (uint32_t i = 0; i < pw_array_count(kinds); i++)
+                if (!strcmp(kinds[i].what, what))
+                        return &kinds[i];
+        return NULL;
+}
+
+static void free_lister(struct pw_lister *lister)
+{
+        pw_list_remove(&lister->link);
+        pw_rows_free(lister->rows);
+        pw_owners_free(lister->owners);
+        free(lister->filter);
+        free(lister);
+}
+
 void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request)
 {
-        struct pw_rows rows = { .limit = request->limit ? request->limit : DEFAULT_LIMIT };
+        const struct pw_list_kind *kind = kind_of(request->what);
+        struct pw_lister *lister = kind ? calloc(1, sizeof *lister) : NULL;
         struct pw_error err;
-        struct pw_lister lister = { .daemon = session->daemon,
-                                    .session = session,
-                                    .rows = &rows,
-                                    .filter = request->filter,
-                                    .now_us = pw_now_us(),
-                                    .err = &err };
-        enum pw_status status = pw_error_set(&err, PW_NOT_FOUND, "there is no listing \"%s\"", request->what);
 
-        for (uint32_t i = 0; i < pw_array_count(lists); i++)
-                if (!strcmp(lists[i].what, request->what)) {
-                        session->daemon->doing = lists[i].what;
-                        status = lists[i].list(&lister);
-                }
-        if (status == PW_OK) {
-                pw_rows_send(&rows, session, id);
+        if (lister && (lister->filter = strdup(request->filter))) {
+                lister->daemon = session->daemon;
+                lister->session = session;
+                lister->id = id;
+                lister->kind = kind;
+                lister->rows = &lister->own_rows;
+                lister->own_rows.limit = request->limit ? request->limit : DEFAULT_LIMIT;
+                lister->at = kind->pages ? request->after : 0;
+                lister->since_us = pw_now_us();
+                lister->err = &lister->own_err;
+                pw_list_append(&session->daemon->listers, &lister->link);
                 return;
         }
-        pw_session_reply_error(session, id, status, err.text);
-        pw_rows_free(&rows);
+        free(lister);
+        if (kind)
+                pw_error_set(&err, PW_NO_MEMORY, "pathwaysd is out of memory for the listing");
+        else
+                pw_error_set(&err, PW_NOT_FOUND, "there is no listing \"%s\"", request->what);
+        pw_session_reply_error(session, id, err.status, err.text);
+}
+
+void pw_lists_session_end(struct pw_dsession *session)
+{
+        struct pw_lister *lister;
+
+        pw_list_each(&session->daemon->listers, lister, struct pw_lister, link)
+                if (lister->session == session)
+                        free_lister(lister);
+}
+
+/* So that what is listed is true now: what was let go before is not there any more. */
+static bool catch_up(struct pw_lister *lister)
+{
+        struct pw_daemon *daemon = lister->daemon;
+
+        if (lister->begun)
+                return true;
+        pw_lanes_read_all(daemon);
+        pw_daemon_reclaim(daemon, pw_now_us());
+        lister->begun = !pw_store_reclaims(daemon->store) || pw_now_us() - lister->since_us > RECLAIM_US;
+        return lister->begun;
+}
+
+static bool walk_part(struct pw_lister *lister)
+{
+        const struct pw_walk walk = { PART_SLOTS, lister->kind->row, lister };
+
+        while (lister->kind->row && pw_store_walk(lister->daemon->store, &walk, &lister->at))
+                if (pw_now_us() - lister->now_us >= PART_US)
+                        return true;
+        return false;
+}
+
+static void answer(struct pw_lister *lister, bool more)
+{
+        enum pw_status status = lister->kind->list(lister);
+
+        pw_list_remove(&lister->link); /* if its session ends now, it is not its any more */
+        lister->rows->next = more ? lister->at : 0;
+        if (status == PW_OK) {
+                pw_rows_send(lister->rows, lister->session, lister->id);
+                lister->own_rows = (struct pw_rows){ 0 };
+        } else {
+                pw_session_reply_error(lister->session, lister->id, status, lister->err->text);
+        }
+        free_lister(lister);
+}
+
+bool pw_lists_turn(struct pw_daemon *daemon)
+{
+        struct pw_lister *lister;
+        bool more;
+
+        if (pw_list_empty(&daemon->listers))
+                return false;
+        lister = pw_list_first(&daemon->listers, struct pw_lister, link);
+        daemon->doing = lister->kind->what;
+        if (!catch_up(lister))
+                return true;
+        if (pw_list_empty(&daemon->listers) || pw_list_first(&daemon->listers, struct pw_lister, link) != lister)
+                return true; /* its session ended for what it wrote */
+        lister->now_us = pw_now_us();
+        more = walk_part(lister);
+        if (!more || lister->kind->pages) {
+                answer(lister, more);
+                return true;
+        }
+        pw_list_remove(&lister->link); /* others come before its next part */
+        pw_list_append(&daemon->listers, &lister->link);
+        return true;
 }

@@ -5,26 +5,39 @@
 
 #include "daemon/inspect/rows.h"
 
+/* Take it in: pw_lists_turn() answers it. */
 void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);
+/* A part of the listing that is next, so that no turn is long. True: something was done. */
+bool pw_lists_turn(struct pw_daemon *daemon);
+void pw_lists_session_end(struct pw_dsession *session);
 
-/* What a listing works on. */
+struct pw_list_kind;
+struct pw_owners;
+
+/* What a listing works on, from the request to the answer. */
 struct pw_lister {
+        struct pw_list link;    /* in daemon->listers */
         struct pw_daemon *daemon;
         struct pw_dsession *session;
-        struct pw_rows *rows;
-        const char *filter;     /* "" for none */
-        uint64_t now_us;
-        struct pw_error *err;
+        const struct pw_list_kind *kind;
+        uint64_t id;            /* of the request */
+        struct pw_rows *rows, own_rows;
+        char *filter;           /* "" for none */
+        bool begun;
+        uint64_t at;            /* of the walk over objects: where it goes on */
+        uint64_t since_us, now_us; /* when it was asked for; of this part */
+        struct pw_error *err, own_err;
         uint64_t run;           /* gangs: the run whose program was looked up last */
         const char *program, *tenant;
+        uint64_t objects;       /* status: seen */
+        struct pw_owners *owners; /* owners: seen; NULL: none */
 };
 
 /* By kind; each returns PW_OK or an error in lister->err. */
 enum pw_status pw_list_status(struct pw_lister *lister);   /* list_host.c */
 enum pw_status pw_list_devices(struct pw_lister *lister);
 enum pw_status pw_list_islands(struct pw_lister *lister);
-enum pw_status pw_list_objects(struct pw_lister *lister);  /* list_store.c */
-enum pw_status pw_list_memory(struct pw_lister *lister);
+enum pw_status pw_list_memory(struct pw_lister *lister);   /* list_store.c */
 enum pw_status pw_list_check(struct pw_lister *lister);
 enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
 enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
@@ -33,8 +46,14 @@ enum pw_status pw_list_gangs(struct pw_lister *lister);
 enum pw_status pw_list_object(struct pw_lister *lister);   /* list_object.c */
 enum pw_status pw_list_why(struct pw_lister *lister);      /* why.c */
 
-/* Cells of an object that listings share: state, bytes, age, dtype, dims, where. list_store.c */
+/* For each object there is, before the listing is made of it; `context` is the lister. */
 struct pw_object_row;
+bool pw_list_status_object(void *context, const struct pw_object_row *row);
+bool pw_list_objects_object(void *context, const struct pw_object_row *row);
+bool pw_list_owners_object(void *context, const struct pw_object_row *row);
+void pw_owners_free(struct pw_owners *owners); /* may be NULL */
+
+/* Cells of an object that listings share: state, bytes, age, dtype, dims, where. list_store.c */
 void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row);
 /* May the session see what is of `tenant`? */
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant);

@@ -8,13 +8,13 @@
 #include "store/object.h"
 
 /* What there is, as far as the asker may see it. */
-struct counts { const struct pw_lister *lister; uint64_t objects, runs_in_flight, runs_done; uint32_t sessions, traces; };
+struct counts { const struct pw_lister *lister; uint64_t runs_in_flight, runs_done; uint32_t sessions, traces; };
 
-static bool count_object(void *context, const struct pw_object_row *row)
+bool pw_list_status_object(void *context, const struct pw_object_row *row)
 {
-        struct counts *counts = context;
+        struct pw_lister *lister = context;
 
-        counts->objects += pw_list_visible(counts->lister, row->tenant);
+        lister->objects += pw_list_visible(lister, row->tenant);
         return true;
 }
 
@@ -32,7 +32,6 @@ static struct counts count(const struct pw_lister *lister)
         const struct pw_tenant *tenant = lister->session->tenant;
         struct counts counts = { .lister = lister };
 
-        pw_store_each_object(daemon->store, count_object, &counts);
         if (lister->session->operator_) {
                 counts.runs_in_flight = daemon->runs_in_flight;
                 counts.runs_done = daemon->runs_done;
@@ -67,7 +66,7 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "devices", daemon->device_count);
         pw_rows_number(rows, "devices_ready", ready);
         pw_rows_number(rows, "islands", daemon->settings.islands);
-        pw_rows_number(rows, "objects", counts.objects);
+        pw_rows_number(rows, "objects", lister->objects);
         pw_rows_number(rows, "runs_in_flight", counts.runs_in_flight);
         pw_rows_number(rows, "runs_done", counts.runs_done);
         pw_rows_number(rows, "traces", counts.traces);

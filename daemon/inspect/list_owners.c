@@ -14,7 +14,7 @@ struct owner {
         uint64_t host_bytes, device_bytes, objects, since_us;
 };
 
-struct owners {
+struct pw_owners {
         struct pw_lister *lister;
         struct pw_table by_label;
         struct owner *last; /* and whose it was */
@@ -40,7 +40,7 @@ static void label_of(struct pw_daemon *daemon, const struct pw_charge *charge, c
                 pw_store_charge_text(daemon->store, charge, label, bytes);
 }
 
-static struct owner *owner_of(struct owners *owners, const struct pw_object_row *row, uint32_t program)
+static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_row *row, uint32_t program)
 {
         char label[300];
         uint64_t key;
@@ -80,12 +80,22 @@ static uint64_t device_bytes(const struct pw_object *object)
         return bytes;
 }
 
-static bool add_object(void *context, const struct pw_object_row *row)
+static struct pw_owners *owners_of(struct pw_lister *lister)
 {
-        struct owners *owners = context;
+        if (!lister->owners && (lister->owners = calloc(1, sizeof *lister->owners)))
+                lister->owners->lister = lister;
+        return lister->owners;
+}
+
+bool pw_list_owners_object(void *context, const struct pw_object_row *row)
+{
+        struct pw_lister *lister = context;
+        struct pw_owners *owners = owners_of(lister);
         struct owner *owner;
 
-        if (!pw_list_visible(owners->lister, row->tenant))
+        if (!owners)
+                return false;
+        if (!pw_list_visible(lister, row->tenant))
                 return true;
         owner = owner_of(owners, row, row->object ? row->object->program : 0);
         owners->failed |= !owner;
@@ -178,28 +188,35 @@ static void tenant_rows(struct pw_lister *lister, const struct pw_tenant *tenant
                 quota_cells(lister, tenant);
 }
 
-enum pw_status pw_list_owners(struct pw_lister *lister)
+void pw_owners_free(struct pw_owners *owners)
 {
-        struct owners owners = { .lister = lister };
-        struct owner *owner, **sorted;
-        struct pw_tenant *tenant;
-        uint32_t count = 0;
+        struct owner *owner;
 
-        pw_store_each_object(lister->daemon->store, add_object, &owners);
-        sorted = calloc((size_t)owners.by_label.count + 1, sizeof *sorted);
-        for (uint32_t i = 0; sorted && (owner = pw_table_next(&owners.by_label, &i));)
-                sorted[count++] = owner;
-        if (sorted)
-                qsort(sorted, count, sizeof *sorted, by_size);
-        lister->rows->failed |= owners.failed || !sorted;
-        for (uint32_t i = 0; sorted && (tenant = pw_table_next(&lister->daemon->tenants, &i));)
-                if (pw_list_visible(lister, tenant->name))
-                        tenant_rows(lister, tenant, sorted, count);
-        for (uint32_t i = 0; (owner = pw_table_next(&owners.by_label, &i));) {
+        if (!owners)
+                return;
+        for (uint32_t i = 0; (owner = pw_table_next(&owners->by_label, &i));) {
                 free(owner->label);
                 free(owner);
         }
-        pw_table_done(&owners.by_label);
+        pw_table_done(&owners->by_label);
+        free(owners);
+}
+
+enum pw_status pw_list_owners(struct pw_lister *lister)
+{
+        struct pw_owners *owners = owners_of(lister);
+        struct owner *owner, **sorted = owners ? calloc((size_t)owners->by_label.count + 1, sizeof *sorted) : NULL;
+        struct pw_tenant *tenant;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; sorted && (owner = pw_table_next(&owners->by_label, &i));)
+                sorted[count++] = owner;
+        if (sorted)
+                qsort(sorted, count, sizeof *sorted, by_size);
+        lister->rows->failed |= !sorted || owners->failed;
+        for (uint32_t i = 0; sorted && (tenant = pw_table_next(&lister->daemon->tenants, &i));)
+                if (pw_list_visible(lister, tenant->name))
+                        tenant_rows(lister, tenant, sorted, count);
         free(sorted);
         return PW_OK;
 }

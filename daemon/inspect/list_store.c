@@ -70,7 +70,7 @@ void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row)
         describe_value(lister, row);
 }
 
-static bool object_row(void *context, const struct pw_object_row *row)
+bool pw_list_objects_object(void *context, const struct pw_object_row *row)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
@@ -90,12 +90,6 @@ static bool object_row(void *context, const struct pw_object_row *row)
         pw_rows_text(rows, "program", "%s", program ? program->name : "-");
         pw_list_value(lister, row);
         return true;
-}
-
-enum pw_status pw_list_objects(struct pw_lister *lister)
-{
-        pw_store_each_object(lister->daemon->store, object_row, lister);
-        return PW_OK;
 }
 
 static void term_row(void *context, const struct pw_term *term)

@@ -97,6 +97,7 @@ void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id
         listing.rows = rows->rows;
         listing.n_rows = rows->count;
         listing.truncated = rows->truncated;
+        listing.next = rows->next;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_LISTING;
         reply.listing = &listing;
         if (rows->failed)

@@ -12,6 +12,7 @@ struct pw_rows {
         uint32_t count, capacity, limit; /* limit 0: none */
         uint32_t cell_capacity;          /* of the row being built */
         bool truncated, failed;
+        uint64_t next;                   /* where the next page begins; 0: there is none */
 };
 
 /* Start a row; false: the limit is reached, add no more. */

@@ -3,6 +3,7 @@
 
 #include "daemon/child/child_board.h"
 #include "daemon/describe.h"
+#include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
@@ -110,6 +111,7 @@ void pw_child_kill(struct pw_daemon *daemon, uint32_t device, enum pw_status sta
         (void)daemon, (void)status, (void)why;
         now->ending |= UINT64_C(1) << device;
 }
+bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

@@ -5,6 +5,7 @@
 #include "daemon/child/child_board.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
+#include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
@@ -180,6 +181,7 @@ void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us) { (void)
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { (void)scheduler; return false; }
+bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

@@ -1,0 +1,124 @@
+/* Listings of many objects come in parts and in pages: each object once, as many rows as were asked for, while others go on. */
+#include "tests/integration/harness.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OBJECTS 5000u
+
+static struct pw_future **put_all(struct pw_session *session)
+{
+        struct pw_future **futures = calloc(OBJECTS, sizeof *futures);
+
+        assert_non_null(futures);
+        for (uint32_t i = 0; i < OBJECTS; i++)
+                assert_int_equal(pw_put(session, &i, sizeof i, NULL, &futures[i], NULL), PW_OK);
+        return futures;
+}
+
+static void unref_all(struct pw_future **futures)
+{
+        for (uint32_t i = 0; i < OBJECTS; i++)
+                pw_unref(futures[i]);
+        free(futures);
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static void each_object_is_listed_once(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future **futures = put_all(host->session);
+        struct pw_listing *all = it_list(host->session, "objects", NULL);
+        const char **listed = calloc(OBJECTS, sizeof *listed);
+        char (*ids)[PW_ID_TEXT_BYTES] = calloc(OBJECTS, sizeof *ids);
+
+        assert_int_equal(it_rows(all), OBJECTS);
+        assert_false(pw_listing_rows(all)->truncated);
+        for (uint32_t i = 0; i < OBJECTS; i++)
+                listed[i] = it_text(all, i, "id");
+        qsort(listed, OBJECTS, sizeof *listed, by_text);
+        for (uint32_t i = 0; i < OBJECTS; i++) {
+                const char *id = pw_id_format(pw_future_id(futures[i]), ids[i]);
+
+                assert_non_null(bsearch(&id, listed, OBJECTS, sizeof *listed, by_text));
+                assert_true(i == 0 || strcmp(listed[i - 1], listed[i]) < 0);
+        }
+        free(ids);
+        free(listed);
+        pw_listing_free(all);
+        assert_int_equal(it_look(host->session, "status", "objects"), OBJECTS);
+        assert_int_equal(it_look(host->session, "owners", "objects"), OBJECTS);
+        unref_all(futures);
+}
+
+static void listed_with(struct pw_session *session, const char *filter, uint32_t limit, size_t rows, bool truncated)
+{
+        struct pw_listing *listing;
+        struct pw_error err;
+
+        assert_int_equal(pw_list(session, "objects", filter, limit, &listing, &err), PW_OK);
+        assert_int_equal(it_rows(listing), rows);
+        assert_int_equal(pw_listing_rows(listing)->truncated, truncated);
+        pw_listing_free(listing);
+}
+
+static void no_more_rows_than_asked_for(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future **futures = put_all(host->session);
+        char id[PW_ID_TEXT_BYTES];
+
+        listed_with(host->session, NULL, OBJECTS - 1, OBJECTS - 1, true);
+        listed_with(host->session, NULL, OBJECTS, OBJECTS, false);
+        listed_with(host->session, NULL, OBJECTS + 1, OBJECTS, false);
+        listed_with(host->session, NULL, 1, 1, true);
+        listed_with(host->session, pw_id_format(pw_future_id(futures[OBJECTS / 2]), id), 0, 1, false);
+        unref_all(futures);
+        listed_with(host->session, NULL, 0, 0, false); /* what was let go of before is not there any more */
+}
+
+static int list_for_ever(void *context, int pipe)
+{
+        const struct it_host *host = context;
+        struct pw_session *session = it_connect(host);
+        struct pw_listing *listing;
+
+        while (pw_list(session, "owners", NULL, 0, &listing, NULL) == PW_OK) {
+                pw_listing_free(listing);
+                if (write(pipe, "", 1) != 1)
+                        break;
+        }
+        return 0;
+}
+
+/* Who asks is killed in the middle; listings of others go on. */
+static void who_asks_may_go(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future **futures = put_all(host->session);
+        char byte;
+
+        for (int i = 0; i < 8; i++) {
+                struct it_child child = it_fork(list_for_ever, host);
+
+                for (int j = 0; j < i + 1; j++)
+                        it_read(&child, &byte, 1);
+                it_reap(&child, SIGKILL);
+                assert_int_equal(it_look(host->session, "status", "objects"), OBJECTS);
+        }
+        unref_all(futures);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(each_object_is_listed_once),
+                IT_TEST(no_more_rows_than_asked_for),
+                IT_TEST(who_asks_may_go),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
