@@ -52,6 +52,9 @@ static void test_ready(void **state)
         assert_true(pw_entry_load(place.entry) == pw_word_make(PW_ENTRY_READY, PW_ENTRY_SHARDED, place.generation, PW_OK));
         assert_memory_equal(r.f.futures.base + place.entry->room_offset, &two, sizeof two.list + 2 * sizeof two.list.shards[0]);
         assert_int_equal(place.entry->bytes, 128);
+        assert_int_equal(place.entry->dtype, PW_F32);
+        assert_int_equal(place.entry->rank, 2);
+        assert_int_equal(place.entry->room_segment, place.segment);
         assert_int_equal(fixture_only(&r.f, PW_STORE_WAKE)->slot, place.slot);
         pw_store_decide(r.f.store, object, &failed, 0); /* decided once */
         assert_int_equal(fixture_state(place), PW_ENTRY_READY);
@@ -163,6 +166,54 @@ static void test_cancelled_when_unheld(void **state)
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_count(&r.f, PW_STORE_FREE_RESULT), 3);
         assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 3);
+        fixture_close(&r.f);
+}
+
+/* A result that is decided has no part in it any more: who holds it needs nothing of the others. */
+static void test_cancelled_but_for_the_decided(void **state)
+{
+        struct runs r;
+        struct place places[3];
+        struct pw_object *objects[3];
+
+        (void)state;
+        open_runs(&r);
+        for (uint32_t i = 0; i < 3; i++)
+                objects[i] = claim(&r, places[i] = result(&r, i), 7);
+        pw_store_decide(r.f.store, objects[1], &ready, 0);
+        fixture_drop(&r.f, r.ann, places[0]);
+        fixture_reclaim(&r.f);
+        assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 0);
+        fixture_drop(&r.f, r.ann, places[2]);
+        fixture_reclaim(&r.f);
+        assert_int_equal(fixture_only(&r.f, PW_STORE_CANCEL_RUN)->number, 7);
+        pw_store_decide(r.f.store, objects[0], &failed, 0);
+        pw_store_decide(r.f.store, objects[2], &failed, 0);
+        fixture_reclaim(&r.f);
+        assert_int_equal(fixture_state(places[1]), PW_ENTRY_READY);
+        fixture_close(&r.f);
+}
+
+/* Whose run a slot waits for, from its grant until that is read. */
+static void test_unclaimed(void **state)
+{
+        struct runs r;
+        struct place place, own, beyond, before;
+
+        (void)state;
+        open_runs(&r);
+        place = beyond = before = result(&r, 0);
+        assert_int_equal(pw_store_unclaimed(r.f.store, fixture_cell(place)), r.ann->session);
+        beyond.slot = FIXTURE_SLOTS;
+        before.generation--;
+        own = fixture_create(r.ann, fixture_grant(&r.f, r.ann, 0, 4).first_slot);
+        assert_int_equal(pw_store_unclaimed(r.f.store, fixture_cell(beyond)), 0);
+        assert_int_equal(pw_store_unclaimed(r.f.store, fixture_cell(before)), 0);
+        assert_int_equal(pw_store_unclaimed(r.f.store, fixture_cell(own)), 0);
+        beyond.segment = 999;
+        assert_int_equal(pw_store_unclaimed(r.f.store, fixture_cell(beyond)), 0);
+        claim(&r, place, 1);
+        assert_int_equal(pw_store_unclaimed(r.f.store, fixture_cell(place)), 0);
         fixture_close(&r.f);
 }
 
@@ -352,6 +403,8 @@ int main(void)
                 cmocka_unit_test(test_claims_refused),
                 cmocka_unit_test(test_drop_of_unsubmitted),
                 cmocka_unit_test(test_cancelled_when_unheld),
+                cmocka_unit_test(test_cancelled_but_for_the_decided),
+                cmocka_unit_test(test_unclaimed),
                 cmocka_unit_test(test_kept_in_the_look),
                 cmocka_unit_test(test_session_end),
                 cmocka_unit_test(test_arena_full),

@@ -59,6 +59,31 @@ static void test_drop_twice(void **state)
         fixture_close(&f);
 }
 
+/* A DROP of a generation that has ended is none of the next one, which others know of already. */
+static void test_late_drop(void **state)
+{
+        struct fixture f;
+        struct client *ann, *other;
+        struct place place, next;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        other = fixture_client(&f, "ann");
+        place = fixture_put(ann, fixture_grant(&f, ann, 1024, 4).first_slot);
+        fixture_drop(&f, ann, place);
+        fixture_reclaim(&f);
+        next = fixture_put(ann, place.slot);
+        fixture_ref(&f, other, next);
+        fixture_drop(&f, ann, place);
+        fixture_drop(&f, other, place);
+        assert_int_equal(fixture_known(&f, next)->refs, 2);
+        fixture_drop(&f, other, next);
+        fixture_reclaim(&f);
+        assert_int_equal(fixture_state(next), PW_ENTRY_READY);
+        fixture_close(&f);
+}
+
 static void test_drop_by_a_stranger(void **state)
 {
         struct fixture f;
@@ -410,6 +435,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_put_and_drop),
                 cmocka_unit_test(test_drop_twice),
+                cmocka_unit_test(test_late_drop),
                 cmocka_unit_test(test_drop_by_a_stranger),
                 cmocka_unit_test(test_records_that_cannot_be),
                 cmocka_unit_test(test_counts_per_holder),
