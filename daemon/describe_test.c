@@ -106,10 +106,75 @@ static void what_is_asked_is_waited_for(void **state)
         free(describer);
 }
 
+/* A reply to the question asked last. */
+static void answer(struct pw_daemon *daemon, uint64_t id, uint32_t outputs, uint32_t rank)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__Described described = PATHWAYS__WIRE__DESCRIBED__INIT;
+        Pathways__Wire__Type type = PATHWAYS__WIRE__TYPE__INIT, *types[] = { &type, &type };
+        uint64_t dims[PW_RANK_MAX + 1] = { 4, 6, 1, 1, 1, 1, 1, 1, 1 };
+
+        type.dtype = PW_F64;
+        type.dims = dims;
+        type.n_dims = rank;
+        described.outputs = types;
+        described.n_outputs = outputs;
+        reply.id = id;
+        reply.text = (char *)"";
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_DESCRIBED;
+        reply.described = &described;
+        pw_describe_answered(daemon, &reply);
+}
+
+/* What a shape function says is checked, used, and not asked for again. */
+static void answers_are_checked_and_kept(void **state)
+{
+        struct pw_daemon daemon = { 0 };
+        struct pw_dsession *describer = calloc(1, sizeof *describer);
+        struct pw_shape_query query = { .function = "m/shape", .task = { .output_count = 1 } }, other = query;
+        enum pw_status status = PW_OK;
+
+        (void)state;
+        asked_count = answered = 0;
+        other.function = "m/other";
+        assert_int_equal(pw_describe_new(&daemon, &daemon.describe, NULL), PW_OK);
+        pw_describe_up(&daemon, describer);
+        pw_describe_ask(&daemon, &query, done, &status);
+        answer(&daemon, 99, 1, 2); /* to somebody else's question */
+        assert_int_equal(answered, 0);
+        answer(&daemon, 1, 2, 2);
+        assert_int_equal(answered, 1);
+        assert_int_equal(status, PW_PROTOCOL);
+        pw_describe_ask(&daemon, &query, done, &status);
+        answer(&daemon, 2, 1, PW_RANK_MAX + 1);
+        assert_int_equal(answered, 2);
+        assert_int_equal(status, PW_PROTOCOL);
+        pw_describe_ask(&daemon, &query, done, &status);
+        answer(&daemon, 3, 1, 2);
+        assert_int_equal(answered, 3);
+        assert_int_equal(status, PW_OK);
+        assert_int_equal(query.task.outputs[0].dtype, PW_F64);
+        assert_int_equal(query.task.outputs[0].dims.rank, 2);
+        assert_int_equal(query.task.outputs[0].dims.dim[1], 6);
+        query.task.outputs[0].dims.rank = 0;
+        pw_describe_ask(&daemon, &query, done, &status);
+        assert_int_equal(answered, 4);
+        assert_int_equal(query.task.outputs[0].dims.rank, 2);
+        assert_int_equal(asked_count, 3);
+        pw_describe_ask(&daemon, &other, done, &status);
+        assert_int_equal(asked_count, 4);
+        pw_describe_detached(&daemon);
+        pw_describe_free(daemon.describe);
+        free(describer);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(a_describer_is_not_asked_after_its_session),
-                                            cmocka_unit_test(what_is_asked_is_waited_for) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_describer_is_not_asked_after_its_session),
+                cmocka_unit_test(what_is_asked_is_waited_for),
+                cmocka_unit_test(answers_are_checked_and_kept),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

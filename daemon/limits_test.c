@@ -92,6 +92,7 @@ static void test_second(void **state)
         leaves(&host, 2400000, "/a/b/c");
         has(&host, "sys/fs/cgroup/a/b/memory.max", "max\n");
         has(&host, "sys/fs/cgroup/a/memory.max", "5000000\n"); /* one above, with others in it */
+        leaves(&host, 2400000, "/a/b/c");
         has(&host, "sys/fs/cgroup/a/memory.current", "4500000\n");
         leaves(&host, 500000, "/a");
         has(&host, "sys/fs/cgroup/a/memory.current", "9000000\n");
@@ -106,6 +107,7 @@ static void test_first(void **state)
         (void)state;
         open_host(&host, "9:name=systemd:/\n4:cpu,memory:/box/one\n3:cpuset:/other\n0::/\n");
         has(&host, "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+        has(&host, "sys/fs/cgroup/memory/other/memory.limit_in_bytes", "1000\n"); /* that process is in it for its cpus only */
         leaves(&host, UINT64_MAX, "");
         has(&host, "sys/fs/cgroup/memory/box/one/memory.limit_in_bytes", "104857600\n");
         has(&host, "sys/fs/cgroup/memory/box/one/memory.usage_in_bytes", "4857600\n");
