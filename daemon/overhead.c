@@ -24,7 +24,7 @@ static void sum_grants(struct pw_daemon *daemon)
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
                 backing->granted_bytes = 0; /* also where no segment is left */
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
-                segment->backed.backing->granted_bytes = 0;
+                segment->backed.backing->granted_bytes = segment->backed.backing->has_bytes = 0;
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
                 if (segment->layout.kind == PW_SEGMENT_CLIENT)
                         segment->backed.backing->granted_bytes += pw_store_segment_bytes(daemon->store, segment->number);
@@ -77,7 +77,8 @@ static void add_places(struct pw_daemon *daemon)
                 if (segment->layout.kind == PW_SEGMENT_CLIENT && segment->backed.backing->tenant)
                         segment->backed.backing->granted_bytes -= touched(pw_backed_window(&segment->backed));
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
-                segment->backed.backing->has_bytes = allocated(segment->backed.backing->fd);
+                if (!segment->backed.backing->has_bytes) /* once for each memfd: sessions share them */
+                        segment->backed.backing->has_bytes = allocated(segment->backed.backing->fd);
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
                 backing->granted_bytes += touched((struct pw_window){ backing->fd, 0, backing->taken * backing->place_bytes });
 }

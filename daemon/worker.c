@@ -21,6 +21,7 @@
 struct item {
         struct pw_list link;
         struct pw_work work;
+        uint64_t at;               /* done up to here */
         enum pw_status status;
         char why[80];              /* it failed */
 };
@@ -44,19 +45,20 @@ static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t 
                            : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, ret_err);
 }
 
-static void do_steps(struct item *item)
+/* The next step: true: there are more. Others get their turn before them; punching costs by the pages that are there, and is never
+ * overtaken by what makes pages in the same place again. */
+static bool do_next(struct item *item)
 {
         struct pw_work *work = &item->work;
-        uint64_t step = work->punch ? work->bytes : STEP_BYTES; /* punching costs by the pages that are there */
-        enum pw_status status = PW_OK;
+        uint64_t left = work->bytes - item->at, bytes = work->punch ? left : pw_min_u64(STEP_BYTES, left);
         struct pw_error err;
 
         pw_unmap(&work->unmap);
-        for (uint64_t at = 0; status == PW_OK && at < work->bytes; at += step)
-                status = do_step(work, at, pw_min_u64(step, work->bytes - at), &err);
-        item->status = status;
-        if (status != PW_OK)
+        item->status = bytes ? do_step(work, item->at, bytes, &err) : PW_OK;
+        item->at += bytes;
+        if (item->status != PW_OK)
                 snprintf(item->why, sizeof item->why, "%.79s", err.text);
+        return item->status == PW_OK && item->at < work->bytes;
 }
 
 static void *work_loop(void *context)
@@ -66,6 +68,7 @@ static void *work_loop(void *context)
         pthread_mutex_lock(&worker->lock);
         while (!worker->stop) {
                 struct item *item;
+                bool more;
 
                 if (pw_list_empty(&worker->todo)) {
                         pthread_cond_wait(&worker->asked, &worker->lock);
@@ -74,10 +77,10 @@ static void *work_loop(void *context)
                 item = pw_list_first(&worker->todo, struct item, link);
                 pw_list_remove(&item->link);
                 pthread_mutex_unlock(&worker->lock);
-                do_steps(item);
+                more = do_next(item);
                 pthread_mutex_lock(&worker->lock);
-                pw_list_append(&worker->done, &item->link);
-                if (TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
+                pw_list_append(more ? &worker->todo : &worker->done, &item->link);
+                if (!more && TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
                         worker->stop = true; /* the pipe is gone: so is the loop */
         }
         pthread_mutex_unlock(&worker->lock);

@@ -1,6 +1,6 @@
 /* The worker thread: what is too slow for a turn of the loop; pages are allocated in steps of 64 MiB at most.
  *
- * Touching a new page costs 10 to 50 times what copying to it does. Works are done in order; each is reported on the loop
+ * Touching a new page costs 10 to 50 times what copying to it does. Works begin in order and take turns; each is reported on the loop
  * thread exactly once (also when the worker ends), by the pipe that the loop reads.
  */
 #ifndef PW_DAEMON_WORKER_H
