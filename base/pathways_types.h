@@ -123,6 +123,12 @@ struct pw_dims {
 #define PW_DIMS(...)                                                                                                   \
         ((struct pw_dims){ .rank = sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), .dim = { __VA_ARGS__ } })
 #define PW_SCALAR ((struct pw_dims){ .rank = 0 })
+#else
+extern "C++" template <typename... Sizes> constexpr pw_dims PW_DIMS(Sizes... sizes)
+{
+        return pw_dims{ sizeof...(sizes), { static_cast<uint64_t>(sizes)... } };
+}
+#define PW_SCALAR (pw_dims{ 0, { 0 } })
 #endif
 
 /* --- shardings ---------------------------------------------------------------------------------------------------- */
@@ -154,13 +160,18 @@ struct pw_sharding {
 #define PW_AXIS_BROADCAST { PW_LAY_BROADCAST, 0, 0, 0 }
 #define PW_AXIS_SPLIT(dim) { PW_LAY_SPLIT, (dim), 0, 0 }
 #define PW_AXIS_PARTIAL(op) { PW_LAY_PARTIAL, 0, (op), 0 }
-/* Over a mesh of one axis. */
-#define PW_BROADCAST ((struct pw_sharding){ { PW_AXIS_BROADCAST, PW_AXIS_BROADCAST } })
-#define PW_SPLIT(dim) ((struct pw_sharding){ { PW_AXIS_SPLIT(dim), PW_AXIS_BROADCAST } })
-#define PW_PARTIAL(op) ((struct pw_sharding){ { PW_AXIS_PARTIAL(op), PW_AXIS_BROADCAST } })
 /* Over a mesh of two axes, each one of PW_AXIS_*. */
 #define PW_SHARDING(first, second) ((struct pw_sharding){ { first, second } })
+#else
+#define PW_AXIS_BROADCAST (pw_axis_sharding{ PW_LAY_BROADCAST, 0, 0, 0 })
+#define PW_AXIS_SPLIT(dim) (pw_axis_sharding{ PW_LAY_SPLIT, static_cast<uint8_t>(dim), 0, 0 })
+#define PW_AXIS_PARTIAL(op) (pw_axis_sharding{ PW_LAY_PARTIAL, 0, static_cast<uint8_t>(op), 0 })
+#define PW_SHARDING(first, second) (pw_sharding{ { first, second } })
 #endif
+/* Over a mesh of one axis. */
+#define PW_BROADCAST PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_BROADCAST)
+#define PW_SPLIT(dim) PW_SHARDING(PW_AXIS_SPLIT(dim), PW_AXIS_BROADCAST)
+#define PW_PARTIAL(op) PW_SHARDING(PW_AXIS_PARTIAL(op), PW_AXIS_BROADCAST)
 
 #ifdef __cplusplus
 }

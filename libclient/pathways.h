@@ -18,6 +18,7 @@
 #include "pathways_types.h"
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -272,6 +273,11 @@ struct pw_future *pw_donate(struct pw_future **future);
 #define PW_COUNT_OF(type, ...) (sizeof((type[]){ __VA_ARGS__ }) / sizeof(type))
 #define PW_ARGS(...) (struct pw_value *const[]){ __VA_ARGS__ }, PW_COUNT_OF(struct pw_value *, __VA_ARGS__)
 #define PW_FUTURES(...) (struct pw_future *const[]){ __VA_ARGS__ }, PW_COUNT_OF(struct pw_future *, __VA_ARGS__)
+#else
+extern "C++" template <typename... Things> char (&PW_THINGS(Things...))[sizeof...(Things)]; /* for its size alone */
+#define PW_ARGS(...) std::initializer_list<pw_value *>{ __VA_ARGS__ }.begin(), sizeof(PW_THINGS(__VA_ARGS__))
+#define PW_FUTURES(...) std::initializer_list<pw_future *>{ __VA_ARGS__ }.begin(), sizeof(PW_THINGS(__VA_ARGS__))
+#endif
 #define PW_NO_FUTURES (struct pw_future *const *)NULL, (size_t)0
 #define PW_NO_ARGS (struct pw_value *const *)NULL, (size_t)0
 /* pw_call(program, slice, "module/function", PW_ARGS(a, b), sharding) */
@@ -280,7 +286,6 @@ struct pw_future *pw_donate(struct pw_future **future);
 /* pw_run(program, PW_FUTURES(a, b), &result, &err) */
 #define pw_run(program, inputs_and_count, ret_results, ret_err)                                                        \
         pw_run_with((program), inputs_and_count, NULL, (ret_results), (ret_err))
-#endif
 
 #ifdef __cplusplus
 }
