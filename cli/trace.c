@@ -1,7 +1,6 @@
 /* trace: from the daemon's answers to a file. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/size.h"
 #include "cli/chrome.h"
 #include "cli/output.h"
 

@@ -1,6 +1,5 @@
 /* The handshake: versions agreed, memory made, descriptors handed over. */
 #include "base/memory.h"
-#include "base/size.h"
 #include "daemon/child/child.h"
 #include "daemon/quota.h"
 #include "daemon/segment.h"

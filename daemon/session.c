@@ -11,7 +11,6 @@
 #include "daemon/program.h"
 #include "daemon/request.h"
 #include "daemon/room.h"
-#include "daemon/segment.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -1,11 +1,8 @@
 /* The listing of one object: what it is, where its shards are, who holds it, who waits for it. */
-#include "base/layout.h"
 #include "base/memory.h"
-#include "base/size.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/waits.h"
-#include "daemon/segment.h"
 #include "daemon/submit.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/inspect/list.h"
-#include "daemon/quota.h"
 #include "store/object.h"
 
 #include <stdio.h>

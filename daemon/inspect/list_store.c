@@ -6,8 +6,6 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/term.h"
 #include "daemon/overhead.h"
-#include "daemon/quota.h"
-#include "daemon/segment.h"
 #include "store/object.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
  */
 #include "tests/integration/chrome.h"
 #include "tests/integration/recording.h"
-#include "tests/integration/trace.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/sources.h"
-#include "scheduler/lower.h"
 
 /* What a gang works on. */
 struct gang {
