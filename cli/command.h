@@ -22,7 +22,7 @@ struct pw_command_settings {
         uint64_t seconds_us; /* trace */
         uint64_t watch_us;   /* listings; 0: once */
         uint64_t interval_us;/* top */
-        bool wait, any, force; /* get and wait; wait; free */
+        bool wait, any, force, frozen; /* get and wait; wait; free; put */
         uint32_t limit;   /* listings */
         uint32_t devices, islands, repeat, inputs, ahead; /* run; devices: move */
         const char *sharding, *result, *params;
@@ -63,6 +63,7 @@ enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error 
 enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_cancel(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_move(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_transfer(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_free(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_top(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_trace(struct pw_invocation *invocation, struct pw_error *ret_err);

@@ -30,11 +30,23 @@ static const struct pw_option list_options[] = {
         WATCH_OPTION,
         COMMON_OPTIONS,
 };
+static const struct pw_option run_list_options[] = {
+        { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N", "At most N rows, the newest. 0: as many as the daemon gives." },
+        WATCH_OPTION,
+        COMMON_OPTIONS,
+};
+static const struct pw_option gang_list_options[] = {
+        { "limit", 0, PW_OPTION_COUNT, AT(limit), "160", "N",
+          "At most N rows, the newest, as many of each device. 0: as many as the daemon gives." },
+        WATCH_OPTION,
+        COMMON_OPTIONS,
+};
 static const struct pw_option put_options[] = {
         { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed." },
         { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
           "Keep the object for so long, 250ms, 3s, 2min, 1h or 2d. Where neither a name nor this is given: 10min." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for room." },
+        { "frozen", 0, PW_OPTION_FLAG, AT(frozen), NULL, NULL, "Where nobody can change the bytes any more, neither this process." },
         TYPE_OPTIONS("opaque", NULL),
         COMMON_OPTIONS,
 };
@@ -83,11 +95,14 @@ static const struct pw_option trace_options[] = {
 };
 
 static const struct pw_column status_columns[] = {
-        { .key = "version" }, { .key = "host" }, { .key = "epoch" }, { .key = "uptime_us", .heading = "uptime", .format = PW_CELL_DURATION },
+        { .key = "version" }, { .key = "host", .format = PW_CELL_HOST },
+        { .key = "epoch", .format = PW_CELL_HEX }, { .key = "uptime_us", .heading = "uptime", .format = PW_CELL_DURATION },
         { .key = "tenant" }, { .key = "sessions" }, { .key = "devices" }, { .key = "devices_ready", .heading = "devices ready" },
-        { .key = "islands" }, { .key = "objects" }, { .key = "runs_in_flight", .heading = "runs in flight" },
-        { .key = "runs_done", .heading = "runs done" }, { .key = "traces" }, { .key = "metadata" }, { .key = "socket" },
-        { .key = "http" }, { .key = "capped", .heading = "host memory" },
+        { .key = "islands" }, { .key = "host_capacity", .heading = "host memory", .format = PW_CELL_SIZE },
+        { .key = "host_free", .heading = "free of it", .format = PW_CELL_SIZE }, { .key = "capped" }, { .key = "objects" },
+        { .key = "puts_waiting", .heading = "puts waiting" }, { .key = "runs_in_flight", .heading = "runs in flight" },
+        { .key = "runs_waiting", .heading = "runs waiting" }, { .key = "runs_done", .heading = "runs done" }, { .key = "traces" },
+        { .key = "metadata" }, { .key = "socket" }, { .key = "http" },
 };
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
@@ -103,7 +118,7 @@ static const struct pw_column object_columns[] = {
         { .key = "dtype", .heading = "type", .format = PW_CELL_TYPE, .other = "dims" }, { .key = "refs" }, { .key = "owner" },
         { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
 };
-static const struct pw_column object_note = { .key = "names", .heading = "named" };
+static const struct pw_column object_notes[] = { { .key = "names", .heading = "named" }, { .key = "mark" } };
 static const struct pw_column memory_columns[] = {
         { .key = "memory" }, { .key = "term" }, { .key = "bytes", .format = PW_CELL_SIZE }, { .key = "about" },
 };
@@ -113,13 +128,13 @@ static const struct pw_column owner_columns[] = {
         { .key = "device_bytes", .heading = "device", .format = PW_CELL_SIZE }, { .key = "objects" },
         { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
 };
-static const struct pw_column owner_note = { .key = "quota" };
+static const struct pw_column owner_notes[] = { { .key = "quota" } };
 static const struct pw_column program_columns[] = {
         { .key = "program" }, { .key = "name" }, { .key = "nodes" }, { .key = "inputs" }, { .key = "results" },
         { .key = "peak", .heading = "peak/device", .format = PW_CELL_SIZE },
         { .key = "measured_peak", .heading = "measured", .format = PW_CELL_SIZE }, { .key = "runs" }, { .key = "slices" },
 };
-static const struct pw_column program_note = { .key = "stages" };
+static const struct pw_column program_notes[] = { { .key = "stages" } };
 static const struct pw_column node_columns[] = {
         { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },
         { .key = "waits" }, { .key = "room", .heading = "room" },
@@ -129,10 +144,10 @@ static const struct pw_column run_columns[] = {
         { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "nodes" },
         { .key = "nodes_ordered", .heading = "ordered" }, { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION },
 };
-static const struct pw_column run_note = { .key = "waiting_for", .heading = "waits for" };
+static const struct pw_column run_notes[] = { { .key = "waiting_for", .heading = "waits for" }, { .key = "error" } };
 static const struct pw_column gang_columns[] = {
         { .key = "device" }, { .key = "seq" }, { .key = "run" }, { .key = "program" }, { .key = "node" }, { .key = "state" },
-        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .other = "end_us" },
+        { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION },
 };
 static const struct pw_column why_columns[] = {
         { .key = "what" }, { .key = "waits_for", .heading = "waits for" },
@@ -154,18 +169,18 @@ static const struct pw_column trace_columns[] = {
 };
 
 #define OPTIONS(name, items) { (items), pw_array_count(items), "pathways " name }
-#define FORM(columns) { (columns), pw_array_count(columns), false, NULL }
-#define FORM_NOTE(columns, note) { (columns), pw_array_count(columns), false, &(note) }
+#define FORM(columns) { (columns), pw_array_count(columns), false, NULL, 0 }
+#define FORM_NOTES(columns, notes) { (columns), pw_array_count(columns), false, (notes), pw_array_count(notes) }
 
 const struct pw_command pw_commands[] = {
         { "status", "", 0, 0, "The daemon in a few lines. Its version, host, devices, and what it does now.", pw_command_list,
-          OPTIONS("status", watch_options), { status_columns, pw_array_count(status_columns), true, NULL }, { 0 } },
+          OPTIONS("status", watch_options), { status_columns, pw_array_count(status_columns), true, NULL, 0 }, { 0 } },
         { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_list,
           OPTIONS("devices", list_options), FORM(device_columns), { 0 } },
         { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_list,
           OPTIONS("islands", list_options), FORM(island_columns), { 0 } },
         { "objects", "", 0, 0, "Objects, with their owners and names.", pw_command_list, OPTIONS("objects", list_options),
-          FORM_NOTE(object_columns, object_note), { 0 } },
+          FORM_NOTES(object_columns, object_notes), { 0 } },
         { "object", "ID|NAME", 1, 1, "All that is known of an object. Where its shards are, who holds it and who waits for it.",
           pw_command_object, OPTIONS("object", common_options), { 0 }, { 0 } },
         { "put", "FILE|-", 1, 1, "Put the bytes of FILE, or of standard input. Prints the id.", pw_command_put,
@@ -174,21 +189,24 @@ const struct pw_command pw_commands[] = {
           FORM(value_columns), { 0 } },
         { "wait", "ID|NAME...", 1, UINT32_MAX, "Wait until objects are ready. Exits with 4 at the deadline, with 1 if one is in error.",
           pw_command_wait, OPTIONS("wait", wait_options), FORM(wait_columns), { 0 } },
-        { "move", "ID|NAME", 1, 1, "Move the result of a run to another memory, under its id. Names and leases alone may hold it.",
+        { "move", "ID|NAME", 1, 1, "Move the result of a run to another memory. It keeps its id; names and leases alone may hold it.",
           pw_command_move, OPTIONS("move", move_options), FORM(id_columns), { 0 } },
+        { "transfer", "ID|NAME OWNER", 2, 3, "Charge an object to another owner. OWNER is a process, CLIENT[PID] or pid N, which holds it "
+          "from then on, or name NAME, one of the object's.",
+          pw_command_transfer, OPTIONS("transfer", common_options), FORM(id_columns), { 0 } },
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
           OPTIONS("memory", watch_options), FORM(memory_columns), { 0 } },
         { "owners", "", 0, 0, "Who is charged for how much, and since when. Beside it, what the tenant has of its quota.", pw_command_list,
           OPTIONS("owners", list_options),
-          FORM_NOTE(owner_columns, owner_note), { 0 } },
+          FORM_NOTES(owner_columns, owner_notes), { 0 } },
         { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
-          OPTIONS("programs", list_options), FORM_NOTE(program_columns, program_note), FORM(node_columns) },
-        { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", list_options),
-          FORM_NOTE(run_columns, run_note), { 0 } },
+          OPTIONS("programs", list_options), FORM_NOTES(program_columns, program_notes), FORM(node_columns) },
+        { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", run_list_options),
+          FORM_NOTES(run_columns, run_notes), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
-          pw_command_list, OPTIONS("gangs", list_options), FORM(gang_columns), FORM(gang_columns) },
+          pw_command_list, OPTIONS("gangs", gang_list_options), FORM(gang_columns), FORM(gang_columns) },
         { "cancel", "ID|NAME|run N", 1, 2, "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
           pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },
         { "why", "WHAT", 1, 3,

@@ -36,17 +36,14 @@ static const char *number_text(enum pw_cell_format format, uint64_t number, char
                 return pw_size_format(number, room);
         case PW_CELL_DURATION:
                 return pw_duration_format(number, room);
+        case PW_CELL_HOST:
+        case PW_CELL_HEX:
+                snprintf(room, PW_CELL_TEXT_BYTES, format == PW_CELL_HOST ? "h%" PRIu64 : "%" PRIx64, number);
+                return room;
         default:
                 snprintf(room, PW_CELL_TEXT_BYTES, "%" PRIu64, number);
                 return room;
         }
-}
-
-static const char *took_text(const struct pw_column *column, const Pathways__Wire__Row *row, char room[PW_CELL_TEXT_BYTES])
-{
-        uint64_t start = pw_row_number(row, column->key), end = pw_row_number(row, column->other);
-
-        return start && end >= start ? pw_duration_format(end - start, room) : "-";
 }
 
 static const char *type_text(const struct pw_column *column, const Pathways__Wire__Row *row, char room[PW_CELL_TEXT_BYTES])
@@ -62,8 +59,6 @@ const char *pw_column_text(const struct pw_column *column, const Pathways__Wire_
 {
         const Pathways__Wire__Cell *cell = pw_row_cell(row, column->key);
 
-        if (column->format == PW_CELL_TOOK)
-                return took_text(column, row, room);
         if (column->format == PW_CELL_TYPE)
                 return type_text(column, row, room);
         if (!cell)
@@ -117,7 +112,8 @@ static bool fill_table(struct pw_grid *grid, const struct pw_form *form, const P
         for (size_t r = 0; r < listing->n_rows; r++) {
                 for (uint32_t c = 0; c < form->count; c++)
                         ok = ok && pw_grid_add(grid, pw_column_text(&form->columns[c], listing->rows[r], room));
-                ok = ok && (!form->note || add_note(grid, form->note, listing->rows[r]));
+                for (uint32_t n = 0; n < form->note_count; n++)
+                        ok = ok && add_note(grid, &form->notes[n], listing->rows[r]);
         }
         for (uint32_t c = 0; listing->n_rows && c < form->count; c++) {
                 if (!is_text(&form->columns[c], listing->rows[0]))

@@ -13,7 +13,8 @@ enum pw_cell_format {
         PW_CELL_PLAIN,    /* text, or a number as it is */
         PW_CELL_SIZE,     /* bytes: "1.5 GiB" */
         PW_CELL_DURATION, /* microseconds: "3.2 s" */
-        PW_CELL_TOOK,     /* from the number of the cell `key` to that of the cell `other`, microseconds */
+        PW_CELL_HOST,     /* "h0" */
+        PW_CELL_HEX,      /* as ids have it */
         PW_CELL_TYPE,     /* a dtype with the dims of the cell `other`: "f32 [96, 65]" */
 };
 
@@ -29,7 +30,8 @@ struct pw_form {
         const struct pw_column *columns;
         uint32_t count;
         bool upright; /* one row: a line per cell instead of a table */
-        const struct pw_column *note; /* shown in a line under its row, where there is something; or NULL */
+        const struct pw_column *notes; /* each in a line under its row, where there is something */
+        uint32_t note_count;
 };
 
 #define PW_CELL_TEXT_BYTES 256

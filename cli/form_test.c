@@ -13,10 +13,10 @@ static const struct pw_column columns[] = {
         { .key = "id" },
         { .key = "bytes", .format = PW_CELL_SIZE },
         { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION },
-        { .key = "start_us", .heading = "took", .format = PW_CELL_TOOK, .other = "end_us" },
+        { .key = "took_us", .heading = "took", .format = PW_CELL_DURATION },
         { .key = "names" },
 };
-static const struct pw_column note = { .key = "names", .heading = "named" };
+static const struct pw_column notes[] = { { .key = "names", .heading = "named" }, { .key = "mark" } };
 
 struct rows {
         Pathways__Wire__Cell cells[6], *pointers[6];
@@ -24,7 +24,7 @@ struct rows {
         Pathways__Wire__Listing listing;
 };
 
-static void make_rows(struct rows *rows, const char *names, uint64_t end_us)
+static void make_rows(struct rows *rows, const char *names, const char *mark)
 {
         Pathways__Wire__Row row = PATHWAYS__WIRE__ROW__INIT;
         Pathways__Wire__Listing listing = PATHWAYS__WIRE__LISTING__INIT;
@@ -32,8 +32,8 @@ static void make_rows(struct rows *rows, const char *names, uint64_t end_us)
         rows->cells[0] = pw_cell_text("id", "h0.3/1.2.3");
         rows->cells[1] = pw_cell_number("bytes", 1536);
         rows->cells[2] = pw_cell_number("age_us", 3200000);
-        rows->cells[3] = pw_cell_number("start_us", 100);
-        rows->cells[4] = pw_cell_number("end_us", end_us);
+        rows->cells[3] = pw_cell_number("took_us", 12);
+        rows->cells[4] = pw_cell_text("mark", mark);
         rows->cells[5] = pw_cell_text("names", names);
         for (int i = 0; i < 6; i++)
                 rows->pointers[i] = &rows->cells[i];
@@ -63,27 +63,27 @@ static char *printed(const struct rows *rows, const struct pw_form *form)
 
 static void a_table_has_units(void **state)
 {
-        struct pw_form form = { columns, 4, false, &note };
+        struct pw_form form = { columns, 4, false, notes, 2 };
         struct rows rows;
 
         (void)state;
-        make_rows(&rows, "weights", 112);
+        make_rows(&rows, "weights", "frozen");
         char *text = printed(&rows, &form);
         assert_string_equal(text, "id            bytes    age   took\n"
                                   "h0.3/1.2.3  1.5 KiB  3.2 s  12 us\n"
-                                  "    named: weights\n");
+                                  "    named: weights; mark: frozen\n");
         free(text);
 }
 
 static void what_is_not_there_is_a_dash(void **state)
 {
-        struct pw_form form = { columns, 5, true, NULL };
+        struct pw_form form = { columns, 5, true, NULL, 0 };
         struct rows rows;
 
         (void)state;
-        make_rows(&rows, "", 0);
+        make_rows(&rows, "", "");
         rows.row.n_cells = 6;
-        rows.cells[1].value_case = PATHWAYS__WIRE__CELL__VALUE__NOT_SET;
+        rows.cells[1].value_case = rows.cells[3].value_case = PATHWAYS__WIRE__CELL__VALUE__NOT_SET;
         char *text = printed(&rows, &form);
         assert_string_equal(text, "id     h0.3/1.2.3\nbytes  -\nage    3.2 s\ntook   -\nnames  -\n");
         free(text);
@@ -94,11 +94,11 @@ static void json_has_every_cell_exactly(void **state)
         struct rows rows;
 
         (void)state;
-        make_rows(&rows, "a\"b\xff", 112);
+        make_rows(&rows, "a\"b\xff", "");
         rows.cells[1].number = 9007199254740993;
         char *text = printed(&rows, NULL);
-        assert_string_equal(text, "[\n{\"id\": \"h0.3/1.2.3\", \"bytes\": 9007199254740993, \"age_us\": 3200000, \"start_us\": 100, "
-                                  "\"end_us\": 112, \"names\": \"a\\\"b?\"}\n]\n");
+        assert_string_equal(text, "[\n{\"id\": \"h0.3/1.2.3\", \"bytes\": 9007199254740993, \"age_us\": 3200000, \"took_us\": 12, "
+                                  "\"mark\": \"\", \"names\": \"a\\\"b?\"}\n]\n");
         free(text);
         rows.listing.n_rows = 0;
         text = printed(&rows, NULL);

@@ -75,9 +75,12 @@ bool pw_grid_note(struct pw_grid *grid, const char *text)
 
         if (!pw_grow((void **)&grid->notes, &grid->note_capacity, row + 1, sizeof *grid->notes))
                 return false;
-        free(grid->notes[row]);
-        grid->notes[row] = strdup(text);
-        return grid->notes[row] != NULL;
+        char *before = grid->notes[row], *joined = NULL;
+        if (asprintf(&joined, "%s%s%s", before ? before : "", before ? "; " : "", text) < 0)
+                return false;
+        free(before);
+        grid->notes[row] = joined;
+        return true;
 }
 
 void pw_grid_align_right(struct pw_grid *grid, uint32_t column)

@@ -3,7 +3,7 @@
 #include "cli/output.h"
 
 static const struct pw_column object_columns[] = {
-        { .key = "id" }, { .key = "names", .heading = "named" }, { .key = "state" },
+        { .key = "id" }, { .key = "names", .heading = "named" }, { .key = "state" }, { .key = "mark" },
         { .key = "dtype", .heading = "type", .format = PW_CELL_TYPE, .other = "dims" }, { .key = "bytes", .format = PW_CELL_SIZE },
         { .key = "where" }, { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "refs" },
         { .key = "tenant" }, { .key = "charged" }, { .key = "host_bytes", .heading = "host", .format = PW_CELL_SIZE },
@@ -19,28 +19,13 @@ static const struct pw_column holder_columns[] = {
 };
 static const struct pw_column waiter_columns[] = { { .key = "kind" }, { .key = "waiter" }, { .key = "thread" }, { .key = "input" } };
 
-#define FORM(columns, upright) { (columns), pw_array_count(columns), (upright), NULL }
+#define FORM(columns, upright) { (columns), pw_array_count(columns), (upright), NULL, 0 }
 static const struct { const char *part, *title; struct pw_form form; } parts[] = {
         { "object", NULL, FORM(object_columns, true) },
         { "shard", "Shards", FORM(shard_columns, false) },
         { "holder", "Holders", FORM(holder_columns, false) },
         { "waiter", "Waiting for it", FORM(waiter_columns, false) },
 };
-
-/* Cells that are not there are left out of an upright form. */
-static enum pw_status print_present(struct pw_invocation *invocation, const struct pw_form *form, const Pathways__Wire__Listing *rows,
-                                    struct pw_error *ret_err)
-{
-        struct pw_column columns[pw_array_count(object_columns)];
-        struct pw_form present = { columns, 0, true, NULL };
-
-        for (uint32_t i = 0; i < form->count; i++) {
-                const Pathways__Wire__Cell *cell = rows->n_rows ? pw_row_cell(rows->rows[0], form->columns[i].key) : NULL;
-                if (cell && !(cell->value_case == PATHWAYS__WIRE__CELL__VALUE_TEXT && !*cell->text))
-                        columns[present.count++] = form->columns[i];
-        }
-        return pw_output_rows(invocation, &present, rows, ret_err);
-}
 
 static enum pw_status print_part(struct pw_invocation *invocation, uint32_t part, const Pathways__Wire__Listing *all, struct pw_error *ret_err)
 {
@@ -53,11 +38,10 @@ static enum pw_status print_part(struct pw_invocation *invocation, uint32_t part
         for (size_t i = 0; i < all->n_rows; i++)
                 if (!strcmp(pw_row_text(all->rows[i], "part"), parts[part].part))
                         pointers[rows.n_rows++] = all->rows[i];
-        if (parts[part].form.upright)
-                return print_present(invocation, &parts[part].form, &rows, ret_err);
         if (!rows.n_rows)
                 return PW_OK;
-        fprintf(invocation->out, "\n%s:\n", parts[part].title);
+        if (parts[part].title)
+                fprintf(invocation->out, "\n%s:\n", parts[part].title);
         return pw_output_rows(invocation, &parts[part].form, &rows, ret_err);
 }
 

@@ -52,47 +52,6 @@ enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error
         return status;
 }
 
-static void print_term(const Pathways__Wire__Row *row, FILE *out)
-{
-        const char *about = pw_row_text(row, "about");
-        char size[16];
-
-        fprintf(out, "  %-12s %10s%s%s\n", pw_row_text(row, "term"), pw_size_format(pw_row_number(row, "bytes"), size),
-                *about ? "  " : "", about);
-}
-
-/* A block per memory; the last line is what does not add up, over all of them: `unaccounted 0`. */
-static void print_memories(const Pathways__Wire__Listing *listing, FILE *out)
-{
-        const char *memory = "";
-        uint64_t unaccounted = 0;
-
-        for (size_t i = 0; i < listing->n_rows; i++) {
-                const Pathways__Wire__Row *row = listing->rows[i];
-                if (strcmp(memory, pw_row_text(row, "memory"))) {
-                        memory = pw_row_text(row, "memory");
-                        fprintf(out, "%s\n", memory);
-                }
-                print_term(row, out);
-                if (!strcmp(pw_row_text(row, "term"), "unaccounted"))
-                        unaccounted += pw_row_number(row, "bytes");
-        }
-        fprintf(out, "unaccounted %" PRIu64 "\n", unaccounted);
-}
-
-enum pw_status pw_command_memory(struct pw_invocation *invocation, struct pw_error *ret_err)
-{
-        struct pw_listing *listing = NULL;
-        enum pw_status status = list(invocation, filter_of(invocation), &listing, ret_err);
-
-        if (status == PW_OK && invocation->settings.json)
-                status = pw_json_print(pw_listing_rows(listing), invocation->out, ret_err);
-        else if (status == PW_OK)
-                print_memories(pw_listing_rows(listing), invocation->out);
-        pw_listing_free(listing);
-        return status;
-}
-
 static void print_cause(const Pathways__Wire__Row *row, FILE *out)
 {
         uint32_t indent = 2 * (uint32_t)pw_min_u64(pw_row_number(row, "depth"), 20), width = pw_output_columns();

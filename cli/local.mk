@@ -1,7 +1,7 @@
 # The `pathways` command. cli/libcli.la is all of it but main(), for the tests beside the files.
 noinst_LTLIBRARIES += cli/libcli.la
 cli_libcli_la_SOURCES = cli/cancel.c cli/chrome.c cli/commands.c cli/completion.c cli/form.c cli/grid.c cli/inspect.c cli/json.c \
-	cli/list.c cli/move.c cli/object.c cli/output.c cli/run.c cli/top.c cli/trace.c cli/usage.c cli/value.c cli/wait.c cli/watch.c
+	cli/list.c cli/memory.c cli/move.c cli/object.c cli/output.c cli/run.c cli/top.c cli/trace.c cli/transfer.c cli/usage.c cli/value.c cli/wait.c cli/watch.c
 cli_libcli_la_LIBADD = libclient/libclient.la $(JANSSON_LIBS) $(NCURSES_LIBS)
 noinst_HEADERS += cli/chrome.h cli/command.h cli/form.h cli/grid.h cli/output.h cli/usage.h cli/watch.h
 

@@ -102,6 +102,34 @@ static bool is_word(const char *argument, const char *word, const char *other)
         return !strcmp(argument, word) || !strcmp(argument, other);
 }
 
+/* Options may stand before the subcommand, too: it is looked for behind those that every subcommand takes, and goes to the front. */
+static void put_command_first(int argc, char **argv)
+{
+        const struct pw_options common = { pw_commands[0].options.items, pw_commands[0].options.count, "pathways" };
+        struct pw_command_settings settings = { 0 };
+        int at = argc;
+
+        if (argc > 1 && argv[1][0] == '-' && pw_options_parse(&common, &settings, argc, argv, &at, NULL) == PW_OK && at < argc) {
+                char *command = argv[at];
+                memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
+                argv[1] = command;
+        }
+        pw_options_free(&common, &settings);
+}
+
+/* "help why" is "why --help". */
+static void read_help(int argc, char **argv)
+{
+        static char help[] = "--help";
+        bool named = argc > 2 && argv[2][0] != '-';
+
+        if (argc < 2 || strcmp(argv[1], "help"))
+                return;
+        argv[1] = named ? argv[2] : help;
+        if (named)
+                argv[2] = help;
+}
+
 int main(int argc, char **argv)
 {
         struct pw_invocation invocation = { .out = stdout };
@@ -112,6 +140,8 @@ int main(int argc, char **argv)
                 pw_usage_print(stderr);
                 return EXIT_USAGE;
         }
+        put_command_first(argc, argv);
+        read_help(argc, argv);
         if (is_word(argv[1], "--help", "-h")) {
                 pw_usage_print(stdout);
                 return EXIT_DONE;

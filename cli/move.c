@@ -4,16 +4,6 @@
 #include "cli/output.h"
 #include "libclient/session.h"
 
-static enum pw_status find(struct pw_invocation *invocation, struct pw_future **ret_future, struct pw_error *ret_err)
-{
-        const char *what = invocation->operands[0];
-        struct pw_id id;
-
-        if (pw_id_parse(what, &id, NULL) == PW_OK)
-                return pw_open(invocation->session, id, ret_future, ret_err);
-        return pw_lookup(invocation->session, what, 0, ret_future, ret_err);
-}
-
 /* Only results keep their id: what a client put would end with this command on its devices. */
 static enum pw_status check(struct pw_future *future, struct pw_error *ret_err)
 {
@@ -45,7 +35,7 @@ enum pw_status pw_command_move(struct pw_invocation *invocation, struct pw_error
 {
         struct pw_future *future;
         char text[PW_ID_TEXT_BYTES];
-        enum pw_status status = find(invocation, &future, ret_err);
+        enum pw_status status = pw_operand_open(invocation, invocation->operands[0], 0, &future, ret_err);
 
         if (status != PW_OK)
                 return status;

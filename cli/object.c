@@ -56,7 +56,7 @@ static enum pw_status put_file(struct pw_invocation *invocation, int fd, uint64_
         return status;
 }
 
-/* Where the size is not known before the end, as of a pipe. */
+/* Where the size is not known before the end, as of a pipe; and where the room is not ours to write, as of a frozen value. */
 static enum pw_status put_stream(struct pw_invocation *invocation, int fd, const struct pw_put_params *params,
                                  struct pw_future **ret_future, struct pw_error *ret_err)
 {
@@ -90,7 +90,8 @@ static enum pw_status put_path(struct pw_invocation *invocation, struct pw_futur
         pw_auto_close int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
         if (fd < 0)
                 return pw_error_errno(ret_err, errno, "open %s", path);
-        if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size) /* those of /proc say 0 */
+        params.flags = invocation->settings.frozen ? PW_PUT_FROZEN : 0;
+        if (!params.flags && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size) /* those of /proc say 0 */
                 return put_file(invocation, fd, (uint64_t)stat.st_size, &params, ret_future, ret_err);
         return put_stream(invocation, fd, &params, ret_future, ret_err);
 }
@@ -130,17 +131,6 @@ enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error 
 
 /* --- get ---------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status find(struct pw_invocation *invocation, struct pw_future **ret_future, struct pw_error *ret_err)
-{
-        const struct pw_command_settings *settings = &invocation->settings;
-        const char *what = invocation->operands[0];
-        struct pw_id id;
-
-        if (pw_id_parse(what, &id, NULL) == PW_OK)
-                return pw_open(invocation->session, id, ret_future, ret_err);
-        return pw_lookup(invocation->session, what, settings->wait ? (int64_t)settings->timeout_us : 0, ret_future, ret_err);
-}
-
 static enum pw_status write_view(const char *path, const struct pw_view *view, struct pw_error *ret_err)
 {
         FILE *file = path ? fopen(path, "we") : stdout;
@@ -174,7 +164,7 @@ enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error 
         const struct pw_command_settings *settings = &invocation->settings;
         struct pw_future *future;
         struct pw_view view;
-        enum pw_status status = find(invocation, &future, ret_err);
+        enum pw_status status = pw_operand_open(invocation, invocation->operands[0], settings->wait ? (int64_t)settings->timeout_us : 0, &future, ret_err);
 
         if (status != PW_OK)
                 return status;

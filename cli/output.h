@@ -8,7 +8,7 @@
 /* Of standard output. */
 bool pw_output_is_terminal(void);
 uint32_t pw_output_lines(void);
-uint32_t pw_output_columns(void); /* at least 80 */
+uint32_t pw_output_columns(void); /* at least 40; 80 where it is no terminal */
 
 /* All rows, in `form` unless JSON is asked for. */
 PW_MUST_CHECK enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_form *form,
@@ -17,6 +17,9 @@ PW_MUST_CHECK enum pw_status pw_output_rows(struct pw_invocation *invocation, co
 PW_MUST_CHECK enum pw_status pw_output_cells(struct pw_invocation *invocation, Pathways__Wire__Cell *cells, size_t count,
                                              struct pw_error *ret_err);
 
+/* The object that an operand names, by id or by a name, which is waited for up to `wait_us`. */
+PW_MUST_CHECK enum pw_status pw_operand_open(struct pw_invocation *invocation, const char *operand, int64_t wait_us,
+                                             struct pw_future **ret_future, struct pw_error *ret_err);
 /* "4,4" or "96": numbers in `items`, at most `max`. Errors: PW_INVALID, which names `what`. */
 PW_MUST_CHECK enum pw_status pw_numbers_parse(const char *what, const char *text, uint64_t *items, uint32_t max,
                                               uint32_t *ret_count, struct pw_error *ret_err);

@@ -298,7 +298,9 @@ static enum pw_status open_terminal(SCREEN **ret_screen, struct pw_error *ret_er
         const char *type = getenv("TERM"); /* as ncurses reads it */
 
         setlocale(LC_CTYPE, "");
-        if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !type || !strcmp(type, "dumb") || !(*ret_screen = newterm(NULL, stdout, stdin)))
+        if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "top: needs a terminal; `pathways status --watch` and other listings do not");
+        if (!type || !strcmp(type, "dumb") || !(*ret_screen = newterm(NULL, stdout, stdin)))
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "top: needs a terminal that can move its cursor (TERM is %.40s); the listings have --watch",
                                     type ? type : "not set");
         cbreak();

@@ -3,8 +3,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "cli/grid.h"
 
-#define INDENT 22
+#define INDENT 24
+#define COLUMNS 80
 
 /* "output" is of `get` alone; the three that every subcommand has are said once. */
 static bool is_common(const struct pw_option *option)
@@ -56,8 +58,9 @@ void pw_usage_print(FILE *out)
 
 void pw_usage_print_command(const struct pw_command *command, FILE *out)
 {
-        fprintf(out, "Usage: pathways %s [OPTION]...%s%s\n\n%s\n\n", command->name, *command->operands ? " " : "", command->operands,
-                command->help);
+        fprintf(out, "Usage: pathways %s [OPTION]...%s%s\n\n", command->name, *command->operands ? " " : "", command->operands);
+        pw_text_print(command->help, 0, COLUMNS, out);
+        fputc('\n', out);
         pw_options_help(&command->options, out);
 }
 

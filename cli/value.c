@@ -1,9 +1,19 @@
-/* Values that are written on the command line: dims, dtypes, lists of numbers. */
+/* What is written on the command line: objects, dims, dtypes, lists of numbers. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/output.h"
 
 #include <errno.h>
+
+enum pw_status pw_operand_open(struct pw_invocation *invocation, const char *operand, int64_t wait_us, struct pw_future **ret_future,
+                               struct pw_error *ret_err)
+{
+        struct pw_id id;
+
+        if (pw_id_parse(operand, &id, NULL) == PW_OK)
+                return pw_open(invocation->session, id, ret_future, ret_err);
+        return pw_lookup(invocation->session, operand, wait_us, ret_future, ret_err);
+}
 
 enum pw_status pw_numbers_parse(const char *what, const char *text, uint64_t *items, uint32_t max, uint32_t *ret_count,
                                 struct pw_error *ret_err)

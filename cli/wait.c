@@ -21,12 +21,8 @@ static enum pw_status find_all(struct pw_invocation *invocation, struct pw_futur
         enum pw_status status = PW_OK;
 
         for (uint32_t i = 0; status == PW_OK && i < invocation->operand_count; i++) {
-                const char *what = invocation->operands[i];
-                struct pw_id id;
-                if (pw_id_parse(what, &id, NULL) == PW_OK)
-                        status = pw_open(invocation->session, id, &futures[i], ret_err);
-                else
-                        status = pw_lookup(invocation->session, what, invocation->settings.wait ? left(end_us) : 0, &futures[i], ret_err);
+                int64_t wait_us = invocation->settings.wait ? left(end_us) : 0;
+                status = pw_operand_open(invocation, invocation->operands[i], wait_us, &futures[i], ret_err);
         }
         return status;
 }

@@ -19,6 +19,14 @@ static enum pw_status outcome(const struct pw_run *run)
         return PW_OK;
 }
 
+static const char *error_text(const struct pw_run *run)
+{
+        for (uint32_t i = 0; i < run->result_count; i++)
+                if (run->results[i]->status != PW_OK && run->results[i]->error)
+                        return run->results[i]->error->text;
+        return NULL;
+}
+
 static void count(struct pw_run_counts *counts, enum pw_status outcome)
 {
         if (outcome == PW_OK)
@@ -57,6 +65,7 @@ enum pw_status pw_ended_note(struct pw_live *live)
         copy(ended->program, sizeof ended->program, live->run.row->name);
         copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
         copy(ended->client, sizeof ended->client, live->run.client);
+        copy(ended->error, sizeof ended->error, ended->outcome == PW_OK ? NULL : error_text(&live->run));
         return ended->outcome;
 }
 
@@ -65,5 +74,5 @@ void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row)
         *ret_row = (struct pw_run_row){ .number = ended->number, .submitted_us = ended->submitted_us, .ended_us = ended->ended_us,
                                         .program = ended->program, .tenant = ended->tenant,
                                         .client = ended->client[0] ? ended->client : NULL, .state = PW_RUN_ENDED,
-                                        .outcome = ended->outcome, .nodes = ended->nodes, .nodes_ordered = ended->nodes_ordered };
+                                        .outcome = ended->outcome, .error = ended->error, .nodes = ended->nodes, .nodes_ordered = ended->nodes_ordered };
 }

@@ -290,9 +290,11 @@ void pw_host_awake(struct pw_host *host) { set_asleep(host, 0); }
 
 /* --- listings -------------------------------------------------------------------------------------------------------------------- */
 
-const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line)
+const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line, uint32_t serial)
 {
-        return pw_table_get(&host->islands[island].images, line) ? pw_host_at(host, island, line) : NULL;
+        const struct pw_host_program *program = pw_table_get(&host->islands[island].images, line);
+
+        return program && program->images[island].serial == serial ? pw_host_at(host, island, line) : NULL;
 }
 
 static void each_ordered(struct pw_host *host, uint32_t device, void (*row)(void *, const struct pw_gang_row *), void *context)

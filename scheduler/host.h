@@ -35,8 +35,8 @@ void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, 
 bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
 void pw_host_awake(struct pw_host *host);
 
-/* The image that begins in this line of the island's board; NULL: none does now. */
-const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line);
+/* The image that begins in this line of the island's board and has this serial number, as run records name it; NULL: it is gone. */
+const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line, uint32_t serial);
 /* The gangs that a device ran or will run, oldest first, from its history and the log: for listings. */
 struct pw_gang_row {
         uint64_t seq, run, start_ns, end_ns;

@@ -151,6 +151,7 @@ struct pw_run_row {
         const char *program, *client, *tenant;
         enum pw_run_state state;
         enum pw_status outcome;  /* of an ended run: PW_OK, PW_CANCELLED, or the first error of its results */
+        const char *error;       /* of an ended run: the sentence of that error; "": none is known. Else NULL */
         uint64_t ended_us;
         uint32_t nodes, nodes_ordered;
         char waiting_for[256]; /* one sentence, or empty */

@@ -26,6 +26,7 @@ struct pw_ended {
         enum pw_status outcome;
         uint32_t nodes, nodes_ordered;
         char program[64], tenant[64], client[64];
+        char error[256]; /* of its first result in error; empty: none, or nobody wants to know */
 };
 
 struct pw_scheduler {

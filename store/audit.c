@@ -46,12 +46,14 @@ static void count_extent(const struct extent *extent, struct pw_memory_terms *te
         }
 }
 
+uint64_t pw_store_free_bytes(const struct pw_store *store) { return store->free_bytes > 0 ? (uint64_t)store->free_bytes : 0; }
+
 void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
 {
         struct pw_memory_terms terms = { .capacity = store->params.capacity_bytes,
                                          .reserved = store->params.reserved_bytes,
                                          .overhead = (uint64_t)store->overhead_bytes,
-                                         .free = store->free_bytes > 0 ? (uint64_t)store->free_bytes : 0 };
+                                         .free = pw_store_free_bytes(store) };
         struct segment *segment;
         struct extent *extent;
 

@@ -214,6 +214,8 @@ struct pw_store_counts {
 /* Reads every granted entry, as pw_store_terms() does. */
 void pw_store_count(struct pw_store *store, struct pw_store_counts *ret_counts);
 uint64_t pw_store_names(const struct pw_store *store);
+/* Of host memory, granted to nobody: what pw_store_terms() says without reading anything else. */
+uint64_t pw_store_free_bytes(const struct pw_store *store);
 uint64_t pw_store_puts_waiting(const struct pw_store *store); /* requests for room in the queue */
 
 /* Proves the invariants; each violation is one call. Returns how many. */

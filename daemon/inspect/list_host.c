@@ -4,11 +4,16 @@
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
+#include "daemon/inspect/waits.h"
 #include "daemon/meta/meta.h"
 #include "store/object.h"
 
 /* What there is, as far as the asker may see it. */
-struct counts { const struct pw_lister *lister; uint64_t runs_in_flight, runs_done; uint32_t sessions, traces; };
+struct counts {
+        const struct pw_lister *lister;
+        uint64_t puts_waiting, runs_in_flight, runs_waiting, runs_done;
+        uint32_t sessions, traces;
+};
 
 bool pw_list_status_object(void *context, const struct pw_object_row *row)
 {
@@ -16,6 +21,30 @@ bool pw_list_status_object(void *context, const struct pw_object_row *row)
 
         lister->objects += pw_list_visible(lister, row->tenant);
         return true;
+}
+
+static void count_put(void *context, const struct pw_wait_row *wait)
+{
+        struct counts *counts = context;
+
+        counts->puts_waiting += wait->kind == PW_WAIT_KIND_ROOM && wait->session->tenant == counts->lister->session->tenant;
+}
+
+static void count_waiting(void *context, const struct pw_run_row *row)
+{
+        struct counts *counts = context;
+
+        counts->runs_waiting += pw_list_visible(counts->lister, row->tenant) && (row->state == PW_RUN_WAITING || row->state == PW_RUN_QUEUED);
+}
+
+static uint32_t client_count(const struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+                count += session->role == PW_ROLE_CLIENT && !session->ended;
+        return count;
 }
 
 static void count_program(void *context, const struct pw_program_row *row)
@@ -35,12 +64,16 @@ static struct counts count(const struct pw_lister *lister)
         if (lister->session->operator_) {
                 counts.runs_in_flight = daemon->runs_in_flight;
                 counts.runs_done = daemon->runs_done;
-                counts.sessions = daemon->sessions.count;
+                counts.runs_waiting = pw_scheduler_run_counts(daemon->scheduler).waiting_input + pw_scheduler_run_counts(daemon->scheduler).waiting_room;
+                counts.puts_waiting = pw_store_puts_waiting(daemon->store);
+                counts.sessions = client_count(daemon);
                 counts.traces = pw_traces_count(daemon, NULL);
                 return counts;
         }
         pw_scheduler_each_program(daemon->scheduler, count_program, &counts);
         counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
+        pw_scheduler_each_run(daemon->scheduler, count_waiting, &counts);
+        pw_waits_each(daemon, NULL, count_put, &counts);
         counts.sessions = tenant->sessions;
         counts.traces = pw_traces_count(daemon, tenant);
         return counts;
@@ -66,8 +99,12 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "devices", daemon->device_count);
         pw_rows_number(rows, "devices_ready", ready);
         pw_rows_number(rows, "islands", daemon->settings.islands);
+        pw_rows_number(rows, "host_capacity", daemon->settings.host_memory);
+        pw_rows_number(rows, "host_free", pw_store_free_bytes(daemon->store));
         pw_rows_number(rows, "objects", lister->objects);
+        pw_rows_number(rows, "puts_waiting", counts.puts_waiting);
         pw_rows_number(rows, "runs_in_flight", counts.runs_in_flight);
+        pw_rows_number(rows, "runs_waiting", counts.runs_waiting);
         pw_rows_number(rows, "runs_done", counts.runs_done);
         pw_rows_number(rows, "traces", counts.traces);
         pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);

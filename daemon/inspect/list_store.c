@@ -54,6 +54,19 @@ static void describe_value(struct pw_lister *lister, const struct pw_object_row 
         pw_rows_text(rows, "where", "h%u", lister->daemon->host);
 }
 
+/* What else a holder has to know of it. */
+static const char *mark_text(uint64_t word)
+{
+        uint32_t flags = pw_word_flags(word);
+        bool ready = pw_word_state(word) == PW_ENTRY_READY;
+
+        if (ready && flags & PW_ENTRY_SHARDED && flags & PW_ENTRY_MOVING)
+                return "moving";
+        if (flags & PW_ENTRY_DONATED)
+                return "donated";
+        return flags & PW_ENTRY_FROZEN ? "frozen" : "";
+}
+
 void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row)
 {
         struct pw_rows *rows = lister->rows;
@@ -64,6 +77,7 @@ void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row)
         pw_rows_text(rows, "state", "%s", state_text(row->word));
         pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);
         pw_rows_text(rows, "names", "%s", names.text);
+        pw_rows_text(rows, "mark", "%s", mark_text(row->word));
         pw_rows_number(rows, "age_us", lister->now_us - pw_min_u64(lister->now_us, row->charge.since_us));
         describe_value(lister, row);
 }

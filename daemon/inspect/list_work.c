@@ -1,6 +1,8 @@
 /* Listings of work: programs, runs, gangs. */
 #include "base/memory.h"
+#include "base/size.h"
 #include "daemon/child/child.h"
+#include "daemon/inspect/blocked.h"
 #include "daemon/inspect/list.h"
 
 #include <stdio.h>
@@ -117,6 +119,23 @@ enum pw_status pw_list_programs(struct pw_lister *lister)
         return PW_OK;
 }
 
+static void count_run(void *context, const struct pw_run_row *row)
+{
+        struct pw_lister *lister = context;
+
+        lister->count += pw_list_visible(lister, row->tenant);
+}
+
+/* The newest rows are those that count: the first ones are left out. */
+static bool skip(struct pw_lister *lister)
+{
+        if (!lister->skip)
+                return false;
+        lister->skip--;
+        lister->rows->truncated = true;
+        return true;
+}
+
 static void run_row(void *context, const struct pw_run_row *row)
 {
         static const char *const states[] = { "?", "waiting", "queued", "running" };
@@ -124,7 +143,7 @@ static void run_row(void *context, const struct pw_run_row *row)
         struct pw_rows *rows = lister->rows;
         bool ended = row->state == PW_RUN_ENDED;
 
-        if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
+        if (!pw_list_visible(lister, row->tenant) || skip(lister) || !pw_rows_begin(rows))
                 return;
         pw_rows_number(rows, "run", row->number);
         pw_rows_text(rows, "program", "%s", row->program);
@@ -141,10 +160,14 @@ static void run_row(void *context, const struct pw_run_row *row)
         pw_rows_text(rows, "waiting_for", "%s", row->waiting_for);
         if (ended)
                 pw_rows_number(rows, "took_us", row->ended_us - row->submitted_us);
+        if (ended && row->outcome != PW_OK)
+                pw_rows_text(rows, "error", "%s", *row->error ? row->error : pw_status_text(row->outcome));
 }
 
 enum pw_status pw_list_runs(struct pw_lister *lister)
 {
+        pw_scheduler_list_runs(lister->daemon->scheduler, count_run, lister);
+        lister->skip = lister->count - pw_min_u64(lister->count, lister->rows->limit);
         pw_scheduler_list_runs(lister->daemon->scheduler, run_row, lister);
         return PW_OK;
 }
@@ -165,6 +188,41 @@ static void look_up_run(struct pw_lister *lister, uint64_t run)
         }
 }
 
+static const char *gang_state(const struct pw_daemon *daemon, const struct pw_gang_row *row)
+{
+        struct pw_blocked blocked;
+
+        if (row->done)
+                return row->status == PW_OK ? "done" : "failed";
+        if (!row->running)
+                return "ordered";
+        return pw_blocked_device(daemon, row->device, row->seq, &blocked) ? "waiting" : "running";
+}
+
+static bool is_gang_visible(struct pw_lister *lister, const struct pw_gang_row *row)
+{
+        look_up_run(lister, row->run);
+        return lister->session->operator_ || (lister->tenant && pw_list_visible(lister, lister->tenant));
+}
+
+static void count_gang(void *context, const struct pw_gang_row *row)
+{
+        struct pw_lister *lister = context;
+
+        lister->count += is_gang_visible(lister, row);
+}
+
+/* Of one that is not done, up to now; of one that has not begun, nothing. */
+static void gang_times(struct pw_lister *lister, const struct pw_gang_row *row)
+{
+        uint64_t start_us = row->start_ns / 1000, end_us = row->done ? row->end_ns / 1000 : lister->now_us;
+
+        pw_rows_number(lister->rows, "start_us", start_us);
+        pw_rows_number(lister->rows, "end_us", row->end_ns / 1000);
+        if (start_us)
+                pw_rows_number(lister->rows, "took_us", end_us - pw_min_u64(start_us, end_us));
+}
+
 static void gang_row(void *context, const struct pw_gang_row *row)
 {
         struct pw_lister *lister = context;
@@ -173,10 +231,7 @@ static void gang_row(void *context, const struct pw_gang_row *row)
         const char *name = NULL;
         uint64_t run;
 
-        look_up_run(lister, row->run);
-        if (!lister->session->operator_ && (!lister->tenant || !pw_list_visible(lister, lister->tenant)))
-                return;
-        if (!pw_rows_begin(rows))
+        if (!is_gang_visible(lister, row) || skip(lister) || !pw_rows_begin(rows))
                 return;
         pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
         pw_rows_number(rows, "seq", row->seq);
@@ -186,9 +241,8 @@ static void gang_row(void *context, const struct pw_gang_row *row)
                 pw_rows_text(rows, "node", "%u %s", row->node, name);
         else
                 pw_rows_text(rows, "node", "%u", row->node);
-        pw_rows_text(rows, "state", "%s", row->done ? row->status == PW_OK ? "done" : "failed" : row->running ? "running" : "ordered");
-        pw_rows_number(rows, "start_us", row->start_ns / 1000);
-        pw_rows_number(rows, "end_us", row->end_ns / 1000);
+        pw_rows_text(rows, "state", "%s", gang_state(lister->daemon, row));
+        gang_times(lister, row);
 }
 
 /* "h0:2" or "2" is the number of a device. */
@@ -215,7 +269,13 @@ enum pw_status pw_list_gangs(struct pw_lister *lister)
                 return status;
         if (lister->filter[0])
                 last = first;
-        for (uint32_t device = first; device <= last; device++)
+        for (uint32_t device = first; device <= last; device++) {
+                uint64_t share = pw_max_u64(lister->rows->limit / (last - first + 1), 1);
+
+                lister->count = 0;
+                pw_host_each_gang(lister->daemon->boards, device, count_gang, lister);
+                lister->skip = lister->count - pw_min_u64(lister->count, share);
                 pw_host_each_gang(lister->daemon->boards, device, gang_row, lister);
+        }
         return PW_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/child/child.h"
+#include "daemon/inspect/blocked.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,10 +88,29 @@ static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
         return pw_list_visible(chain->lister, run ? run->row->tenant : NULL);
 }
 
+/* It has taken the gang up, and its function has not begun: killing its executor would help nobody. */
+static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child_order *order, const struct pw_blocked *blocked)
+{
+        const char *name = pw_image_text(order->image, order->node->name);
+        char what[40], node[100] = "what makes its input", credit[120] = "", waits[400];
+
+        snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, gang->device);
+        if (blocked->node)
+                snprintf(node, sizeof node, "%.80s%s", pw_image_text(order->image, blocked->node->name), blocked->before ? " of a run before" : "");
+        if (blocked->stage)
+                snprintf(credit, sizeof credit, "a credit of stage %.60s (quota %u), and so for ", pw_image_text(order->image, blocked->stage->name),
+                         blocked->stage->quota);
+        snprintf(waits, sizeof waits, "%sdevice h%u:%u to be done with %s, before %.80s of run %" PRIu64 " can begin", credit,
+                 chain->lister->daemon->host, blocked->device, node, name, gang->run);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, chain->devices >> blocked->device & 1 ? "wait" : "" });
+        pw_why_device(chain, blocked->device);
+}
+
 static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)
 {
         const struct pw_child *child = &chain->lister->daemon->children[gang->device];
         struct pw_child_order order;
+        struct pw_blocked blocked;
         const char *name = "a gang";
         char waits[240], remedy[240];
         bool found = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order);
@@ -106,6 +125,8 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
         if (!gang->running) {
                 snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 ", which is the next", name, gang->run);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "wait; `pathways gangs` shows how it goes on" });
+        } else if (found && pw_blocked_find(chain->lister->daemon, gang->device, &order, &blocked)) {
+                why_blocked(chain, gang, &order, &blocked);
         } else if (found && order.node->kind == PW_NODE_TRANSFER) {
                 why_transfer(chain, gang, what, name);
         } else {

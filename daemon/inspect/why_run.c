@@ -13,11 +13,12 @@
 
 static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, const char *what)
 {
-        char waits[160], ago[16];
+        char waits[400], ago[16];
+        bool failed = row->outcome != PW_OK;
 
         pw_duration_format(chain->lister->now_us - row->ended_us, ago);
-        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago, pw_status_text(row->outcome));
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, row->outcome == PW_OK ? "nothing" : "`pathways get` of a result says why" });
+        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago, failed && *row->error ? row->error : pw_status_text(row->outcome));
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, failed ? "mend that; then run it again" : "nothing" });
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------------------ */

@@ -275,6 +275,61 @@ static void a_put_without_room(void **state)
         EXPECT(0, "h0.", "put", "/proc/self/status", "--ttl", "1ms");
 }
 
+/* A frozen value says so, and goes to another owner with its id. */
+static void a_value_is_handed_over(void **state)
+{
+        struct it_host *host = *state;
+        char self[40], path[200];
+
+        snprintf(path, sizeof path, "%s/value", host->folder);
+        FILE *file = fopen(path, "w");
+        assert_true(file && fputs("a value", file) > 0 && !fclose(file));
+        snprintf(self, sizeof self, "%d", (int)getpid());
+        EXPECT(0, "h0.", "put", path, "--frozen", "--name", "value");
+        EXPECT(0, "a value", "get", "value");
+        EXPECT(0, "named: value; mark: frozen", "objects");
+        EXPECT(0, "mark      frozen|charged   name value|name  value", "object", "value");
+        EXPECT(2, "CLIENT[PID], `pid N` or `name NAME`", "transfer", "value", "pid");
+        EXPECT(5, "nobody[1]", "transfer", "value", "nobody[1]");
+        EXPECT(0, "", "transfer", "value", "pid", self);
+        EXPECT(0, "charged   hands_test[|session  hands_test[|name     value", "object", "value");
+        EXPECT(0, "\"id\": \"h0.", "transfer", "value", "name", "value", "--json");
+        EXPECT(0, "charged   name value", "object", "value");
+        EXPECT(0, "", "free", "value", "--force");
+}
+
+/* Options may stand before the subcommand, `help` is one, and the newest rows are those that are shown. */
+static void the_command_line_is_forgiving(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        struct pw_listing *rows = NULL;
+
+        for (int i = 0; i < 3; i++) {
+                result = it_run_1(program, input);
+                it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+                pw_unref(result);
+        }
+        EXPECT(0, "\"version\"", "--json", "status");
+        EXPECT(0, "Usage: pathways why", "help", "why");
+        EXPECT(0, "Usage: pathways COMMAND", "help");
+        EXPECT(0, " to h0:7, each\n|unaccounted 0\n", "memory");
+        EXPECT(0, "puts waiting    0|runs waiting    0|host            h0\n", "status");
+        it_ok(pw_list(host->session, "runs", NULL, 1, &rows, IT_ERR));
+        assert_int_equal(it_rows(rows), 1);
+        assert_int_equal(it_number(rows, 0, "run"), it_look(host->session, "status", "runs_done"));
+        pw_listing_free(rows);
+        it_ok(pw_list(host->session, "gangs", NULL, 8, &rows, IT_ERR));
+        assert_int_equal(it_rows(rows), 2); /* one of each device that ran any */
+        assert_int_equal(it_number(rows, 0, "run"), it_look(host->session, "status", "runs_done"));
+        pw_listing_free(rows);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static int setup_small(void **state)
 {
         return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "1MiB", "--host-memory", "16MiB"));
@@ -288,6 +343,8 @@ int main(void)
                 IT_TEST(who_waits_for_an_object),
                 IT_TEST(waits_end),
                 IT_TEST(each_kind_of_end_has_a_code),
+                IT_TEST(a_value_is_handed_over),
+                IT_TEST(the_command_line_is_forgiving),
                 cmocka_unit_test_setup_teardown(a_put_without_room, setup_small, it_teardown),
         };
 

@@ -385,6 +385,77 @@ static void an_island_that_waits_for_another(void **state)
         pw_slice_close(slices[1]);
 }
 
+static bool has_state(struct it_host *host, const char *state)
+{
+        struct pw_listing *gangs = it_list(host->session, "gangs", NULL);
+        bool found = false;
+
+        for (size_t i = 0; i < it_rows(gangs) && !found; i++)
+                found = !strcmp(it_text(gangs, i, "state"), state);
+        pw_listing_free(gangs);
+        return found;
+}
+
+/* One output in flight, and a slow reader: the next call of the stage is taken up and waits, so its executor is not to blame. */
+static void a_stage_without_credit(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2] = { it_slice(host->session, 1, 1), NULL };
+        struct pw_program *program = pw_program_new(host->session, "test/credits");
+        struct pw_stage *stage = pw_stage(program, "encode", 1);
+        struct pw_value *value = NULL, *input = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *one = it_put_scalar(host->session, 1), *results[3];
+        uint64_t us[] = { 1, 400000 };
+        struct pw_call_params fast = { .params = &us[0], .params_bytes = sizeof us[0], .stage = stage };
+        struct pw_call_params slow = { .params = &us[1], .params_bytes = sizeof us[1] };
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 }, &slices[1], IT_ERR));
+        for (int i = 0; i < 3; i++) {
+                value = pw_call_with(program, slices[0], "pw/sleep_us", &input, 1, PW_BROADCAST, &fast);
+                value = pw_move(value, slices[1], PW_BROADCAST);
+                pw_result(program, pw_call_with(program, slices[1], "pw/sleep_us", &value, 1, PW_BROADCAST, &slow));
+        }
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(one), results, IT_ERR));
+        expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
+                             "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|kill ");
+        assert_true(has_state(host, "waiting"));
+        it_ok(pw_wait(results, 3, 3, IT_LONG, NULL, IT_ERR));
+        assert_false(has_state(host, "waiting"));
+        for (int i = 0; i < 3; i++)
+                pw_unref(results[i]);
+        pw_unref(one);
+        pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
+/* What it failed for is known when its results have gone. */
+static void a_run_that_failed(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 60000000, number;
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        struct pw_listing *runs;
+        char what[40];
+
+        it_ok(pw_run_with(program, PW_FUTURES(input), &(struct pw_run_params){ .deadline_us = 50000 }, &result, IT_ERR));
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        number = newest_run(host);
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)number);
+        expect(host, what, "nothing: it ended |of test/one was not done at its deadline|mend that");
+        runs = it_list(host->session, "runs", NULL);
+        assert_non_null(strstr(it_text(runs, it_rows(runs) - 1, "error"), "was not done at its deadline"));
+        pw_listing_free(runs);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* The other way round: asked of a device that came, the chain leads to the one that did not. */
 static void a_gang_leads_to_its_slowest_member(void **state)
 {
@@ -446,7 +517,7 @@ int main(void)
                 IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
                 IT_TEST(a_shape_function_that_does_not_end),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
-                IT_TEST(what_keeps_an_object),
+                IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_that_failed),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };

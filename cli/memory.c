@@ -1,0 +1,87 @@
+/* pathways memory. */
+#include "base/memory.h"
+#include "base/size.h"
+#include "cli/output.h"
+
+#include <inttypes.h>
+
+/* What is unaccounted can be too much: then it is below 0, and a text. */
+static int64_t bytes_of(const Pathways__Wire__Row *row)
+{
+        const char *text = pw_row_text(row, "bytes");
+
+        return *text ? strtoll(text, NULL, 10) : (int64_t)pw_row_number(row, "bytes");
+}
+
+/* Rows of one memory follow each other; `end` is the first row behind them. */
+struct block { size_t first, end; };
+
+static struct block block_at(const Pathways__Wire__Listing *listing, size_t first)
+{
+        struct block block = { first, first };
+
+        while (block.end < listing->n_rows && !strcmp(pw_row_text(listing->rows[block.end], "memory"), pw_row_text(listing->rows[first], "memory")))
+                block.end++;
+        return block;
+}
+
+static bool is_device(const Pathways__Wire__Listing *listing, struct block block)
+{
+        return strchr(pw_row_text(listing->rows[block.first], "memory"), ':');
+}
+
+static bool are_alike(const Pathways__Wire__Listing *listing, struct block a, struct block b)
+{
+        bool alike = a.end - a.first == b.end - b.first && is_device(listing, a) && is_device(listing, b);
+
+        for (size_t i = 0; alike && i < a.end - a.first; i++)
+                alike = bytes_of(listing->rows[a.first + i]) == bytes_of(listing->rows[b.first + i]);
+        return alike;
+}
+
+static void print_term(const Pathways__Wire__Row *row, FILE *out)
+{
+        const char *about = pw_row_text(row, "about");
+        int64_t bytes = bytes_of(row);
+        char size[16], text[20];
+
+        snprintf(text, sizeof text, "%s%s", bytes < 0 ? "-" : "", pw_size_format((uint64_t)(bytes < 0 ? -bytes : bytes), size));
+        fprintf(out, "  %-12s %10s%s%s\n", pw_row_text(row, "term"), text, *about ? "  " : "", about);
+}
+
+/* A block per memory, and one for devices in a row that have the same; the last line is what does not add up, over all of them:
+ * `unaccounted 0`. */
+static void print_memories(const Pathways__Wire__Listing *listing, FILE *out)
+{
+        int64_t unaccounted = 0;
+        struct block block, last, next;
+
+        for (size_t at = 0; at < listing->n_rows; at = last.end) {
+                block = last = block_at(listing, at);
+                while (last.end < listing->n_rows && are_alike(listing, block, next = block_at(listing, last.end)))
+                        last = next;
+                fprintf(out, "%s", pw_row_text(listing->rows[block.first], "memory"));
+                if (last.first != block.first)
+                        fprintf(out, " to %s, each", pw_row_text(listing->rows[last.first], "memory"));
+                fputc('\n', out);
+                for (size_t i = block.first; i < block.end; i++)
+                        print_term(listing->rows[i], out);
+        }
+        for (size_t i = 0; i < listing->n_rows; i++)
+                if (!strcmp(pw_row_text(listing->rows[i], "term"), "unaccounted"))
+                        unaccounted += bytes_of(listing->rows[i]);
+        fprintf(out, "unaccounted %" PRId64 "\n", unaccounted);
+}
+
+enum pw_status pw_command_memory(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        struct pw_listing *listing = NULL;
+        enum pw_status status = pw_list(invocation->session, "memory", NULL, 0, &listing, ret_err);
+
+        if (status == PW_OK && invocation->settings.json)
+                status = pw_json_print(pw_listing_rows(listing), invocation->out, ret_err);
+        else if (status == PW_OK)
+                print_memories(pw_listing_rows(listing), invocation->out);
+        pw_listing_free(listing);
+        return status;
+}
