@@ -191,8 +191,8 @@ const struct pw_command pw_commands[] = {
           pw_command_wait, OPTIONS("wait", wait_options), FORM(wait_columns), { 0 } },
         { "move", "ID|NAME", 1, 1, "Move the result of a run to another memory. It keeps its id; names and leases alone may hold it.",
           pw_command_move, OPTIONS("move", move_options), FORM(id_columns), { 0 } },
-        { "transfer", "ID|NAME OWNER", 2, 3, "Charge an object to another owner. OWNER is a process, CLIENT[PID] or pid N, which holds it "
-          "from then on, or name NAME, one of the object's.",
+        { "transfer", "ID|NAME OWNER", 2, 3, "Charge an object to another owner. OWNER is CLIENT[PID] or pid N, a process that then "
+          "holds it, or name NAME.",
           pw_command_transfer, OPTIONS("transfer", common_options), FORM(id_columns), { 0 } },
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },

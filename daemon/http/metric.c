@@ -279,7 +279,7 @@ static const struct metric metrics[] = {
         { "pathways_device_up", "gauge", "device, kind", "1 while the executor of the device is ready, else 0.", devices_up },
         { "pathways_executor_restarts_total", "counter", "device", "Starts of an executor after it ended; device none is the describing one.", restarts },
         { "pathways_turn_seconds", "histogram", "le", "How long turns of the loop took in which something was done.", turns },
-        { "pathways_turn_longest_seconds", "gauge", NULL, "The longest of them since the start: so long may anything have waited for the loop.",
+        { "pathways_turn_longest_seconds", "gauge", NULL, "The longest of them since the start, for which anything may have waited.",
           longest_turn },
         { "pathways_log_lines_lost_total", "counter", NULL, "Lines of the log that could not be written.", lines_lost },
         { "process_cpu_seconds_total", "counter", NULL, "User and system time of the daemon, without its executors.", cpu },

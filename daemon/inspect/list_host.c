@@ -43,7 +43,7 @@ static uint32_t client_count(const struct pw_daemon *daemon)
         uint32_t count = 0;
 
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
-                count += session->role == PW_ROLE_CLIENT && !session->ended;
+                count += session->role == PW_ROLE_CLIENT;
         return count;
 }
 

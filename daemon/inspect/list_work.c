@@ -1,6 +1,5 @@
 /* Listings of work: programs, runs, gangs. */
 #include "base/memory.h"
-#include "base/size.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/blocked.h"
 #include "daemon/inspect/list.h"
