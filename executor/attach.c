@@ -18,17 +18,27 @@ struct pw_attached {
         uint64_t done_at_start; /* gangs of the device */
 };
 
+static bool is_detached(const struct pw_attached *attached) { return fcntl(attached->fd, F_GETFD) < 0; }
+
 /* The daemon ends executors that it wants to live on without it: none. Where a function closed the socket, the gang that finds
- * that out is not to blame: it is in no function yet, and another executor has it again. The first gang of an executor is: its
- * module closed it. */
+ * that out is not to blame: it is in no function yet, and another executor has it again. The first gang of an executor is, or one
+ * executor after the other would be started for it. */
 static void daemon_gone(void *context)
 {
         const struct pw_attached *attached = context;
         struct pw_device_board *own = attached->params.boards[attached->params.device];
 
-        if (own && fcntl(attached->fd, F_GETFD) < 0 && atomic_load(&own->done.count) > attached->done_at_start)
+        if (!is_detached(attached))
+                _exit(0);
+        if (own && atomic_load(&own->done.count) > attached->done_at_start)
                 atomic_store(&own->running, 0);
-        _exit(0);
+        _exit(PW_EXIT_DETACHED);
+}
+
+static void end_if_detached(void *context)
+{
+        if (is_detached(context))
+                _exit(PW_EXIT_DETACHED);
 }
 
 /* --- surroundings -------------------------------------------------------------------------------------------------------- */
@@ -171,7 +181,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_module, ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);

@@ -295,7 +295,7 @@ enum pw_status pw_describe_serve(int fd, struct pw_error *ret_err)
         struct describer describer = { .fd = fd };
         enum pw_status status;
 
-        describer.around = (struct pw_surroundings){ &describer, no_segment, ask_module, no_doorbell };
+        describer.around = (struct pw_surroundings){ .context = &describer, .segment = no_segment, .module = ask_module, .doorbell = no_doorbell };
         pw_modules_init(&describer.modules, &describer.around);
         pw_decoder_init(&describer.decoder);
         status = hello(&describer, ret_err);

@@ -113,7 +113,7 @@ static void count_doorbell(void *context)
 
 static void executor(struct world *world, uint32_t device)
 {
-        struct pw_surroundings around = { world, map_segment, open_module, count_doorbell };
+        struct pw_surroundings around = { .context = world, .segment = map_segment, .module = open_module, .doorbell = count_doorbell };
         struct pw_launch_params params = { .device = device, .island = world->island_of[device], .device_count = world->device_count,
                                            .island_count = world->island_count, .bells = world->bells, .around = &around,
                                            .kind = pw_device_kind("emulated"), .collective = world->collective };

@@ -136,6 +136,18 @@ static bool guards_look(const struct pw_gang *gang, struct pw_room_head *ret_fau
         return false;
 }
 
+/* Its first time here: a module may harm the process as it is loaded, and a function when it runs. */
+static enum pw_status first_run(struct pw_gang *gang)
+{
+        const struct pw_surroundings *around = gang->launch->given.around;
+        enum pw_status status = function_run(gang);
+
+        gang->node->tried = true;
+        if (around->detached)
+                around->detached(around->context);
+        return status;
+}
+
 static struct pw_room_head call_run(struct pw_gang *gang)
 {
         struct pw_program_node *node = gang->node;
@@ -150,12 +162,14 @@ static struct pw_room_head call_run(struct pw_gang *gang)
         }
         if (fault.status != PW_OK)
                 return fault;
+        if (!node->function && !node->fault)
+                pw_program_function_find(&gang->launch->programs, gang->view->program, node);
         if (!node->function)
                 return cause(gang, node->fault->status, node->fault->text);
         for (uint32_t i = 0; i < node->image->output_count; i++)
                 node->output_values[i].data = room_data(pw_run_room(gang->view, &node->outputs[i]));
         guards_set(gang);
-        status = function_run(gang);
+        status = node->tried ? function_run(gang) : first_run(gang);
         if (!guards_look(gang, &next))
                 return next;
         if (status == PW_OK)

@@ -128,25 +128,24 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
 
 /* --- calls --------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status function_resolve(const struct pw_programs *programs, struct pw_program *program,
-                                       struct pw_program_node *node, struct pw_error *ret_err)
+void pw_program_function_find(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node)
 {
+        static const struct pw_error no_memory_for_fault = { .status = PW_NO_MEMORY, .text = "no memory to say why there is no function" };
         const struct pw_image_function *function = PW_IMAGE_AT(program->image, struct pw_image_function, program->image->functions) +
                                                    node->image->function;
         const char *name = pw_image_text(program->image, function->name), *slash = strrchr(name, '/');
         struct pw_found_function found;
-        struct pw_error fault;
+        struct pw_error fault, *kept;
 
         if (pw_modules_find(programs->modules, pw_image_text(program->image, function->module), slash ? slash + 1 : name,
                             function->digest, &found, &fault) == PW_OK) {
                 node->function = found.function;
-                return PW_OK;
+                return;
         }
-        node->fault = pw_program_alloc(program, 1, sizeof fault);
-        if (!node->fault)
-                return no_memory(ret_err);
-        memcpy((void *)(uintptr_t)node->fault, &fault, sizeof fault);
-        return PW_OK;
+        kept = pw_program_alloc(program, 1, sizeof fault);
+        if (kept)
+                *kept = fault;
+        node->fault = kept ? kept : &no_memory_for_fault;
 }
 
 static void task_resolve(const struct pw_programs *programs, const struct pw_program *program, struct pw_program_node *node)
@@ -176,7 +175,7 @@ static enum pw_status call_resolve(const struct pw_programs *programs, struct pw
         if (!node->input_values || !node->output_values)
                 return no_memory(ret_err);
         task_resolve(programs, program, node);
-        return function_resolve(programs, program, node, ret_err);
+        return PW_OK;
 }
 
 /* --- waits --------------------------------------------------------------------------------------------------------------- */

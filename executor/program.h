@@ -51,9 +51,10 @@ enum pw_node_part { PW_PART_NONE = 0, PW_PART_SENDER = 1, PW_PART_RECEIVER = 2 }
 struct pw_program_node {
         const struct pw_image_node *image;
         const char *name;
+        bool tried;                         /* a call ran here before */
         uint8_t part;                       /* enum pw_node_part; of a call or load: RECEIVER; NONE: not a member */
-        const struct pw_function *function; /* NULL: `fault` says why there is none */
-        const struct pw_error *fault;
+        const struct pw_function *function; /* of a call, from its first time on (pw_program_function_find); NULL then: */
+        const struct pw_error *fault;       /* why there is none */
         struct pw_program_room *inputs, *outputs;
         struct pw_task_value *input_values, *output_values;
         struct pw_task task;                /* of a call: all but data pointers, text and services */
@@ -95,8 +96,7 @@ static inline void *pw_board_line(const struct pw_island_board *board, uint32_t 
 #define PW_RUN_AT(record, type, offset) ((type *)((uint8_t *)(uintptr_t)(record) + (offset)))
 
 void pw_programs_done(struct pw_programs *programs);
-/* The program of `record`, resolved for the own device. A module that cannot be used is the fault of its nodes, not of the
- * program. Errors: PW_NO_MEMORY, PW_PROTOCOL (not an image).   Blocks: where modules are loaded. */
+/* The program of `record`, resolved for the own device. Errors: PW_NO_MEMORY, PW_PROTOCOL (not an image). */
 PW_MUST_CHECK enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record,
                                              struct pw_program **ret_program, struct pw_error *ret_err);
 void pw_program_free(struct pw_program *program);
@@ -106,6 +106,10 @@ void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_b
 /* Resolve one node (node.c). Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_program *program, uint32_t index,
                                                      struct pw_error *ret_err);
+/* Look up the function of a call, or why there is none. A module is loaded when the first call needs it, with the rooms of the call
+ * mapped already: one that harms its process as it is loaded does so in a gang of its own, which is done or failed without it.
+ * Blocks: where the module is loaded. */
+void pw_program_function_find(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node);
 /* What place `place` of a destination reads of a value that lies as `lie` says. `own_place`: its place there. */
 struct pw_program_wanted {
         const struct pw_lie *lie;

@@ -27,6 +27,7 @@
 #define PW_REPORTS 256u
 #define PW_DEVICES_MAX 64u /* of one host: a bit each */
 #define PW_ISLANDS_MAX 16u /* of one host */
+#define PW_EXIT_DETACHED 76 /* of an executor: a function, or its module as it was loaded, closed the connection to the daemon */
 #define PW_EXIT_OVERRUN 77 /* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted */
 #define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
 

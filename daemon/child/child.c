@@ -133,6 +133,8 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "%s", child->kill_reason);
         else if (is_overrun(info))
                 snprintf(text, bytes, "a function wrote past its output");
+        else if (info->si_code == CLD_EXITED && info->si_status == PW_EXIT_DETACHED)
+                snprintf(text, bytes, "a function closed its connection to pathwaysd");
         else if (info->si_code == CLD_EXITED)
                 snprintf(text, bytes, "exit status %d", info->si_status);
         else

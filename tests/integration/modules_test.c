@@ -82,24 +82,20 @@ static void spoils_its_process(void **state)
         it_scene_end(&scene);
 }
 
-/* It has no way left to its daemon: what it does is that gang at most, and another executor comes. */
-static void closes_its_descriptors(void **state)
+/* It has no way left to its daemon: that gang fails, at once, and another executor comes. */
+static void closes_descriptors(const char *function, void **state)
 {
-        struct it_scene scene = begin(state, "broken/close");
-        struct pw_future *result = it_run_1(scene.bad, scene.input);
+        struct it_scene scene = begin(state, function);
         int64_t start_us = it_now_us();
-        struct pw_view view;
-        struct pw_error err;
-        enum pw_status status = pw_get(result, IT_LONG, &view, &err);
 
-        if (status == PW_OK)
-                pw_view_done(&view);
-        else
-                assert_true(status == PW_CRASHED || status == PW_DEVICE_LOST);
-        pw_unref(result);
+        fails_with(&scene, PW_CRASHED, "closed its connection|h0:0|run 1");
         expect_good(&scene, 1, start_us);
         it_scene_end(&scene);
 }
+
+static void closes_them_as_it_runs(void **state) { closes_descriptors("broken/close", state); }
+
+static void closes_them_as_it_is_loaded(void **state) { closes_descriptors("shut/pass", state); }
 
 /* --- processes of its own --------------------------------------------------------------------------------------------- */
 
@@ -231,7 +227,8 @@ int main(void)
                 TEST_1(ends_itself_by_a_signal),
                 TEST_1(stops_itself),
                 TEST_1(spoils_its_process),
-                TEST_1(closes_its_descriptors),
+                TEST_1(closes_them_as_it_runs),
+                TEST_1(closes_them_as_it_is_loaded),
                 TEST_1(leaves_processes),
                 TEST_1(executes_a_program),
                 cmocka_unit_test_setup_teardown(nothing_outlives_the_daemon, setup_1, teardown_none),
