@@ -92,6 +92,32 @@ void pw_shard_box(const struct pw_dims *dims, const struct pw_sharding *sharding
         *ret_box = box;
 }
 
+static bool holds_the_same(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t a, uint32_t b)
+{
+        uint32_t left[PW_MESH_AXES_MAX], right[PW_MESH_AXES_MAX];
+
+        pw_mesh_coords(mesh, a, left);
+        pw_mesh_coords(mesh, b, right);
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                if (left[axis] != right[axis] && sharding->axis[axis].lay != PW_LAY_BROADCAST)
+                        return false;
+        return true;
+}
+
+static bool is_lost(uint64_t lost, uint32_t place) { return place < 64 && lost >> place & 1; }
+
+uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place, uint64_t lost)
+{
+        uint32_t count = pw_mesh_count(mesh);
+
+        if (!is_lost(lost, place))
+                return place;
+        for (uint32_t other = 0; other < count; other++)
+                if (!is_lost(lost, other) && holds_the_same(sharding, mesh, place, other))
+                        return other;
+        return UINT32_MAX;
+}
+
 static bool axis_equal(const struct pw_axis_sharding *a, const struct pw_axis_sharding *b)
 {
         if (a->lay != b->lay)

@@ -281,9 +281,26 @@ static void test_rank_order(void **state)
         }
 }
 
+static void test_living_replica(void **state)
+{
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { 2, 3 };
+        const struct pw_sharding rows = PW_SPLIT(0);
+        const struct pw_sharding part = { { PW_AXIS_BROADCAST, PW_AXIS_PARTIAL(PW_SUM) } };
+        (void)state;
+
+        assert_int_equal(pw_living_replica(&rows, mesh, 1, 0), 1);
+        assert_int_equal(pw_living_replica(&rows, mesh, 1, 1u << 1), 0);
+        assert_int_equal(pw_living_replica(&rows, mesh, 1, 1u << 1 | 1u << 0), 2);
+        assert_int_equal(pw_living_replica(&rows, mesh, 1, 7), UINT32_MAX);
+        assert_int_equal(pw_living_replica(&rows, mesh, 4, 7), 4);
+        assert_int_equal(pw_living_replica(&part, mesh, 1, 1u << 1), 4);
+        assert_int_equal(pw_living_replica(&part, mesh, 1, 1u << 1 | 1u << 4), UINT32_MAX);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_living_replica),
                 cmocka_unit_test(test_mesh),
                 cmocka_unit_test(test_uneven_split),
                 cmocka_unit_test(test_every_layout),

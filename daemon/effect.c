@@ -23,7 +23,8 @@ static void list_shards(const struct pw_result *result, struct pw_shard_list *li
                                         .dtype = result->value.dtype,
                                         .mesh = { result->mesh[0], result->mesh[1] },
                                         .sharding = result->value.sharding,
-                                        .dims = result->value.dims };
+                                        .dims = result->value.dims,
+                                        .lost = result->lost };
         for (uint32_t i = 0; i < result->room_count; i++) {
                 const struct pw_room *room = &result->rooms[i];
 
@@ -74,6 +75,10 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)
                         pw_store_lose(daemon->store, action->result->object, action->text, now_us);
+                return true;
+        case PW_ACT_SHARDS_LOST:
+                if (action->result->object)
+                        pw_store_lose_shards(daemon->store, action->result->object, action->members);
                 return true;
         case PW_ACT_RELEASE:
                 pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);

@@ -85,13 +85,14 @@ struct gather {
         size_t element_bytes;
 };
 
-/* The bytes of shard `place`, which has box `box`. */
+/* The bytes of shard `place`, which has box `box`; where its device was lost, those of one that holds the same. */
 static enum pw_status shard_data(const struct gather *gather, uint32_t place, const struct pw_box *box, const uint8_t **ret_data,
                                  struct pw_error *ret_err)
 {
-        struct pw_shard_place at = gather->list->shards[place];
+        uint64_t bytes, lost = atomic_load((_Atomic uint64_t *)(uintptr_t)&gather->list->lost);
+        uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, lost);
+        struct pw_shard_place at = gather->list->shards[living == UINT32_MAX ? place : living];
         struct pw_segment *segment;
-        uint64_t bytes;
         enum pw_status status = pw_session_segment(pw_future_session(gather->future), at.segment, &segment, ret_err);
         if (status != PW_OK)
                 return status;

@@ -2,7 +2,7 @@
  *
  * What was written before the death counts as lost from its sequence number on (LOST_BEFORE): executors check the heads of rooms
  * against it, so results of gangs that are still to run become errors by their reports. Results whose writer has run here
- * already are decided, or marked, at once: nobody will write them again.
+ * already are decided, or marked, at once: nobody will write them again. Where another device holds the same, they go on.
  */
 #include "scheduler/state.h"
 
@@ -31,16 +31,51 @@ static void lose_result(struct pw_result_live *result, const struct pw_device *d
         action->text = strdup(error.text);
 }
 
+/* Places that the device wrote before that seq. */
+static uint64_t places_lost(const struct pw_result *result, const struct pw_device *device, uint64_t lost_before)
+{
+        uint64_t lost = 0;
+
+        for (uint32_t i = 0; i < result->room_count; i++)
+                if (result->rooms[i].device == device->number && result->seqs[i] && result->seqs[i] < lost_before)
+                        lost |= UINT64_C(1) << i;
+        return lost;
+}
+
+/* Is everything that was lost of it held by another device? */
+static bool lives_on(const struct pw_result *result)
+{
+        for (uint64_t rest = result->lost; rest; rest &= rest - 1)
+                if (pw_living_replica(&result->value.sharding, result->mesh, (uint32_t)__builtin_ctzll(rest), result->lost) == UINT32_MAX)
+                        return false;
+        return true;
+}
+
+static void lose_shards(struct pw_result *result, uint64_t lost)
+{
+        struct pw_action *action;
+
+        if (result->status == PW_NOT_READY) /* it becomes ready with these lost */
+                return;
+        action = pw_action_add(pw_result_live(result)->scheduler, PW_ACT_SHARDS_LOST);
+        action->result = result;
+        action->members = lost;
+}
+
 static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
 {
         struct pw_result *result;
 
-        pw_list_each(&scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && !pw_status_error(result->status) && i < result->room_count; i++)
-                        if (result->rooms[i].device == device->number && result->seqs[i] && result->seqs[i] < lost_before) {
-                                lose_result(pw_result_live(result), device);
-                                break;
-                        }
+        pw_list_each(&scheduler->results, result, struct pw_result, link) {
+                uint64_t lost;
+                if (result->donated || pw_status_error(result->status) || !(lost = places_lost(result, device, lost_before)))
+                        continue;
+                result->lost |= lost;
+                if (lives_on(result))
+                        lose_shards(result, lost);
+                else
+                        lose_result(pw_result_live(result), device);
+        }
 }
 
 /* The dead member takes part in its gang with an error: peers go on, and what the gang writes is an error with this cause. */

@@ -167,6 +167,17 @@ static void write_host_input(const struct pw_input_place *place, struct pw_run_i
                 *shards = (struct pw_run_shard){ place->segment, PW_NODE_NONE, place->offset, 0 };
 }
 
+/* Where a load finds place `place`: in a room that lives. What is in place has no other. */
+static struct pw_run_shard shard_of(const struct pw_result *result, uint32_t place, bool in_place)
+{
+        uint32_t living = in_place ? place : pw_living_replica(&result->value.sharding, result->mesh, place, result->lost);
+
+        if (living == UINT32_MAX) /* it is an error, and its rooms say so */
+                living = place;
+        return (struct pw_run_shard){ result->rooms[living].segment, result->rooms[living].device, result->rooms[living].offset,
+                                      result->seqs[living] };
+}
+
 static void write_result_input(const struct pw_result *result, struct pw_run_input *input, struct pw_run_shard *shards)
 {
         if (pw_dims_bytes(result->value.dtype, &result->value.dims, &input->bytes, NULL) != PW_OK)
@@ -174,8 +185,7 @@ static void write_result_input(const struct pw_result *result, struct pw_run_inp
         input->sharding = result->value.sharding;
         memcpy(input->mesh, result->mesh, sizeof input->mesh);
         for (uint32_t i = 0; i < result->room_count; i++)
-                shards[i] = (struct pw_run_shard){ result->rooms[i].segment, result->rooms[i].device, result->rooms[i].offset,
-                                                   result->seqs[i] };
+                shards[i] = shard_of(result, i, input->in_place);
 }
 
 static void write_input(struct writer *writer, const struct pw_live *live, uint32_t index, struct pw_run_input *inputs)
@@ -315,7 +325,7 @@ void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, 
         struct pw_run_shard *shards = (struct pw_run_shard *)((char *)record + input->shards);
 
         for (uint32_t i = 0; place->source == PW_INPUT_RESULT && i < input->shard_count; i++)
-                shards[i].seq = place->result->seqs[i];
+                shards[i] = shard_of(place->result, i, input->in_place);
 }
 
 /* Whose block the value lies in that `node` reads. NULL: nobody's, or that run has ended. */

@@ -48,6 +48,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         memcpy(open->mesh, map->mesh, sizeof open->mesh);
         open->room_count = open->users = 0;
         open->donated = false;
+        open->lost = 0;
         memset(open->seqs, 0, map->device_count * sizeof *open->seqs);
         pw_list_init(&result->waiters);
         result->slice_serial = program->slices[value->slice].serial;

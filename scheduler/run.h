@@ -29,6 +29,7 @@ struct pw_result {
         struct pw_room *rooms;  /* per place; owned */
         uint64_t *seqs;         /* per place: seq of the writer on its device; 0 until ordered; owned */
         uint32_t users;         /* runs that read it and have not ended: its rooms stay */
+        uint64_t lost;          /* places whose devices were lost since they were written, a bit each; others hold the same, or it is an error */
         bool donated;           /* its rooms went on to a result of another run */
         struct pw_list link;
 };
@@ -93,6 +94,7 @@ enum pw_action_kind {
         PW_ACT_SUBMIT,       /* message to `island`: admit `run` */
         PW_ACT_RESULT,       /* decide `result`: status and text (the shard list follows from it) */
         PW_ACT_RESULT_LOST,  /* it was ready and its device is gone: status and text */
+        PW_ACT_SHARDS_LOST,  /* `members`, places of `result`, which is ready and goes on: others hold the same */
         PW_ACT_RELEASE,      /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
         PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */

@@ -221,6 +221,16 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
                 pw_reclaim_add(store, object);
 }
 
+void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, uint64_t shards)
+{
+        const struct segment *segment = pw_segment_of(store, object->segment);
+        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
+        bool ready = pw_word_state(word) == PW_ENTRY_READY || object->closing == PW_ENTRY_READY;
+
+        if (ready && pw_word_generation(word) == object->generation && object->payload && object->body_lines)
+                atomic_fetch_or(&((struct pw_shard_list *)(segment->map.base + pw_segment_entry(segment, object->slot)->room_offset))->lost, shards);
+}
+
 void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us)
 {
         struct segment *segment = pw_segment_of(store, object->segment);

@@ -20,6 +20,7 @@ static void begin_part(struct pw_rows *rows, const char *part)
 static void list_shards(struct pw_lister *lister, const struct pw_shard_list *list)
 {
         struct pw_rows *rows = lister->rows;
+        uint64_t lost = atomic_load((_Atomic uint64_t *)&list->lost); /* as many shards as it has bits, at most */
 
         for (uint32_t i = 0; i < list->shard_count; i++) {
                 begin_part(rows, "shard");
@@ -27,7 +28,7 @@ static void list_shards(struct pw_lister *lister, const struct pw_shard_list *li
                 if (list->shards[i].device == PW_SHARD_IN_HOST)
                         pw_rows_text(rows, "where", "h%u", lister->daemon->host);
                 else
-                        pw_rows_text(rows, "where", "h%u:%u", lister->daemon->host, list->shards[i].device);
+                        pw_rows_text(rows, "where", "h%u:%u%s", lister->daemon->host, list->shards[i].device, lost >> i & 1 ? ", lost" : "");
                 pw_rows_number(rows, "bytes", list->shards[i].bytes);
                 pw_rows_number(rows, "segment", list->shards[i].segment);
                 pw_rows_number(rows, "offset", list->shards[i].offset);

@@ -195,6 +195,45 @@ static void a_killed_executor_loses_its_memory(void **state)
         it_scene_end(&scene);
 }
 
+/* A value of which each device holds all goes on while one of them does, for who gets it and for runs. */
+static void a_replica_takes_the_place_of_a_lost_one(void **state)
+{
+        struct it_scene scene = begin(state, "pw/nop");
+        struct pw_slice *more = it_slice(scene.host->session, 4, 1);
+        struct pw_program *split = it_one_node(scene.host->session, more, "pw/nop", PW_DIMS(8), NULL);
+        struct pw_future *whole = it_run_1(scene.good, scene.input), *again;
+        char executor[8];
+        const void *first;
+        struct pw_view view;
+
+        it_ok(pw_get(whole, IT_LONG, &view, IT_ERR));
+        first = view.data;
+        pw_view_done(&view);
+        for (int lost = 0; lost < 4; lost++) {
+                int64_t start_us = it_now_us();
+                snprintf(executor, sizeof executor, "h0:%d", lost);
+                assert_true(it_signal_executor(scene.host, executor, SIGKILL));
+                it_back_within_a_second(scene.host->session, lost + 1, start_us);
+                if (lost == 3)
+                        break;
+                it_ok(pw_get(whole, IT_LONG, &view, IT_ERR));
+                assert_ptr_not_equal(view.data, first);
+                assert_memory_equal(view.data, plus_1, sizeof plus_1);
+                pw_view_done(&view);
+                again = it_run_1(scene.good, whole);
+                it_expect_f64(again, (double[]){ 2, 3, 4, 5, 6, 7, 8, 9 }, 8);
+                pw_unref(again);
+                again = it_run_1(split, whole);
+                it_expect_f64(again, plus_1, 8);
+                pw_unref(again);
+        }
+        it_fails_with(whole, PW_DEVICE_LOST, "h0:3|SIGKILL");
+        pw_unref(whole);
+        pw_program_free(split);
+        pw_slice_close(more);
+        it_scene_end(&scene);
+}
+
 /* As many devices as *context says are in pw/sleep_us. */
 static bool are_running(const struct pw_listing *gangs, void *context)
 {
@@ -285,6 +324,7 @@ int main(void)
                 IT_TEST(a_function_that_makes_up_reports),
                 IT_TEST(a_function_that_forks),
                 IT_TEST(a_killed_executor_loses_its_memory),
+                IT_TEST(a_replica_takes_the_place_of_a_lost_one),
                 IT_TEST(one_of_a_gang_is_killed),
                 IT_TEST(an_executor_killed_in_a_gang),
         };
