@@ -1,4 +1,4 @@
-/* Is an image consistent in itself? For tests: lowering must never make one that is not. */
+/* Is an image consistent in itself? For tests: lowering must never make one that is not. Nothing of it is believed but its length. */
 #include "scheduler/lower.h"
 
 #include "base/memory.h"
@@ -8,6 +8,7 @@
 struct check {
         const struct pw_image *image;
         const struct pw_slice_map *slices;
+        uint32_t slice_count;
         struct pw_error *ret_err;
 };
 
@@ -18,22 +19,50 @@ static bool inside(const struct pw_image *image, uint32_t offset, uint64_t bytes
         return offset % align == 0 && offset <= image->bytes && bytes <= image->bytes - offset;
 }
 
+/* A text that ends within the image. */
+static bool is_text(const struct pw_image *image, uint32_t offset)
+{
+        return offset < image->bytes && memchr(pw_image_text(image, offset), 0, image->bytes - offset);
+}
+
 static enum pw_status check_arrays(const struct check *check)
 {
         const struct pw_image *image = check->image;
         uint64_t values = image->value_count, nodes = image->node_count, slices = image->slice_count;
 
-        if (image->magic != PW_IMAGE_MAGIC || !inside(image, image->name, 1, 1) ||
+        if (image->bytes < sizeof *image || image->magic != PW_IMAGE_MAGIC || !is_text(image, image->name) || slices != check->slice_count ||
             !inside(image, image->slices, slices * sizeof(struct pw_image_slice), 8) ||
-            !inside(image, image->blocks, (slices + image->stage_count) * sizeof(struct pw_image_block), 8) ||
-            !inside(image, image->stages, image->stage_count * sizeof(struct pw_image_stage), 8) ||
+            !inside(image, image->blocks, (slices + (uint64_t)image->stage_count) * sizeof(struct pw_image_block), 8) ||
+            !inside(image, image->stages, (uint64_t)image->stage_count * sizeof(struct pw_image_stage), 8) ||
             !inside(image, image->values, values * sizeof(struct pw_image_value), 8) ||
             !inside(image, image->nodes, nodes * sizeof(struct pw_image_node), 8) ||
-            !inside(image, image->functions, image->function_count * sizeof(struct pw_image_function), 8) ||
-            !inside(image, image->inputs, image->input_count * sizeof(struct pw_image_input), 8) ||
-            !inside(image, image->results, image->result_count * sizeof(struct pw_image_result), 8))
+            !inside(image, image->functions, (uint64_t)image->function_count * sizeof(struct pw_image_function), 8) ||
+            !inside(image, image->inputs, (uint64_t)image->input_count * sizeof(struct pw_image_input), 8) ||
+            !inside(image, image->results, (uint64_t)image->result_count * sizeof(struct pw_image_result), 8))
                 return FAIL(check, "an array lies outside of the image");
         return PW_OK;
+}
+
+/* Names, and what blocks and ends point to. */
+static enum pw_status check_tables(const struct check *check)
+{
+        const struct pw_image *image = check->image;
+        const struct pw_image_function *functions = PW_IMAGE_AT(image, struct pw_image_function, image->functions);
+        const struct pw_image_input *inputs = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
+        const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
+        bool good = true;
+
+        for (uint32_t i = 0; i < image->function_count; i++)
+                good &= is_text(image, functions[i].name) && is_text(image, functions[i].module);
+        for (uint32_t i = 0; i < image->stage_count; i++)
+                good &= is_text(image, pw_image_stage(image, i)->name);
+        for (uint32_t i = 0; i < pw_image_block_count(image); i++)
+                good &= pw_image_block(image, i)->slice < image->slice_count && pw_image_block(image, i)->stage <= image->stage_count;
+        for (uint32_t i = 0; i < image->input_count; i++)
+                good &= inputs[i].value < image->value_count;
+        for (uint32_t i = 0; i < image->result_count; i++)
+                good &= results[i].value < image->value_count;
+        return good ? PW_OK : FAIL(check, "a name, a block or an end points to what is not there");
 }
 
 /* Values that a node reads were written by nodes before it; those that it writes were not. */
@@ -47,7 +76,7 @@ static enum pw_status check_links(const struct check *check, uint32_t index, boo
             !inside(check->image, node->outputs, node->output_count * UINT64_C(4), 4) ||
             !inside(check->image, node->waits, node->wait_count * UINT64_C(4), 4) ||
             !inside(check->image, node->behind, node->behind_count * UINT64_C(4), 4) ||
-            !inside(check->image, node->name, 1, 1) ||
+            !is_text(check->image, node->name) ||
             !inside(check->image, node->params, node->params_bytes, node->params_bytes ? PW_LINE_BYTES : 1))
                 return FAIL(check, "node %" PRIu32 ": a list lies outside of the image", index);
         for (uint32_t i = 0; i < node->input_count; i++)
@@ -71,6 +100,8 @@ static enum pw_status check_node(const struct check *check, uint32_t index, bool
         const struct pw_image_node *node = pw_image_node(check->image, index);
         enum pw_status status = PW_OK;
 
+        if (node->kind < PW_NODE_CALL || node->kind > PW_NODE_LOAD || node->transfer >= PW_TRANSFER_KINDS)
+                return FAIL(check, "node %" PRIu32 " is of no kind", index);
         if (node->slice >= check->image->slice_count || node->source_slice >= check->image->slice_count)
                 return FAIL(check, "node %" PRIu32 ": there is no such slice", index);
         status = check_links(check, index, written);
@@ -123,6 +154,9 @@ static enum pw_status check_values(const struct check *check, const bool *writte
                 bool in_block = value->place == PW_PLACE_BLOCK;
                 if (!written[i] || value->last_use < value->first_use || value->last_use >= image->node_count)
                         return FAIL(check, "value %" PRIu32 ": nobody writes it, or its life ends before it begins", i);
+                if (value->shard_bytes > INT64_MAX || value->offset > INT64_MAX || value->dims.rank > PW_RANK_MAX ||
+                    !*pw_dtype_text(value->dtype))
+                        return FAIL(check, "value %" PRIu32 ": is of no type, or of no size", i);
                 if (in_block ? value->index >= pw_image_block_count(image) ||
                                        pw_image_block(image, value->index)->slice != value->slice ||
                                        value->offset % PW_LINE_BYTES ||
@@ -164,12 +198,16 @@ static enum pw_status check_ends(const struct check *check)
                        : FAIL(check, "the peak is %" PRIu64 ", not %" PRIu64, largest, image->peak_bytes);
 }
 
-enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, struct pw_error *ret_err)
+enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t slice_count, struct pw_error *ret_err)
 {
-        struct check check = { image, slices, ret_err };
-        pw_auto_free bool *written = calloc((size_t)image->value_count + 1, sizeof *written);
-        enum pw_status status = written ? check_arrays(&check) : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        struct check check = { image, slices, slice_count, ret_err };
+        pw_auto_free bool *written = NULL;
+        enum pw_status status = check_arrays(&check);
 
+        if (status == PW_OK)
+                status = check_tables(&check);
+        if (status == PW_OK && !(written = calloc((size_t)image->value_count + 1, sizeof *written)))
+                status = pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         for (uint32_t i = 0; i < image->node_count && status == PW_OK; i++)
                 status = check_node(&check, i, written);
         if (status == PW_OK)

@@ -50,7 +50,7 @@ void pw_image_print(const struct pw_image *image, FILE *file);
 
 /* Check a whole image for consistency (offsets inside, nodes topological, rooms that overlap in time and place: none
  * but with waits or on the same device in order): for tests. */
-PW_MUST_CHECK enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices,
+PW_MUST_CHECK enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t slice_count,
                                             struct pw_error *ret_err);
 
 #endif

@@ -33,7 +33,7 @@ static struct pw_image *lower(struct pw_graph *graph)
         if (status == PW_OK)
                 status = pw_lower(graph, &image, &err);
         if (status == PW_OK)
-                status = pw_image_check(image, graph->slices, &err);
+                status = pw_image_check(image, graph->slices, graph->slice_count, &err);
         if (status != PW_OK)
                 fail_msg("%s", err.text);
         pw_graph_free(graph);

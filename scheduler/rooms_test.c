@@ -275,7 +275,7 @@ static struct pw_image *lower(struct pw_graph *graph, uint64_t seed)
                 status = pw_lower(graph, &image, &err);
         }
         if (status == PW_OK)
-                status = pw_image_check(image, graph->slices, &err);
+                status = pw_image_check(image, graph->slices, graph->slice_count, &err);
         if (status != PW_OK) {
                 if (image)
                         pw_image_print(image, stderr);

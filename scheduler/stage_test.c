@@ -32,7 +32,7 @@ static enum pw_status lower(struct pw_graph *graph, struct pw_image **ret_image,
         if (status == PW_OK)
                 status = pw_lower(graph, ret_image, ret_err);
         if (status == PW_OK)
-                status = pw_image_check(*ret_image, graph->slices, ret_err);
+                status = pw_image_check(*ret_image, graph->slices, graph->slice_count, ret_err);
         pw_graph_free(graph);
         return status;
 }

@@ -41,7 +41,7 @@ static void compile(const Pathways__Wire__ProgramCompile *request)
         if (pw_graph_read(&session, request, &graph, NULL) == PW_OK && pw_graph_check(graph, NULL) == PW_OK &&
             pw_make_shapes(graph, NULL) == PW_OK && pw_lower(graph, &image, NULL) == PW_OK) {
                 struct pw_error err;
-                enum pw_status status = pw_image_check(image, graph->slices, &err);
+                enum pw_status status = pw_image_check(image, graph->slices, graph->slice_count, &err);
                 assert(status == PW_OK);
         }
         free(image);

@@ -4,6 +4,7 @@ FUZZ_SECONDS = 60
 fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz \
 	tests/fuzz/text_fuzz
 fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fuzz tests/fuzz/trace_fuzz
+fuzz_programs += tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -24,6 +25,15 @@ tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/graph_wire.c sche
 tests_fuzz_graph_fuzz_LDADD = scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)
 tests_fuzz_graph_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_hint_fuzz_SOURCES = tests/fuzz/hint_fuzz.c $(fuzz_main)
+tests_fuzz_hint_fuzz_LDADD = plane/libplane.la base/libbase.la
+tests_fuzz_hint_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_image_fuzz_SOURCES = tests/fuzz/image_fuzz.c scheduler/graph_make.c $(fuzz_main)
+tests_fuzz_image_fuzz_LDADD = scheduler/libscheduler.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+tests_fuzz_image_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_settings_fuzz_SOURCES = tests/fuzz/settings_fuzz.c $(fuzz_main)
+tests_fuzz_settings_fuzz_LDADD = $(daemon_libraries)
+tests_fuzz_settings_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_rows_fuzz_SOURCES = tests/fuzz/rows_fuzz.c $(fuzz_main)
 tests_fuzz_rows_fuzz_LDADD = cli/libcli.la
 tests_fuzz_rows_fuzz_LDFLAGS = $(fuzz_flags)
