@@ -22,6 +22,8 @@ static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32
         }
         *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = place_count, .place_bytes = place_bytes };
         pw_list_init(&backing->of_daemon);
+        pw_list_init(&backing->todo);
+        pw_list_init(&backing->of_worker);
         status = pw_memfd_create(name, bytes, &backing->fd, ret_err);
         if (status != PW_OK) {
                 free(backing);
@@ -31,7 +33,9 @@ static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32
         return PW_OK;
 }
 
-static void unref(struct pw_backing *backing)
+void pw_backing_keep(struct pw_backing *backing) { backing->users++; }
+
+void pw_backing_unkeep(struct pw_backing *backing)
 {
         if (--backing->users)
                 return;
@@ -60,7 +64,7 @@ enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backe
 void pw_backing_leave(struct pw_process *process)
 {
         if (process->backing)
-                unref(process->backing);
+                pw_backing_unkeep(process->backing);
         process->backing = NULL;
 }
 
@@ -97,7 +101,7 @@ void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct 
                                                                  .bytes = backed->bytes, .unmap = *map });
         *map = (struct pw_map){ 0 };
         if (backed->backing)
-                unref(backed->backing);
+                pw_backing_unkeep(backed->backing);
         *backed = (struct pw_backed){ 0 };
 }
 
@@ -117,7 +121,7 @@ void pw_backing_work(struct pw_backing *backing)
 void pw_backing_worked(struct pw_backing *backing)
 {
         backing->works--;
-        unref(backing);
+        pw_backing_unkeep(backing);
 }
 
 enum pw_status pw_backing_readonly(struct pw_backing *backing, int *ret_fd, struct pw_error *ret_err)

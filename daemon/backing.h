@@ -11,6 +11,7 @@
 #include "plane/segment.h"
 
 struct pw_daemon;
+struct pw_measure;
 struct pw_process;
 struct pw_tenant;
 
@@ -22,7 +23,10 @@ struct pw_backing {
         uint64_t place_bytes;
         const struct pw_tenant *tenant;
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
-        uint64_t granted_bytes, has_bytes; /* for overhead.c */
+        uint64_t granted_bytes;      /* for overhead.c */
+        uint32_t segments;           /* for audit.c: how many lie in it, and what looks at them */
+        struct pw_measure *measure;
+        struct pw_list todo, of_worker; /* the worker's, under its lock: works, in order; while it is ready for the first */
         uint32_t refused;            /* how often the system did not take pages back */
 };
 
@@ -43,6 +47,9 @@ void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct 
 /* The process is dead, or has no session: no place is given to it any more. */
 void pw_backing_leave(struct pw_process *process);
 
+/* One more user, who has no window. */
+void pw_backing_keep(struct pw_backing *backing);
+void pw_backing_unkeep(struct pw_backing *backing);
 /* The worker allocates or gives back pages of it; it is done. */
 void pw_backing_work(struct pw_backing *backing);
 void pw_backing_worked(struct pw_backing *backing);

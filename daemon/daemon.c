@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/frozen.h"
@@ -253,6 +254,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->lookups);
         pw_list_init(&daemon->frozen);
         pw_list_init(&daemon->listers);
+        pw_list_init(&daemon->audits);
         pw_list_init(&daemon->traces);
         pw_list_init(&daemon->jobs);
         status = start(daemon, ret_err);
@@ -367,6 +369,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
                 pw_children_done(daemon);
         }
         pw_http_free(daemon->http);
+        pw_audits_done(daemon);
         pw_worker_free(daemon->worker);
         pw_describe_free(daemon->describe);
         pw_modules_free(daemon->modules);

@@ -88,6 +88,7 @@ struct pw_daemon {
         struct pw_list batch;         /* runs whose look is under way */
         struct pw_list lookups;       /* name lookups that wait */
         struct pw_list listers;       /* listings that were asked for */
+        struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list traces;        /* sessions that trace */
         struct pw_list jobs;          /* compilations under way */
 

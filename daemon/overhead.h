@@ -7,7 +7,7 @@
 
 /* Measure again what those memfds take, and tell the store the difference. */
 void pw_overhead_refresh(struct pw_daemon *daemon);
-/* Compare each client segment's allocated blocks with what the store granted in it; each excess is one call. */
-void pw_overhead_audit(struct pw_daemon *daemon, void (*found)(void *context, const char *where, const char *problem), void *context);
+/* `granted_bytes` of each memfd of client segments: what the store granted in them. */
+void pw_overhead_grants(struct pw_daemon *daemon);
 
 #endif

@@ -2,6 +2,7 @@
 #include "daemon/turn.h"
 
 #include "base/memory.h"
+#include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/child/child_board.h"
 #include "daemon/describe.h"
@@ -45,6 +46,7 @@ static void tick(struct pw_daemon *daemon, uint64_t now_us)
                 pw_scheduler_tick(daemon->scheduler, now_us);
         pw_names_tick(daemon, now_us);
         pw_traces_tick(daemon, now_us);
+        pw_audits_tick(daemon, now_us);
         pw_describe_tick(daemon, now_us);
         if (daemon->shortest_limit_us && daemon->runs_in_flight)
                 pw_children_tick(daemon, now_us);
@@ -100,6 +102,7 @@ uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
         next_us = pw_min_u64(next_us, daemon->stuck_until_us);
         next_us = pw_min_u64(next_us, pw_names_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_traces_next_us(daemon));
+        next_us = pw_min_u64(next_us, pw_audits_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));
         return pw_min_u64(next_us, pw_children_next_us(daemon));
 }

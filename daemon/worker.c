@@ -1,11 +1,17 @@
-/* One thread, one queue, one pipe. */
+/* A queue for each memfd, one thread at work, one at rest, one pipe.
+ *
+ * The system takes pages of a memfd and gives them back under a lock of its inode, which a client holds as long as a write() to its
+ * own memfd lasts: for ever, where the bytes come from a page that never arrives. A thread that has been at a memfd for LATE_US no
+ * longer counts as working, and the one at rest goes on with the others. */
 #include "daemon/worker.h"
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/audit.h"
 #include "daemon/backing.h"
 #include "daemon/frozen.h"
 #include "daemon/overhead.h"
+#include "daemon/tenant.h"
 #include "plane/segment.h"
 
 #include <errno.h>
@@ -14,25 +20,32 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STEP_BYTES (64 * PW_MIB)
+#define LATE_US 20000u
+#define TOLD_US 1000000u   /* so late that the log says it */
+#define LEAVE_US 1000000u  /* how long the end waits for threads */
 
 struct item {
-        struct pw_list link;
+        struct pw_list link;       /* in its backing's queue, then among the running, then the done */
         struct pw_work work;
         uint64_t at;               /* done up to here */
+        uint64_t since_us;         /* running since then */
+        bool told;                 /* that it is late */
         enum pw_status status;
         char why[80];              /* it failed */
 };
 
 struct pw_worker {
         struct pw_daemon *daemon;
-        pthread_t thread;
-        pthread_mutex_t lock;
-        pthread_cond_t asked;
-        struct pw_list todo, done; /* under the lock */
-        bool stop, running;
+        pthread_mutex_t lock;           /* of all that follows, and of the queues of backings */
+        pthread_cond_t changed;
+        struct pw_list ready;           /* backings with works of which none is running */
+        struct pw_list running, done;   /* items */
+        uint32_t threads, resting;
+        bool stop;
         int pipe_fds[2];
         struct event *event;
 };
@@ -53,6 +66,10 @@ static bool do_next(struct item *item)
         uint64_t left = work->bytes - item->at, bytes = work->punch ? left : pw_min_u64(STEP_BYTES, left);
         struct pw_error err;
 
+        if (work->measure) {
+                pw_measure_do(work->measure, work->backing->fd);
+                return false;
+        }
         pw_unmap(&work->unmap);
         item->status = bytes ? do_step(work, item->at, bytes, &err) : PW_OK;
         item->at += bytes;
@@ -61,28 +78,124 @@ static bool do_next(struct item *item)
         return item->status == PW_OK && item->at < work->bytes;
 }
 
+static void tell_loop(struct pw_worker *worker)
+{
+        if (TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
+                worker->stop = true; /* the pipe is gone: so is the loop */
+}
+
+static bool is_working(const struct pw_worker *worker, uint64_t now_us)
+{
+        const struct item *item;
+
+        pw_list_each(&worker->running, item, struct item, link)
+                if (now_us < item->since_us + LATE_US)
+                        return true;
+        return false;
+}
+
+/* The next work, if no thread is at one; NULL: none. */
+static struct item *take(struct pw_worker *worker)
+{
+        struct pw_backing *backing;
+        struct item *item;
+        uint64_t now_us = pw_now_us();
+
+        if (pw_list_empty(&worker->ready) || is_working(worker, now_us))
+                return NULL;
+        backing = pw_list_first(&worker->ready, struct pw_backing, of_worker);
+        pw_list_remove(&backing->of_worker);
+        item = pw_list_first(&backing->todo, struct item, link);
+        pw_list_remove(&item->link);
+        pw_list_append(&worker->running, &item->link);
+        item->since_us = now_us;
+        return item;
+}
+
+static void step_done(struct pw_worker *worker, struct item *item, bool more)
+{
+        struct pw_backing *backing = item->work.backing;
+
+        pw_list_remove(&item->link);
+        pw_list_append(more ? &backing->todo : &worker->done, &item->link);
+        if (!pw_list_empty(&backing->todo))
+                pw_list_append(&worker->ready, &backing->of_worker);
+        if (!more)
+                tell_loop(worker);
+}
+
+/* When the one at rest has to look again though nothing is asked: UINT64_MAX: never. */
+static uint64_t next_look_us(struct pw_worker *worker)
+{
+        uint64_t next_us = UINT64_MAX, now_us = pw_now_us();
+        struct item *item;
+
+        pw_list_each(&worker->running, item, struct item, link) {
+                if (now_us < item->since_us + LATE_US && !pw_list_empty(&worker->ready))
+                        next_us = pw_min_u64(next_us, item->since_us + LATE_US);
+                else if (!item->told)
+                        next_us = pw_min_u64(next_us, item->since_us + TOLD_US);
+                if (!item->told && now_us >= item->since_us + TOLD_US)
+                        tell_loop(worker);
+        }
+        return next_us;
+}
+
+static void wait_until(struct pw_worker *worker, uint64_t until_us)
+{
+        struct timespec at = { (time_t)(until_us / 1000000), (long)(until_us % 1000000) * 1000 };
+
+        if (until_us == UINT64_MAX)
+                pthread_cond_wait(&worker->changed, &worker->lock);
+        else
+                pthread_cond_clockwait(&worker->changed, &worker->lock, CLOCK_MONOTONIC, &at);
+}
+
+static void *work_loop(void *context);
+
+/* Signals are the loop's. Nobody joins it: it may be held by a client for ever. */
+static int start_thread(struct pw_worker *worker)
+{
+        pthread_attr_t attributes;
+        sigset_t all, before;
+        pthread_t thread;
+        int number;
+
+        sigfillset(&all);
+        pthread_attr_init(&attributes);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        number = pthread_create(&thread, &attributes, work_loop, worker);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+        worker->threads += number == 0;
+        worker->resting += number == 0;
+        return number;
+}
+
 static void *work_loop(void *context)
 {
         struct pw_worker *worker = context;
+        struct item *item;
+        bool more;
 
         pthread_mutex_lock(&worker->lock);
         while (!worker->stop) {
-                struct item *item;
-                bool more;
-
-                if (pw_list_empty(&worker->todo)) {
-                        pthread_cond_wait(&worker->asked, &worker->lock);
+                item = take(worker);
+                if (!item) {
+                        wait_until(worker, next_look_us(worker));
                         continue;
                 }
-                item = pw_list_first(&worker->todo, struct item, link);
-                pw_list_remove(&item->link);
+                if (!--worker->resting)
+                        (void)start_thread(worker); /* without one, others wait for this one */
                 pthread_mutex_unlock(&worker->lock);
                 more = do_next(item);
                 pthread_mutex_lock(&worker->lock);
-                pw_list_append(more ? &worker->todo : &worker->done, &item->link);
-                if (!more && TEMP_FAILURE_RETRY(write(worker->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
-                        worker->stop = true; /* the pipe is gone: so is the loop */
+                worker->resting++;
+                step_done(worker, item, more);
         }
+        worker->threads--;
+        pthread_cond_broadcast(&worker->changed);
         pthread_mutex_unlock(&worker->lock);
         return NULL;
 }
@@ -98,7 +211,9 @@ static void refused(struct pw_worker *worker, const struct pw_work *work, const 
 
 static void tell(struct pw_worker *worker, const struct pw_work *work, enum pw_status status)
 {
-        if (work->from)
+        if (work->measure)
+                pw_measure_done(worker->daemon, work->measure, status);
+        else if (work->from)
                 pw_frozen_copied(worker->daemon, work->token, status);
         else if (work->token)
                 pw_store_populated(worker->daemon->store, work->token, status, pw_now_us());
@@ -120,6 +235,20 @@ static void report(struct pw_worker *worker, struct item *item)
         free(item);
 }
 
+static void tell_late(struct pw_worker *worker)
+{
+        uint64_t now_us = pw_now_us();
+        struct item *item;
+
+        pw_list_each(&worker->running, item, struct item, link) {
+                if (item->told || now_us < item->since_us + TOLD_US)
+                        continue;
+                item->told = true;
+                pw_log(&worker->daemon->log, PW_LOG_WARNING, "memfd of a client is held by whoever writes to its descriptor: its own room waits tenant=%s",
+                       item->work.backing->tenant ? item->work.backing->tenant->name : "-");
+        }
+}
+
 static void on_done(evutil_socket_t fd, short what, void *context)
 {
         struct pw_worker *worker = context;
@@ -133,6 +262,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         }
         pw_list_init(&finished);
         pthread_mutex_lock(&worker->lock);
+        tell_late(worker);
         pw_list_each(&worker->done, item, struct item, link) {
                 pw_list_remove(&item->link);
                 pw_list_append(&finished, &item->link);
@@ -145,20 +275,6 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         worker->daemon->more = true;
 }
 
-/* Signals are the loop's. */
-static int start_thread(struct pw_worker *worker)
-{
-        sigset_t all, before;
-        int number;
-
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        number = pthread_create(&worker->thread, NULL, work_loop, worker);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        worker->running = number == 0;
-        return number;
-}
-
 enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err)
 {
         struct pw_worker *worker = calloc(1, sizeof *worker);
@@ -169,8 +285,9 @@ enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_wo
         worker->daemon = daemon;
         worker->pipe_fds[0] = worker->pipe_fds[1] = -1;
         pthread_mutex_init(&worker->lock, NULL);
-        pthread_cond_init(&worker->asked, NULL);
-        pw_list_init(&worker->todo);
+        pthread_cond_init(&worker->changed, NULL);
+        pw_list_init(&worker->ready);
+        pw_list_init(&worker->running);
         pw_list_init(&worker->done);
         if (pipe2(worker->pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
                 number = errno;
@@ -178,13 +295,29 @@ enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_wo
                 return pw_error_errno(ret_err, number, "pipe of the worker");
         }
         worker->event = event_new(daemon->base, worker->pipe_fds[0], EV_READ | EV_PERSIST, on_done, worker);
+        pthread_mutex_lock(&worker->lock);
         number = !worker->event || event_add(worker->event, NULL) < 0 ? ENOMEM : start_thread(worker);
+        pthread_mutex_unlock(&worker->lock);
         if (number) {
                 pw_worker_free(worker);
                 return pw_error_errno(ret_err, number, "thread of the worker");
         }
         *ret_worker = worker;
         return PW_OK;
+}
+
+/* Its backing is ready with its first work, unless it has one that is running. */
+static void enqueue(struct pw_worker *worker, struct item *item)
+{
+        struct pw_backing *backing = item->work.backing;
+        const struct item *running;
+        bool busy = !pw_list_empty(&backing->todo);
+
+        pw_list_each(&worker->running, running, struct item, link)
+                busy |= running->work.backing == backing;
+        pw_list_append(&backing->todo, &item->link);
+        if (!busy)
+                pw_list_append(&worker->ready, &backing->of_worker);
 }
 
 void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
@@ -203,8 +336,8 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
         if (work->from)
                 pw_backing_work(work->from);
         pthread_mutex_lock(&worker->lock);
-        pw_list_append(&worker->todo, &item->link);
-        pthread_cond_signal(&worker->asked);
+        enqueue(worker, item);
+        pthread_cond_signal(&worker->changed);
         pthread_mutex_unlock(&worker->lock);
 }
 
@@ -212,31 +345,60 @@ static void free_items(struct pw_list *list)
 {
         struct item *item;
 
-        pw_list_each(list, item, struct item, link) {
+        while (!pw_list_empty(list)) {
+                item = pw_list_first(list, struct item, link);
+                pw_list_remove(&item->link);
                 pw_unmap(&item->work.unmap);
                 let_go(&item->work);
+                free(item->work.measure);
                 free(item);
         }
+}
+
+/* What nobody runs is dropped; each backing lives while the item that is freed has it. */
+static void free_ready(struct pw_worker *worker)
+{
+        struct pw_backing *backing;
+
+        while (!pw_list_empty(&worker->ready)) {
+                backing = pw_list_first(&worker->ready, struct pw_backing, of_worker);
+                pw_list_remove(&backing->of_worker);
+                pw_backing_keep(backing);
+                free_items(&backing->todo);
+                pw_backing_unkeep(backing);
+        }
+}
+
+/* False: a thread is held still. */
+static bool stop_threads(struct pw_worker *worker)
+{
+        uint64_t until_us = pw_now_us() + LEAVE_US;
+        bool stopped;
+
+        pthread_mutex_lock(&worker->lock);
+        worker->stop = true;
+        pthread_cond_broadcast(&worker->changed);
+        while (worker->threads && pw_now_us() < until_us)
+                wait_until(worker, until_us);
+        stopped = !worker->threads;
+        pthread_mutex_unlock(&worker->lock);
+        return stopped;
 }
 
 void pw_worker_free(struct pw_worker *worker)
 {
         if (!worker)
                 return;
-        if (worker->running) {
-                pthread_mutex_lock(&worker->lock);
-                worker->stop = true;
-                pthread_cond_signal(&worker->asked);
-                pthread_mutex_unlock(&worker->lock);
-                pthread_join(worker->thread, NULL);
-        }
-        free_items(&worker->todo);
+        bool stopped = stop_threads(worker);
+        free_ready(worker);
         free_items(&worker->done);
         if (worker->event)
                 event_free(worker->event);
         pw_close_fd(&worker->pipe_fds[0]);
+        if (!stopped)
+                return; /* it is theirs: the process is about to end */
         pw_close_fd(&worker->pipe_fds[1]);
-        pthread_cond_destroy(&worker->asked);
+        pthread_cond_destroy(&worker->changed);
         pthread_mutex_destroy(&worker->lock);
         free(worker);
 }

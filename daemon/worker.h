@@ -1,7 +1,8 @@
-/* The worker thread: what is too slow for a turn of the loop; pages are allocated in steps of 64 MiB at most.
+/* The worker threads: what is too slow for a turn of the loop, or may wait for a client; pages are allocated in steps of 64 MiB.
  *
- * Touching a new page costs 10 to 50 times what copying to it does. Works begin in order and take turns; each is reported on the loop
- * thread exactly once (also when the worker ends), by the pipe that the loop reads.
+ * Touching a new page costs 10 to 50 times what copying to it does. Works of one memfd begin in order and take turns, and one thread works at
+ * a time; but who holds a memfd (worker.c) keeps back the works of that memfd alone. Each is reported on the loop thread at most once,
+ * by the pipe that the loop reads.
  */
 #ifndef PW_DAEMON_WORKER_H
 #define PW_DAEMON_WORKER_H
@@ -10,9 +11,11 @@
 #include "plane/segment.h"
 
 struct pw_backing;
+struct pw_measure;
 
 struct pw_work {
         bool punch;     /* give pages back; else allocate them */
+        struct pw_measure *measure; /* then only look what is there, audit.h; NULL: do not */
         struct pw_backing *from; /* then copy from `from_offset` there, to pages that are there; NULL: do not */
         uint64_t from_offset;
         struct pw_backing *backing; /* stays until it is done */

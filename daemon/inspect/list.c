@@ -2,6 +2,7 @@
 #include "daemon/inspect/list.h"
 
 #include "base/memory.h"
+#include "daemon/audit.h"
 #include "daemon/lane.h"
 #include "store/object.h"
 
@@ -10,7 +11,8 @@
 #define PART_SLOTS 32u      /* between looks at the clock */
 #define RECLAIM_US 1000000u /* how long what is on its way out is waited for */
 
-/* `row` is called for each object there is, part by part; then `list`. Pages: each part is a page of its own. */
+/* `row` is called for each object there is, part by part; then `list`. Pages: each part is a page of its own.
+ * No `list`: an audit begins, which answers. */
 struct pw_list_kind {
         const char *what;
         enum pw_status (*list)(struct pw_lister *lister);
@@ -31,7 +33,7 @@ static const struct pw_list_kind kinds[] = {
         { "objects", list_no_more, pw_list_objects_object, true },
         { "memory", pw_list_memory, NULL, false },
         { "owners", pw_list_owners, pw_list_owners_object, false },
-        { "check", pw_list_check, NULL, false },
+        { "check", NULL, NULL, false },
         { "programs", pw_list_programs, NULL, false },
         { "runs", pw_list_runs, NULL, false },
         { "gangs", pw_list_gangs, NULL, false },
@@ -120,6 +122,22 @@ static bool walk_part(struct pw_lister *lister)
         return false;
 }
 
+void pw_list_checked(struct pw_dsession *session, uint64_t id, uint32_t limit, const struct pw_audit *audit)
+{
+        struct pw_rows rows = { .limit = limit };
+        struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = &rows, .now_us = pw_now_us(), .audit = audit };
+
+        pw_list_check(&lister);
+        pw_rows_send(&rows, session, id);
+}
+
+static void begin_audit(struct pw_lister *lister)
+{
+        pw_list_remove(&lister->link); /* if its session ends now, it is not its any more */
+        pw_audit_begin(lister->session, lister->id, lister->rows->limit);
+        free_lister(lister);
+}
+
 static void answer(struct pw_lister *lister, bool more)
 {
         enum pw_status status = lister->kind->list(lister);
@@ -148,6 +166,10 @@ bool pw_lists_turn(struct pw_daemon *daemon)
                 return true;
         if (pw_list_empty(&daemon->listers) || pw_list_first(&daemon->listers, struct pw_lister, link) != lister)
                 return true; /* its session ended for what it wrote */
+        if (!lister->kind->list) {
+                begin_audit(lister);
+                return true;
+        }
         lister->now_us = pw_now_us();
         more = walk_part(lister);
         if (!more || lister->kind->pages) {

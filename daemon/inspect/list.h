@@ -11,6 +11,10 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
 bool pw_lists_turn(struct pw_daemon *daemon);
 void pw_lists_session_end(struct pw_dsession *session);
 
+/* The listing "check", when the audit is done. */
+struct pw_audit;
+void pw_list_checked(struct pw_dsession *session, uint64_t id, uint32_t limit, const struct pw_audit *audit);
+
 struct pw_list_kind;
 struct pw_owners;
 
@@ -32,6 +36,7 @@ struct pw_lister {
         const char *program, *tenant;
         uint64_t objects;       /* status: seen */
         struct pw_owners *owners; /* owners: seen; NULL: none */
+        const struct pw_audit *audit; /* check */
 };
 
 /* By kind; each returns PW_OK or an error in lister->err. */
@@ -39,7 +44,7 @@ enum pw_status pw_list_status(struct pw_lister *lister);   /* list_host.c */
 enum pw_status pw_list_devices(struct pw_lister *lister);
 enum pw_status pw_list_islands(struct pw_lister *lister);
 enum pw_status pw_list_memory(struct pw_lister *lister);   /* list_store.c */
-enum pw_status pw_list_check(struct pw_lister *lister);
+void pw_list_check(struct pw_lister *lister);
 enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
 enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
 enum pw_status pw_list_runs(struct pw_lister *lister);

@@ -2,6 +2,7 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/audit.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/term.h"
@@ -164,11 +165,10 @@ static void problem(void *context, const char *where, const char *text)
         pw_rows_text(rows, "where", "%s", told ? where : "-");
 }
 
-enum pw_status pw_list_check(struct pw_lister *lister)
+void pw_list_check(struct pw_lister *lister)
 {
         pw_overhead_refresh(lister->daemon);
         pw_store_check(lister->daemon->store, problem, lister);
         pw_scheduler_check(lister->daemon->scheduler, problem, lister);
-        pw_overhead_audit(lister->daemon, problem, lister);
-        return PW_OK;
+        pw_audit_each(lister->audit, problem, lister);
 }

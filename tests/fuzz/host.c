@@ -1,6 +1,7 @@
 /* The daemon that targets play with: what is not the product's is a stand-in, and honest. */
 #include "tests/fuzz/host.h"
 
+#include "daemon/audit.h"
 #include "daemon/child/child_board.h"
 #include "daemon/describe.h"
 #include "daemon/inspect/list.h"
@@ -114,6 +115,8 @@ void pw_child_kill(struct pw_daemon *daemon, uint32_t device, enum pw_status sta
 bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

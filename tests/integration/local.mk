@@ -53,6 +53,11 @@ tests_integration_hands_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/listings_test
 tests_integration_listings_test_SOURCES = tests/integration/listings_test.c $(integration_sources)
 tests_integration_listings_test_LDADD = $(integration_libraries)
+
+integration_tests += tests/integration/held_test
+tests_integration_held_test_SOURCES = tests/integration/held_test.c $(integration_sources)
+tests_integration_held_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/hold_test
 tests_integration_hold_test_SOURCES = tests/integration/hold_test.c $(integration_sources)
 tests_integration_hold_test_LDADD = $(integration_libraries)

@@ -1,6 +1,7 @@
 /* The daemon's loop and the clients' session, as far as the models need them, around the product's own sources. */
 #include "tests/model/world.h"
 
+#include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/child/child_board.h"
 #include "daemon/describe.h"
@@ -188,7 +189,9 @@ void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon,
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 

@@ -1,0 +1,112 @@
+/* A living client that writes to its own memfd from a page that never comes: the kernel holds the memfd for it, without an end. Others
+ * get room and answers meanwhile; once it is dead, nothing is left of it. */
+#include "libclient/connection.h"
+#include "tests/integration/harness.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+struct page { int fd; void *base; };
+
+/* A page whose first reader waits for ever; its descriptor is readable when one does. False: this system does not let us. */
+static bool page_that_never_comes(struct page *ret_page)
+{
+        struct uffdio_api api = { .api = UFFD_API };
+        struct uffdio_register range = { .range.len = 4096, .mode = UFFDIO_REGISTER_MODE_MISSING };
+        int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+        void *base = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        range.range.start = (uintptr_t)base;
+        if (fd < 0 || base == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+                return false;
+        *ret_page = (struct page){ fd, base };
+        return true;
+}
+
+struct writer { int fd; const void *bytes; };
+
+static void *write_it(void *context)
+{
+        const struct writer *writer = context;
+
+        (void)!pwrite(writer->fd, writer->bytes, 4096, 0);
+        return NULL;
+}
+
+/* Says 'h' once it holds its memfd, then lives on. */
+static int hold(void *context, int pipe)
+{
+        const struct it_host *host = context;
+        struct pw_connection *connection;
+        struct pw_answer welcome;
+        struct page page;
+        pthread_t thread;
+
+        if (pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection, &welcome, NULL) != PW_OK ||
+            !page_that_never_comes(&page))
+                return 2;
+        struct writer writer = { welcome.fds[0], page.base };
+        struct pollfd fault = { .fd = page.fd, .events = POLLIN };
+        if (pthread_create(&thread, NULL, write_it, &writer) || poll(&fault, 1, -1) != 1 || write(pipe, "h", 1) != 1)
+                return 3;
+        pause();
+        return 0;
+}
+
+static bool says_held(const struct pw_listing *problems)
+{
+        for (size_t i = 0; i < it_rows(problems); i++)
+                if (strstr(it_text(problems, i, "problem"), "is held"))
+                        return true;
+        return false;
+}
+
+static void others_go_on(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *future;
+        struct pw_listing *problems;
+        struct page page;
+        char byte;
+
+        if (!page_that_never_comes(&page)) {
+                print_message("skipped: this user may not hold page faults of the kernel (userfaultfd)\n");
+                skip();
+        }
+        struct it_child child = it_fork(hold, host);
+        it_read(&child, &byte, 1);
+        int64_t since_us = it_now_us();
+        problems = it_list(host->session, "check", "");
+        it_within("check", since_us, 3 * IT_SECOND / 2);
+        assert_true(says_held(problems));
+        pw_listing_free(problems);
+        void *data = calloc(1, 8 * MIB);
+        for (int i = 0; i < 4; i++) { /* new extents: the worker makes their pages */
+                since_us = it_now_us();
+                it_ok(pw_put(host->session, data, (uint64_t)(i + 1) * 2 * MIB, NULL, &future, IT_ERR));
+                it_within("a put into new pages", since_us, IT_SECOND / 2);
+                pw_unref(future);
+        }
+        free(data);
+        close(page.fd);
+        munmap(page.base, 4096);
+        assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { IT_TEST(others_go_on) };
+
+        return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}
