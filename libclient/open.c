@@ -40,9 +40,18 @@ static enum pw_status verdict(uint64_t word, uint32_t generation)
         return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) || is_moving(word) ? PW_NOT_READY : PW_OK;
 }
 
+/* The REF may have been counted: a DROP of what the session does not hold changes nothing. */
+static void give_back(struct pw_client_lane *lane, const struct pw_wait_item *item)
+{
+        if (pw_lane_await_ring(lane, 1, NULL) != PW_OK)
+                return; /* the session ended, and its references with it */
+        pw_ring_write(&lane->writer, pw_cell_object(PW_RING_DROP, item->segment, item->slot, item->generation));
+        pw_lane_publish(lane, false);
+}
+
 /* After the REF. Under CLOSING the word itself is the answer, once the daemon has read the ring. A donated object may come back
- * or go on with its run: after a fence the daemon has refused the REF or counted it. A value that moves stays: who is
- * counted keeps the next move from it. */
+ * or go on with its run: after a fence the daemon has read the REF, but it may not have decided yet, so what it counted is given back.
+ * A value that moves stays: who is counted keeps the next move from it. */
 static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id, struct pw_error *ret_err)
 {
         struct pw_session *session = lane->session;
@@ -56,6 +65,7 @@ static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_i
                         if (pw_wait_any(&place, item, 1, INT64_MAX) != PW_OK)
                                 return pw_session_check(session, ret_err);
                 } else if (fenced && !is_moving(word)) {
+                        give_back(lane, item);
                         return gone(id, ret_err);
                 } else {
                         status = pw_session_fence(session, ret_err);

@@ -15,7 +15,9 @@
 
 #include "plane/entry.h"
 
-#define PW_HINT_BUCKETS 1024u
+#ifndef PW_HINT_BUCKETS
+#define PW_HINT_BUCKETS 1024u /* 1024 at most; a few in tests/model */
+#endif
 #define PW_SECOND_LOOK_US 50000
 
 #define PW_HINT_WIDE (1u << 20) /* waiters: below it who sleeps on entries, from it on who sleeps on bells */
@@ -29,7 +31,7 @@ struct pw_hint_page {
 
 static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)
 {
-        return ((segment * 0x9e3779b1u) ^ (slot * 0x85ebca6bu)) >> 22;
+        return (((segment * 0x9e3779b1u) ^ (slot * 0x85ebca6bu)) >> 22) % PW_HINT_BUCKETS;
 }
 /* Wake everybody who sleeps on the entry, looking at no hint. */
 void pw_entry_wake(const struct pw_entry *entry);

@@ -91,4 +91,14 @@ mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE
         'a waiter counts down without noting that it leaves'
 mutate letgo store/store.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
+mutate wide plane/wide.c 's/^                while (!(before & PW_HINT_ARMED) \&\& .*$/                while (0)/' \
+        'a bell is slept on that was not armed'
+mutate wide plane/hint.c '/^static bool ring/,/^}/s/^        pw_futex_wake(bell, INT_MAX);$//' \
+        'a bell is disarmed and nobody is woken'
+mutate donate store/donate.c 's/^        pw_look_for(store, pw_segment_of(store, object->segment), object);//; s/^        if (object->donated == 1 && object->refs == 1) {/        if (object->donated == 1) {/' \
+        'a value is given though somebody else holds it'
+mutate catchup daemon/lane.c 's/^        if (names_unclaimed(lane, cell, left) .*$/        if (0)/' \
+        'other lanes are not read when a record names what they make'
+mutate offered libclient/open.c 's/^                        give_back(lane, item);//' \
+        'what is taken of a value that is given away is not given back'
 [ "$missed" = 0 ]

@@ -10,13 +10,13 @@
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
-#include "daemon/submit.h"
 #include "daemon/turn.h"
 #include "store/object.h"
+#include "tests/model/runs.h"
 
 struct world world;
-static uint64_t seen_words[WORLD_CLIENTS][WORLD_SLOTS]; /* of shared entries, after the last step */
-static struct pw_entry *shared_entries[WORLD_CLIENTS][WORLD_SLOTS];
+static uint64_t seen_words[WORLD_CLIENTS + 1][WORLD_SLOTS]; /* of shared entries, after the last step; the last ones are futures */
+static struct pw_entry *shared_entries[WORLD_CLIENTS + 1][WORLD_SLOTS];
 
 /* --- the daemon: one look at everything that epoll would tell, then turns ------------------------------------------------- */
 
@@ -98,6 +98,11 @@ static void serve(void *context)
         }
 }
 
+struct pw_segment *world_segment(uint32_t number)
+{
+        return number == WORLD_FUTURES ? &world.futures : &world.clients[number / 10 - 1].segment;
+}
+
 bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct pw_store_actions *actions = pw_store_actions(daemon->store);
@@ -108,12 +113,16 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                 uint32_t client = action.segment / 10 - 1;
 
                 if (action.kind == PW_STORE_WAKE)
-                        pw_hint_wake(world.tenant.hints, pw_map_entry(&world.clients[client].segment.map, action.slot), action.segment,
+                        pw_hint_wake(world.tenant.hints, pw_map_entry(&world_segment(action.segment)->map, action.slot), action.segment,
                                      action.slot);
                 else if (action.kind == PW_STORE_PUNCH || action.kind == PW_STORE_SEGMENT_IDLE)
                         world.punched |= 1u << client;
                 if (action.kind == PW_STORE_SEGMENT_IDLE)
                         pw_store_segment_remove(daemon->store, action.segment);
+                else if (action.kind == PW_STORE_FREE_RESULT)
+                        runs_free_room(action.payload);
+                else if (action.kind == PW_STORE_CANCEL_RUN)
+                        runs_cancel(action.number);
                 else if (action.kind == PW_STORE_END_SESSION)
                         pw_session_end(&world.clients[action.number - 1].session, action.text);
                 else if (action.kind == PW_STORE_DRAIN)
@@ -160,14 +169,6 @@ struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
 uint64_t pw_now_us(void) { return 1000000; }
 void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) { (void)log, (void)level, (void)format; }
 
-/* Runs are not part of these models. */
-uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us)
-{
-        (void)lane, (void)header, (void)left, (void)now_us;
-        return 0;
-}
-void pw_submit_close_batch(struct pw_daemon *daemon) { (void)daemon; }
-void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
 {
         (void)host, (void)scheduler, (void)now_us;
@@ -178,7 +179,6 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
 {
         return pw_host_poll(host, scheduler, now_us);
 }
-void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { (void)scheduler; return false; }
@@ -212,7 +212,7 @@ enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **r
 enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment, struct pw_error *ret_err)
 {
         (void)session, (void)ret_err;
-        *ret_segment = &world.clients[number / 10 - 1].segment;
+        *ret_segment = world_segment(number);
         return PW_OK;
 }
 
@@ -307,14 +307,24 @@ static void open_library(uint32_t i)
         model_alloc_for(-1);
 }
 
+/* Of the tenant; the daemon writes it. */
+static void open_futures(void)
+{
+        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, WORLD_SLOTS, WORLD_ROOMS_BYTES);
+
+        world.futures = (struct pw_segment){ WORLD_FUTURES, PW_SEGMENT_FUTURES, WORLD_SLOTS, layout.room_offset,
+                                             { model_alloc(layout.bytes), layout.bytes, true } };
+        model_must(pw_store_segment_add(world.daemon.store, &(struct pw_store_segment_params){ .segment = WORLD_FUTURES, .layout = layout,
+                           .tenant = "ann", .map = world.futures.map, .hints = world.tenant.hints }, NULL) == PW_OK, "futures have a segment");
+}
+
 static void share(const struct world_client *client)
 {
         const struct pw_ring *ring = &client->control->lanes[0].ring;
 
         model_share(&client->bell, sizeof client->bell);
         model_share(&client->hung_up, sizeof client->hung_up);
-        model_share(&client->asked, sizeof client->asked);
-        model_share(&client->answered, sizeof client->answered);
+        model_share(&client->asked, sizeof client->asked + sizeof client->answered);
         model_share(&ring->tail, sizeof ring->tail);
         model_share(&ring->watch, sizeof ring->watch);
         model_share(&ring->head, sizeof ring->head);
@@ -331,6 +341,7 @@ void world_begin(uint32_t clients)
         world.life = PW_LIFE_ALIVE;
         world.client_count = clients;
         world.tenant.hints = model_alloc(sizeof *world.tenant.hints);
+        runs_begin();
         world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
         pw_list_init(&world.daemon.hot);
         pw_list_init(&world.daemon.ended);
@@ -344,25 +355,22 @@ void world_begin(uint32_t clients)
                 model_state(&world.clients[i].session, sizeof world.clients[i].session);
                 model_state(&world.clients[i].noticed, sizeof world.clients[i].noticed);
         }
+        open_futures();
+        for (uint32_t i = 1; i <= clients; i++)
+                model_must(pw_store_reader_add(world.daemon.store, WORLD_FUTURES, i, NULL) == PW_OK, "futures are asked for");
         /* Everybody has asked for everybody's segment. */
         for (uint32_t i = 0; i < world.client_count * world.client_count; i++)
                 model_must(pw_store_reader_add(world.daemon.store, world.clients[i / clients].segment.number, i % clients + 1, NULL) == PW_OK,
                            "a segment is asked for");
 }
 
-void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
+static struct pw_store_grant granted(const struct pw_room_request *ask)
 {
-        struct world_client *client = &world.clients[i];
         struct pw_store *store = world.daemon.store;
         struct pw_store_actions *actions = pw_store_actions(store);
-        uint32_t row = room_bytes ? pw_size_class(room_bytes) : PW_ROW_INLINE;
-        Pathways__Wire__RoomGrant wire = PATHWAYS__WIRE__ROOM_GRANT__INIT;
-        struct pw_grant_bounds bounds = { (uint8_t *)client->control, PW_CONTROL_RINGS_OFFSET + 512, WORLD_SLOTS,
-                                          client->segment.map.bytes };
         struct pw_store_grant grant = { 0 };
 
-        pw_store_room_request(store, &(struct pw_room_request){ .token = ++world.token, .session = i + 1, .inline_only = !room_bytes,
-                              .size_class = room_bytes ? row : 0, .count = count, .need_bytes = room_bytes, .deadline_us = UINT64_MAX });
+        pw_store_room_request(store, ask);
         for (uint32_t j = 0; j < actions->count; j++) {
                 if (actions->items[j].kind == PW_STORE_POPULATE)
                         pw_store_populated(store, actions->items[j].token, PW_OK, 0);
@@ -370,6 +378,20 @@ void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
                         grant = actions->items[j].grant;
         }
         pw_store_actions_clear(actions);
+        model_must(grant.slot_count, "room is granted");
+        return grant;
+}
+
+void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
+{
+        struct world_client *client = &world.clients[i];
+        uint32_t row = room_bytes ? pw_size_class(room_bytes) : PW_ROW_INLINE;
+        Pathways__Wire__RoomGrant wire = PATHWAYS__WIRE__ROOM_GRANT__INIT;
+        struct pw_grant_bounds bounds = { (uint8_t *)client->control, PW_CONTROL_RINGS_OFFSET + 512, WORLD_SLOTS,
+                                          client->segment.map.bytes };
+        struct pw_store_grant grant = granted(&(struct pw_room_request){ .token = ++world.token, .session = i + 1, .count = count,
+                .inline_only = !room_bytes, .size_class = room_bytes ? row : 0, .need_bytes = room_bytes, .deadline_us = UINT64_MAX });
+
         wire.extent = grant.extent;
         wire.first_slot = grant.first_slot;
         wire.slot_count = grant.slot_count;
@@ -381,23 +403,42 @@ void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
         model_share(client->lane->rows[row].current->returned.ring->slots, count * sizeof(uint32_t));
 }
 
+uint32_t world_grant_futures(uint32_t i, uint32_t count)
+{
+        return granted(&(struct pw_room_request){ .token = ++world.token, .session = i + 1, .count = count, .futures = true,
+                                                  .deadline_us = UINT64_MAX }).first_slot;
+}
+
+struct pw_future *world_future(uint32_t i, uint32_t slot)
+{
+        struct pw_future *future = pw_future_alloc(world.clients[i].lane);
+
+        pw_future_fill(future, &world.futures, slot, pw_word_generation(pw_map_entry(&world.futures.map, slot)->word));
+        return future;
+}
+
 int world_client(uint32_t i, const char *name, void (*run)(void *))
 {
         return model_thread(name, (int)i, false, run, &world.clients[i]);
 }
 
-struct pw_entry *world_entry(uint32_t i, uint32_t slot)
+static struct pw_entry *name_entry(uint32_t i, const struct pw_segment *segment, uint32_t slot)
 {
-        struct pw_entry *entry = pw_map_entry(&world.clients[i].segment.map, slot);
-        uint32_t bucket = pw_hint_bucket(world.clients[i].segment.number, slot);
+        struct pw_entry *entry = pw_map_entry(&segment->map, slot);
+        uint32_t bucket = pw_hint_bucket(segment->number, slot);
 
         model_share(entry, sizeof *entry);
         model_check_sees(&entry->word, sizeof entry->word);
-        model_share(&world.tenant.hints->waiters[bucket], sizeof(uint32_t));
+        if (!(world.buckets >> bucket & 1))
+                model_share(&world.tenant.hints->waiters[bucket], sizeof(uint32_t));
+        world.buckets |= 1u << bucket;
         shared_entries[i][slot] = entry;
         seen_words[i][slot] = entry->word;
         return entry;
 }
+
+struct pw_entry *world_entry(uint32_t i, uint32_t slot) { return name_entry(i, &world.clients[i].segment, slot); }
+struct pw_entry *world_future_entry(uint32_t slot) { return name_entry(WORLD_CLIENTS, &world.futures, slot); }
 
 struct pw_future *world_put(uint32_t i, uint64_t bytes, bool sealed)
 {
@@ -419,7 +460,7 @@ struct pw_future *world_share(uint32_t i, const struct pw_future *future)
 
         model_must(pw_store_ref(world.daemon.store, i + 1, pw_cell_object(PW_RING_REF, future->segment, future->slot, future->generation),
                                 0) == PW_OK, "a reference before the start");
-        pw_future_fill(other, &world.clients[future->segment / 10 - 1].segment, future->slot, future->generation);
+        pw_future_fill(other, world_segment(future->segment), future->slot, future->generation);
         return other;
 }
 
@@ -449,8 +490,10 @@ static bool lawful(uint64_t from, uint64_t to)
                 return new == PW_ENTRY_PENDING ? next : new == PW_ENTRY_TAKEN;
         if (pw_word_generation(from) != pw_word_generation(to))
                 return false;
-        if (old == new) /* flags; none is lost that the daemon set */
-                return old == PW_ENTRY_PENDING && (pw_word_flags(from) & ~pw_word_flags(to)) == 0;
+        if (old == new && old == PW_ENTRY_PENDING) /* flags; none is lost that the daemon set */
+                return (pw_word_flags(from) & ~pw_word_flags(to)) == 0;
+        if (old == new) /* given away, or taken back; a value that moves */
+                return ((from ^ to) & ~(uint64_t)(PW_ENTRY_DONATED | (to & PW_ENTRY_SHARDED ? PW_ENTRY_MOVING : 0))) == 0;
         switch (old) {
         case PW_ENTRY_TAKEN:
                 return new == PW_ENTRY_FREE;
@@ -468,7 +511,7 @@ static bool lawful(uint64_t from, uint64_t to)
 
 void world_step(void)
 {
-        for (uint32_t i = 0; i < world.client_count; i++)
+        for (uint32_t i = 0; i <= WORLD_CLIENTS; i++)
                 for (uint32_t j = 0; j < WORLD_SLOTS; j++) {
                         uint64_t word = shared_entries[i][j] ? shared_entries[i][j]->word : 0;
                         if (!shared_entries[i][j] || word == seen_words[i][j])

@@ -13,6 +13,7 @@
 #include "tests/model/explore.h"
 
 #define WORLD_CLIENTS 3u
+#define WORLD_FUTURES 40u /* the segment of results */
 #define WORLD_SLOTS 2u /* of each segment */
 #define WORLD_ROOMS_BYTES 8192u
 #define WORLD_CAPACITY_BYTES 16384u /* two rooms of a page, their entries, and a page that is too little for another lane */
@@ -33,8 +34,9 @@ struct world {
         struct pw_daemon daemon;
         struct pw_tenant tenant;
         struct world_client clients[WORLD_CLIENTS];
+        struct pw_segment futures;
         _Atomic uint32_t life;
-        uint32_t client_count, token;
+        uint32_t client_count, token, buckets;
         uint32_t punched; /* clients whose rooms were given back to the host */
 };
 extern struct world world;
@@ -43,10 +45,15 @@ extern struct world world;
 void world_begin(uint32_t clients);
 /* Grant client `i` an extent of `count` slots, inline or with rooms of `room_bytes`. */
 void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count);
+/* The same of `count` slots for results: the first one. Then a handle of client `i` to such a slot. */
+uint32_t world_grant_futures(uint32_t i, uint32_t count);
+struct pw_future *world_future(uint32_t i, uint32_t slot);
+struct pw_segment *world_segment(uint32_t number);
 /* Client `i` runs `run` as a process that may be killed. Returns its thread. */
 int world_client(uint32_t i, const char *name, void (*run)(void *));
 /* The entry of a slot of client `i`, shared, with its bucket of hints. */
 struct pw_entry *world_entry(uint32_t i, uint32_t slot);
+struct pw_entry *world_future_entry(uint32_t slot);
 /* A value of client `i`, sealed or not, made before anything runs; its handle. */
 struct pw_future *world_put(uint32_t i, uint64_t bytes, bool sealed);
 /* A second reference, client `i`'s, to what `future` names; its handle. */
