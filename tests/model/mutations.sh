@@ -89,7 +89,7 @@ mutate waiters plane/hint.c '/^static void enter/,/^}/{s/PW_NOTE_GOING/PW_NOTE_C
         'a waiter notes that it is counted before it is'
 mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE_COUNTED/}' \
         'a waiter counts down without noting that it leaves'
-mutate letgo store/store.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
+mutate letgo store/ending.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
 mutate wide plane/wide.c 's/^                while (!(before & PW_HINT_ARMED) \&\& .*$/                while (0)/' \
         'a bell is slept on that was not armed'
