@@ -56,56 +56,69 @@ static uint32_t names_unclaimed(struct pw_dlane *lane, struct pw_cell cell, uint
         return owner;
 }
 
-static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us);
+static uint32_t read_cells(struct pw_dlane *lane, uint32_t *cells, uint64_t now_us);
 
-/* All lanes of a session but `except`. */
-static uint32_t read_others(struct pw_dsession *session, const struct pw_dlane *except, uint64_t now_us)
-{
-        uint32_t count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0, records = 0;
-
-        for (uint32_t i = 0; i < count; i++)
-                if (session->lanes[i] != except)
-                        records += read_lane(session->lanes[i], now_us);
-        return records;
-}
-
-/* The same of all sessions of its tenant. */
-static uint32_t read_neighbours(struct pw_dsession *session, const struct pw_dlane *except, uint64_t now_us)
+/* The sessions whose lanes are read to catch up: the one, or all of its tenant. */
+static struct pw_dsession *next_of(struct pw_dsession *session, bool wide, uint32_t *i)
 {
         struct pw_dsession *other;
+
+        if (!wide)
+                return (*i)++ ? NULL : session;
+        while ((other = pw_table_next(&session->daemon->sessions, i)))
+                if (!other->ended && other->tenant == session->tenant)
+                        return other;
+        return NULL;
+}
+
+/* What is there now of these lanes, `except` left out, is to be read. */
+static void make_due(struct pw_dlane *except, bool wide)
+{
+        struct pw_dsession *session;
+        struct pw_dlane *lane;
+        uint32_t count, cells;
+
+        for (uint32_t i = 0; (session = next_of(except->session, wide, &i));) {
+                count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0;
+                for (uint32_t j = 0; j < count && (lane = session->lanes[j]); j++)
+                        lane->due = lane != except && pw_ring_available(&lane->reader, &cells) ? cells : 0;
+        }
+}
+
+static uint32_t read_due(struct pw_dlane *except, bool wide, uint64_t now_us)
+{
+        struct pw_dsession *session;
         uint32_t records = 0;
 
-        for (uint32_t i = 0; (other = pw_table_next(&session->daemon->sessions, &i));)
-                if (!other->ended && other->tenant == session->tenant)
-                        records += read_others(other, except, now_us);
+        for (uint32_t i = 0; (session = next_of(except->session, wide, &i));)
+                for (uint32_t j = 0; j < session->lane_count; j++)
+                        records += read_cells(session->lanes[j], &session->lanes[j]->due, now_us);
         return records;
 }
 
-/* How long at most: who names what no run is to make may have neighbours that never stop writing. */
-#define CATCH_UP_US 5000u
-
 /* A thread may drop, refer to or run on what another thread's run made, or another session's: the RUN in that one's lane was
- * published before, so it is there to be read, and so is all that it depends on. While those lanes are read, one that meets such a
- * name itself stops, and the others go on, first those of the session, then of all its tenant's, until the record of `lane` names
- * nothing of the kind any more. False: the session ended, or the lane is one of those. */
+ * published before, so it is there to be read, and so is all that it depends on. While what is there of those lanes is read, and
+ * not what they write meanwhile, one that meets such a name itself stops, and the others go on, first those of the session, then of
+ * all its tenant's, until the record of `lane` names nothing of the kind any more. False: the session ended, or the lane is one of
+ * those. */
 static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint32_t left, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         struct pw_daemon *daemon = session->daemon;
-        uint64_t until_us = pw_now_us() + CATCH_UP_US;
         uint32_t owner;
         bool wide = false;
 
         if (daemon->catching_up)
                 return false;
         daemon->catching_up = true;
-        while (!session->ended && (owner = names_unclaimed(lane, cell, left)) && pw_now_us() < until_us) {
-                wide |= owner != session->number;
-                if (wide ? read_neighbours(session, lane, now_us) : read_others(session, lane, now_us))
+        make_due(lane, wide);
+        while (!session->ended && (owner = names_unclaimed(lane, cell, left))) {
+                if ((wide || owner == session->number) && read_due(lane, wide, now_us))
                         continue;
                 if (wide)
                         break; /* nobody is to make it */
                 wide = true;
+                make_due(lane, wide);
         }
         daemon->catching_up = false;
         return !session->ended;
@@ -138,32 +151,40 @@ static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_u
         }
 }
 
-/* Read what is there now. Returns the records read. */
-static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
+/* Read as many cells, or up to a record that has to stay. Returns the records read. */
+static uint32_t read_cells(struct pw_dlane *lane, uint32_t *cells, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
-        uint32_t cells, records = 0;
+        uint32_t records = 0;
 
-        if (session->ended)
-                return 0;
-        if (!pw_ring_available(&lane->reader, &cells)) {
-                pw_session_end(session, "impossible tail in its ring");
-                return 0;
-        }
-        while (cells) {
-                uint32_t taken = take_record(lane, cells, now_us);
+        while (*cells && !session->ended) {
+                uint32_t taken = take_record(lane, *cells, now_us);
 
                 if (taken == LATER)
                         break;
                 if (!taken) {
                         pw_session_end(session, "a record in its ring that cannot be");
-                        return records;
+                        break;
                 }
                 pw_ring_consume(&lane->reader, taken);
-                cells -= taken;
+                *cells -= taken;
                 records++;
         }
         return records;
+}
+
+/* Read what is there now. Returns the records read. */
+static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
+{
+        uint32_t cells;
+
+        if (lane->session->ended)
+                return 0;
+        if (!pw_ring_available(&lane->reader, &cells)) {
+                pw_session_end(lane->session, "impossible tail in its ring");
+                return 0;
+        }
+        return read_cells(lane, &cells, now_us);
 }
 
 /* Is it wanted back at once, what it gives back? */

@@ -20,6 +20,7 @@ struct pw_dlane {
         struct pw_dsession *session;
         struct pw_list hot;  /* in daemon->hot, or alone */
         uint32_t quiet;      /* turns without a record */
+        uint32_t due;        /* cells, while another lane catches up */
 };
 
 /* A process with sessions: one pidfd however many it opens. */
