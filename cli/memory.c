@@ -69,7 +69,7 @@ static void print_memories(const Pathways__Wire__Listing *listing, FILE *out)
         }
         for (size_t i = 0; i < listing->n_rows; i++)
                 if (!strcmp(pw_row_text(listing->rows[i], "term"), "unaccounted"))
-                        unaccounted += bytes_of(listing->rows[i]);
+                        unaccounted += llabs(bytes_of(listing->rows[i])); /* too much here does not make up for too little there */
         fprintf(out, "unaccounted %" PRId64 "\n", unaccounted);
 }
 

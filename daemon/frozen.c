@@ -213,11 +213,11 @@ void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const st
         frozen->described.room_segment = segment->number;
         frozen->described.room_offset = action->grant.room_offset;
         if (!session || action->kind != PW_STORE_GRANT || !pw_entry_take(pw_map_entry(&segment->map, frozen->slot), &frozen->generation)) {
-                pw_store_extent_end(daemon->store, action->grant.extent, pw_now_us());
+                pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
                 refuse(daemon, frozen, PW_NO_SPACE, "the room for a frozen put was taken back");
                 return;
         }
-        pw_store_extent_end(daemon->store, action->grant.extent, pw_now_us()); /* it goes when the object does */
+        pw_store_extent_end(daemon->store, &action->grant, pw_now_us()); /* it goes when the object does */
         pw_list_append(&daemon->frozen, &frozen->link);
         pw_worker_ask(daemon->worker, &(struct pw_work){ .backing = segment->backed.backing,
                                                          .offset = segment->backed.offset + frozen->described.room_offset,

@@ -108,8 +108,8 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
                 pw_session_reply_error(session, wait->id, action->status, action->text ? action->text : pw_status_text(action->status));
         else if (session)
                 send_grant(session, wait->id, action);
-        else if (!wait && action->kind == PW_STORE_GRANT) /* of a frozen put whose session has ended since */
-                pw_store_extent_end(daemon->store, action->grant.extent, pw_now_us());
+        else if (!wait && action->kind == PW_STORE_GRANT) /* the session has ended since; that of a frozen put is another one's */
+                pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
         free(wait);
 }
 

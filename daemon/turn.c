@@ -15,6 +15,7 @@
 #include "daemon/submit.h"
 
 #define SLOW_TURN_US 2000u
+#define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
 
 void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us)
 {
@@ -40,6 +41,7 @@ static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
 
 static void tick(struct pw_daemon *daemon, uint64_t now_us)
 {
+        daemon->ticked_us = now_us;
         if (pw_store_next_us(daemon->store) <= now_us)
                 pw_store_tick(daemon->store, now_us);
         if (pw_scheduler_next_us(daemon->scheduler) <= now_us)
@@ -84,10 +86,11 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= !pw_list_empty(&daemon->submitted);
         if (!pw_list_empty(&daemon->ended))
                 pw_sessions_reap(daemon);
-        if (any)
+        if (any && now_us - daemon->ticked_us < TICK_US)
                 return true;
         tick(daemon, now_us);
-        return pw_effects(daemon, now_us) || daemon->more;
+        any |= pw_effects(daemon, now_us);
+        return any || daemon->more || pw_store_reclaims(daemon->store);
 }
 
 bool pw_turn_may_sleep(struct pw_daemon *daemon)

@@ -136,15 +136,27 @@ static bool guards_look(const struct pw_gang *gang, struct pw_room_head *ret_fau
         return false;
 }
 
-/* Its first time here: a module may harm the process as it is loaded, and a function when it runs. */
-static enum pw_status first_run(struct pw_gang *gang)
+/* A module may harm the process as it is loaded, and a function when it first runs. */
+static void end_if_detached(const struct pw_gang *gang)
 {
         const struct pw_surroundings *around = gang->launch->given.around;
+
+        if (around->detached)
+                around->detached(around->context);
+}
+
+static void function_find(struct pw_gang *gang)
+{
+        pw_program_function_find(&gang->launch->programs, gang->view->program, gang->node);
+        end_if_detached(gang);
+}
+
+static enum pw_status first_run(struct pw_gang *gang)
+{
         enum pw_status status = function_run(gang);
 
         gang->node->tried = true;
-        if (around->detached)
-                around->detached(around->context);
+        end_if_detached(gang);
         return status;
 }
 
@@ -163,7 +175,7 @@ static struct pw_room_head call_run(struct pw_gang *gang)
         if (fault.status != PW_OK)
                 return fault;
         if (!node->function && !node->fault)
-                pw_program_function_find(&gang->launch->programs, gang->view->program, node);
+                function_find(gang);
         if (!node->function)
                 return cause(gang, node->fault->status, node->fault->text);
         for (uint32_t i = 0; i < node->image->output_count; i++)

@@ -85,12 +85,14 @@ struct gather {
         size_t element_bytes;
 };
 
+static uint64_t lost_of(const struct gather *gather) { return atomic_load((_Atomic uint64_t *)(uintptr_t)&gather->list->lost); }
+
 /* The bytes of shard `place`, which has box `box`; where its device was lost, those of one that holds the same. */
 static enum pw_status shard_data(const struct gather *gather, uint32_t place, const struct pw_box *box, const uint8_t **ret_data,
                                  struct pw_error *ret_err)
 {
-        uint64_t bytes, lost = atomic_load((_Atomic uint64_t *)(uintptr_t)&gather->list->lost);
-        uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, lost);
+        uint64_t bytes;
+        uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, lost_of(gather));
         struct pw_shard_place at = gather->list->shards[living == UINT32_MAX ? place : living];
         struct pw_segment *segment;
         enum pw_status status = pw_session_segment(pw_future_session(gather->future), at.segment, &segment, ret_err);
@@ -180,13 +182,18 @@ static bool ops_mixed(const struct pw_shard_list *list)
                axis[0].op != axis[1].op;
 }
 
+/* Once more where a device was lost meanwhile: what was read of it may have been written over before. */
 static enum pw_status gather_all(const struct gather *gather, uint8_t *to, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
+        uint64_t lost;
         if (ops_mixed(gather->list))
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "partial by two operations at once: use pw_get_shard()");
-        for (uint32_t place = 0; status == PW_OK && place < gather->list->shard_count; place++)
-                status = gather_shard(gather, place, to, ret_err);
+        do {
+                lost = lost_of(gather);
+                for (uint32_t place = 0; status == PW_OK && place < gather->list->shard_count; place++)
+                        status = gather_shard(gather, place, to, ret_err);
+        } while (status == PW_OK && lost_of(gather) != lost);
         return status;
 }
 

@@ -72,14 +72,16 @@ enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t t
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP;
         request.name_lookup = &lookup;
         struct pw_answer answer;
+        pw_session_ref(session); /* pw_close() may come meanwhile */
         status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_OBJECT, &answer, ret_err);
-        if (status != PW_OK)
-                return status;
-        if (answer.reply->object->object)
-                status = pw_session_adopt(session, answer.reply->object->object, ret_future, ret_err);
-        else
-                status = pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd found name %s but sent no id", name);
-        pw_answer_done(&answer);
+        if (status == PW_OK) {
+                if (answer.reply->object->object)
+                        status = pw_session_adopt(session, answer.reply->object->object, ret_future, ret_err);
+                else
+                        status = pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd found name %s but sent no id", name);
+                pw_answer_done(&answer);
+        }
+        pw_session_unref(session);
         return status;
 }
 

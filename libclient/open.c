@@ -49,29 +49,32 @@ static void give_back(struct pw_client_lane *lane, const struct pw_wait_item *it
         pw_lane_publish(lane, false);
 }
 
+/* The daemon decides whether a donated value is the run's in the turn after it read the RUN. */
+#define FENCES 3u
+
 /* After the REF. Under CLOSING the word itself is the answer, once the daemon has read the ring. A donated object may come back
- * or go on with its run: after a fence the daemon has read the REF, but it may not have decided yet, so what it counted is given back.
- * A value that moves stays: who is counted keeps the next move from it. */
+ * or go on with its run: after a fence the daemon has read the REF, and after some it has decided; what it may have counted is given
+ * back. A value that moves stays: who is counted keeps the next move from it. */
 static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id, struct pw_error *ret_err)
 {
         struct pw_session *session = lane->session;
         struct pw_wait_place place = { session->hints, lane->shared->notes, session->life, PW_LIFE_ALIVE };
         uint64_t word;
-        bool fenced = false;
+        uint32_t fences = 0;
         enum pw_status status;
         while ((status = verdict(word = pw_entry_load(item->entry), item->generation)) == PW_NOT_READY) {
                 if (pw_word_state(word) == PW_ENTRY_CLOSING) {
                         pw_lane_publish(lane, true);
                         if (pw_wait_any(&place, item, 1, INT64_MAX) != PW_OK)
                                 return pw_session_check(session, ret_err);
-                } else if (fenced && !is_moving(word)) {
+                } else if (fences >= FENCES && !is_moving(word)) {
                         give_back(lane, item);
                         return gone(id, ret_err);
                 } else {
                         status = pw_session_fence(session, ret_err);
                         if (status != PW_OK)
                                 return status;
-                        fenced = true;
+                        fences++;
                 }
         }
         return status == PW_OK ? status : gone(id, ret_err);
@@ -100,9 +103,9 @@ enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_fu
         if (status == PW_OK)
                 status = pw_given_check(ret_future, "ret_future", ret_err);
         if (status == PW_OK)
-                status = find_segment(session, id, &segment, ret_err);
+                status = pw_lane_get(session, &lane, ret_err); /* it keeps the session, also if pw_close() comes meanwhile */
         if (status == PW_OK)
-                status = pw_lane_get(session, &lane, ret_err);
+                status = find_segment(session, id, &segment, ret_err);
         if (status != PW_OK)
                 return status;
         struct pw_future *future = pw_future_alloc(lane);

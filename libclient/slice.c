@@ -56,11 +56,13 @@ enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_p
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN;
         request.slice_open = &open;
         struct pw_answer answer;
+        pw_session_ref(session); /* pw_close() may come meanwhile */
         status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_SLICE, &answer, ret_err);
-        if (status != PW_OK)
-                return status;
-        status = slice_of(session, params, answer.reply->slice, ret_slice, ret_err);
-        pw_answer_done(&answer);
+        if (status == PW_OK) {
+                status = slice_of(session, params, answer.reply->slice, ret_slice, ret_err);
+                pw_answer_done(&answer);
+        }
+        pw_session_unref(session);
         return status;
 }
 

@@ -25,6 +25,7 @@ enum pw_store_action_kind {
 struct pw_store_grant {
         uint32_t session, lane, extent, segment, first_slot, slot_count;
         uint64_t room_offset, room_bytes, return_ring;
+        uint64_t serial; /* no other grant has it: the extent may be another one's when the action is done */
 };
 
 struct pw_store_action {

@@ -186,12 +186,12 @@ void pw_store_lane_end(struct pw_store *store, uint32_t number, uint32_t lane, u
         pw_room_serve(store);
 }
 
-void pw_store_extent_end(struct pw_store *store, uint32_t number, uint64_t now_us)
+void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *grant, uint64_t now_us)
 {
-        struct extent *extent = pw_handles_get(&store->extents, number);
+        struct extent *extent = pw_handles_get(&store->extents, grant->extent);
 
         store->now_us = now_us;
-        if (!extent || !extent->row)
+        if (!extent || !extent->row || extent->grant != grant->serial)
                 return;
         pw_ending_extent(store, extent);
         pw_ending_part(store);

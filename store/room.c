@@ -149,7 +149,8 @@ static void send_grant(struct pw_store *store, const struct extent *extent, uint
                                                  .slot_count = extent->slot_count,
                                                  .room_offset = extent->room_offset,
                                                  .room_bytes = extent->room_bytes,
-                                                 .return_ring = extent->ring_offset };
+                                                 .return_ring = extent->ring_offset,
+                                                 .serial = extent->grant };
 }
 
 static void ask_pages(struct pw_store *store, const struct request *request)

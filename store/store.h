@@ -97,7 +97,7 @@ void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status s
 /* A lane's thread ended: its idle slots are taken back. */
 void pw_store_lane_end(struct pw_store *store, uint32_t session, uint32_t lane, uint64_t now_us);
 /* The same of one extent: no slot of it is given back to its lane any more. */
-void pw_store_extent_end(struct pw_store *store, uint32_t extent, uint64_t now_us);
+void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *grant, uint64_t now_us);
 
 /* --- references --------------------------------------------------------------------------------------------------------- */
 

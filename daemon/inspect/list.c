@@ -99,7 +99,8 @@ void pw_lists_session_end(struct pw_dsession *session)
                         free_lister(lister);
 }
 
-/* So that what is listed is true now: what was let go before is not there any more. */
+/* So that what is listed is true now: what was let go before is not there any more. Its session may end for what it wrote, and the
+ * listing with it. */
 static bool catch_up(struct pw_lister *lister)
 {
         struct pw_daemon *daemon = lister->daemon;
@@ -108,6 +109,8 @@ static bool catch_up(struct pw_lister *lister)
                 return true;
         pw_lanes_read_all(daemon);
         pw_daemon_reclaim(daemon, pw_now_us());
+        if (pw_list_empty(&daemon->listers) || pw_list_first(&daemon->listers, struct pw_lister, link) != lister)
+                return false;
         lister->begun = !pw_store_reclaims(daemon->store) || pw_now_us() - lister->since_us > RECLAIM_US;
         return lister->begun;
 }
@@ -164,8 +167,6 @@ bool pw_lists_turn(struct pw_daemon *daemon)
         daemon->doing = lister->kind->what;
         if (!catch_up(lister))
                 return true;
-        if (pw_list_empty(&daemon->listers) || pw_list_first(&daemon->listers, struct pw_lister, link) != lister)
-                return true; /* its session ended for what it wrote */
         if (!lister->kind->list) {
                 begin_audit(lister);
                 return true;

@@ -202,7 +202,7 @@ static void a_replica_takes_the_place_of_a_lost_one(void **state)
         struct pw_slice *more = it_slice(scene.host->session, 4, 1);
         struct pw_program *split = it_one_node(scene.host->session, more, "pw/nop", PW_DIMS(8), NULL);
         struct pw_future *whole = it_run_1(scene.good, scene.input), *again;
-        char executor[8];
+        char executor[16];
         const void *first;
         struct pw_view view;
 

@@ -29,9 +29,11 @@ void runs_free_room(void *payload) { ++*(uint8_t *)payload; }
 
 static bool decide(struct pw_object *object, enum pw_status status)
 {
-        struct { struct pw_shard_list list; struct pw_shard_place place; } one = { .list = { .shard_count = 1 } };
+        _Alignas(struct pw_shard_list) uint8_t memory[sizeof(struct pw_shard_list) + sizeof(struct pw_shard_place)] = { 0 };
+        struct pw_shard_list *one = (struct pw_shard_list *)memory;
 
-        pw_store_decide(world.daemon.store, object, &(struct pw_decision){ .status = status, .text = "cancelled", .list = &one.list, .bytes = 8 }, 0);
+        one->shard_count = 1;
+        pw_store_decide(world.daemon.store, object, &(struct pw_decision){ .status = status, .text = "cancelled", .list = one, .bytes = 8 }, 0);
         return pw_word_decided(pw_entry_load(pw_object_entry(world.daemon.store, object)));
 }
 
