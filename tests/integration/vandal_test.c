@@ -245,6 +245,15 @@ static void last_words(void **state)
 
 #define KEPT (UINT64_C(3) << 20)
 
+static void break_ring(struct pw_session *session)
+{
+        struct pw_ring *ring = &session->control->lanes[0].ring;
+        uint32_t tail = atomic_load(&ring->tail);
+
+        ring->cells[tail % PW_RING_CELLS] = (struct pw_cell){ UINT64_MAX, UINT64_MAX };
+        atomic_store(&ring->tail, tail + 1);
+}
+
 /* Leaves, as pw_close() says it, and writes on into its room. */
 static int leave_and_stay(void *context, int pipe)
 {
@@ -252,14 +261,11 @@ static int leave_and_stay(void *context, int pipe)
         struct pw_session *session = it_connect(host);
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__Leave none = PATHWAYS__WIRE__LEAVE__INIT;
-        struct pw_ring *ring = &session->control->lanes[0].ring;
         struct pw_future *future;
         void *data;
 
         it_ok(pw_create(session, KEPT, NULL, &future, &data, IT_ERR));
-        uint32_t tail = atomic_load(&ring->tail);
-        ring->cells[tail % PW_RING_CELLS] = (struct pw_cell){ UINT64_MAX, UINT64_MAX };
-        atomic_store(&ring->tail, tail + 1);
+        break_ring(session);
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LEAVE;
         request.leave = &none;
         it_ok(pw_connection_post(session->connection, &request, IT_ERR));
@@ -285,6 +291,37 @@ static void who_broke_the_protocol_has_not_left(void **state)
         it_read(&child, &byte, 1);
         it_until(host->session, "memory", is_quarantined, NULL);
         assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+}
+
+/* The daemon reads all rings before it lists, and finds what ends the session that asks. */
+static int list_and_break(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__ListRequest list = PATHWAYS__WIRE__LIST_REQUEST__INIT;
+        struct pw_future *future;
+        void *data;
+
+        (void)pipe;
+        it_ok(pw_create(session, 8, NULL, &future, &data, IT_ERR));
+        break_ring(session);
+        list.what = "objects";
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
+        request.list = &list;
+        it_ok(pw_connection_post(session->connection, &request, IT_ERR));
+        return pw_wait(&future, 1, 1, IT_LONG, NULL, NULL) == PW_DEADLINE;
+}
+
+static void who_lists_may_have_broken_the_protocol(void **state)
+{
+        struct it_host *host = *state;
+
+        for (int i = 0; i < 3; i++) {
+                struct it_child child = it_fork(list_and_break, host);
+
+                assert_int_equal(it_reap(&child, 0), 0);
+                assert_true(it_look(host->session, "status", "host") >= 0);
+        }
 }
 
 /* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
@@ -334,7 +371,10 @@ static void garbage(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_broke_the_protocol_has_not_left), IT_TEST(garbage) };
+        const struct CMUnitTest tests[] = {
+                IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_broke_the_protocol_has_not_left),
+                IT_TEST(who_lists_may_have_broken_the_protocol), IT_TEST(garbage),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
