@@ -16,6 +16,7 @@ static inline void pw_list_append(struct pw_list *head, struct pw_list *node)
         head->prev->next = node;
         head->prev = node;
 }
+static inline void pw_list_prepend(struct pw_list *head, struct pw_list *node) { pw_list_append(head->next, node); }
 /* Safe on a node that is in no list but was initialised; leaves it initialised. */
 static inline void pw_list_remove(struct pw_list *node)
 {

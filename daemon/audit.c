@@ -11,10 +11,13 @@
 
 #include <stdio.h>
 
+#define AUDITS_MAX 64u /* under way at a time */
+
 /* On its way through the worker; its own, as the audit may be over before. */
 struct pw_measure {
         struct pw_list link;      /* among those of its audit */
         struct pw_audit *audit;   /* NULL: over */
+        struct pw_backing *backing;
         uint32_t record;
         uint64_t in_segments, has, in_all; /* bytes that are there */
         uint64_t all_bytes;
@@ -22,8 +25,8 @@ struct pw_measure {
         struct { uint64_t offset, bytes; } segments[];
 };
 
-/* `granted`: when it began. */
-struct record { struct pw_backing *backing; uint64_t granted, outside, has; bool seen; };
+/* `granted`, `steps`: when it began. */
+struct record { struct pw_backing *backing; uint64_t granted, outside, has; uint32_t steps; bool seen; };
 
 struct pw_audit {
         struct pw_list link;      /* in daemon->audits */
@@ -63,6 +66,7 @@ static void forget(struct pw_audit *audit)
         pw_list_each(&audit->measures, measure, struct pw_measure, link) {
                 pw_list_remove(&measure->link);
                 measure->audit = NULL;
+                measure->backing->overdue++;
         }
         for (uint32_t i = 0; i < audit->count; i++)
                 pw_backing_unkeep(audit->records[i].backing);
@@ -79,6 +83,15 @@ static void answer(struct pw_audit *audit)
         forget(audit);
 }
 
+void pw_measure_free(struct pw_measure *measure)
+{
+        if (!measure)
+                return;
+        measure->backing->overdue -= !measure->audit;
+        pw_backing_unkeep(measure->backing);
+        free(measure);
+}
+
 void pw_measure_done(struct pw_daemon *daemon, struct pw_measure *measure_take, enum pw_status status)
 {
         struct pw_audit *audit = measure_take->audit;
@@ -92,7 +105,7 @@ void pw_measure_done(struct pw_daemon *daemon, struct pw_measure *measure_take, 
                 record->outside = measure_take->in_all - pw_min_u64(measure_take->in_all, measure_take->in_segments);
                 pw_list_remove(&measure_take->link);
         }
-        free(measure_take);
+        pw_measure_free(measure_take);
         if (audit && pw_list_empty(&audit->measures) && !pw_list_empty(&audit->link))
                 answer(audit);
 }
@@ -112,20 +125,24 @@ static void add_given_up(struct pw_daemon *daemon)
         }
 }
 
-static struct pw_measure *measure_of(struct pw_audit *audit, struct pw_backing *backing)
+/* Where one waits that was not done in time, no more are added. */
+static void measure_it(struct pw_audit *audit, struct pw_backing *backing)
 {
-        struct pw_measure *measure = calloc(1, sizeof *measure + backing->segments * sizeof measure->segments[0]);
+        struct pw_measure *measure =
+                backing->overdue ? NULL : calloc(1, sizeof *measure + backing->segments * sizeof measure->segments[0]);
 
-        audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes };
+        audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes, .steps = backing->steps };
         pw_backing_keep(backing);
         if (measure) {
+                pw_backing_keep(backing);
+                measure->backing = backing;
                 measure->audit = audit;
                 measure->record = audit->count;
                 measure->all_bytes = backing->place_bytes * backing->place_count;
                 pw_list_append(&audit->measures, &measure->link);
         }
         audit->count++;
-        return backing->measure = measure;
+        backing->measure = measure;
 }
 
 /* A measure for each memfd of sessions, which knows the segments in it. */
@@ -140,7 +157,7 @@ static void add_measures(struct pw_audit *audit)
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
                 segment->backed.backing->segments++;
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
-                measure_of(audit, backing);
+                measure_it(audit, backing);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
                 struct pw_measure *measure = segment->backed.backing->tenant ? segment->backed.backing->measure : NULL;
 
@@ -151,12 +168,32 @@ static void add_measures(struct pw_audit *audit)
         }
 }
 
+/* False: answered that there is none now. */
+static bool may_begin(struct pw_dsession *session, uint64_t id)
+{
+        const struct pw_audit *audit;
+        uint32_t count = 0;
+
+        pw_list_each(&session->daemon->audits, audit, struct pw_audit, link) {
+                if (audit->session == session->number) {
+                        pw_session_reply_error(session, id, PW_LIMIT, "an audit of this session is under way; ask again when it has answered");
+                        return false;
+                }
+                count++;
+        }
+        if (count >= AUDITS_MAX)
+                pw_session_reply_error(session, id, PW_LIMIT, "64 audits are under way; ask again in a second");
+        return count < AUDITS_MAX;
+}
+
 void pw_audit_begin(struct pw_dsession *session, uint64_t id, uint32_t limit)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_audit *audit;
         uint32_t count = 0;
 
+        if (!may_begin(session, id))
+                return;
         for (const struct pw_list *at = daemon->backings.next; at != &daemon->backings; at = at->next)
                 count++;
         audit = calloc(1, sizeof *audit + count * sizeof audit->records[0]);
@@ -219,6 +256,7 @@ static void beyond(const struct teller *teller, const char *where, const struct 
         teller->found(teller->context, where, text);
 }
 
+/* One that the worker went on with, though not as far as to look, is no problem. */
 static void judge(const struct pw_audit *audit, const struct record *record, const struct teller *teller)
 {
         const struct pw_backing *backing = record->backing;
@@ -226,7 +264,7 @@ static void judge(const struct pw_audit *audit, const struct record *record, con
         const struct pw_segment *segment, *any = NULL;
         char where[100];
 
-        if (record->seen && (backing->works || record->has <= granted))
+        if (record->seen ? backing->works || record->has <= granted : backing->steps != record->steps)
                 return;
         for (uint32_t i = 0; !any && (segment = pw_table_next(&audit->daemon->segments, &i));)
                 any = segment->backed.backing == backing ? segment : NULL;
@@ -237,7 +275,8 @@ static void judge(const struct pw_audit *audit, const struct record *record, con
         if (record->seen)
                 beyond(teller, where, backing, record->has, granted);
         else
-                teller->found(teller->context, where, "its memfd is held: a process writes to its descriptor without an end, so it cannot be looked at");
+                teller->found(teller->context, where, "its memfd could not be looked at within 1 s: it is held, as by a process that writes to "
+                                                      "its descriptor without an end, or the daemon lacks memory");
 }
 
 /* Memfds that the daemon alone writes. */

@@ -13,7 +13,8 @@
 struct pw_audit;
 struct pw_measure;
 
-/* Answers a request for the listing "check" in the end, by pw_list_checked(). */
+/* Answers a request for the listing "check" in the end, by pw_list_checked(); at once with PW_LIMIT, if one of the session, or too many,
+ * are under way. */
 void pw_audit_begin(struct pw_dsession *session, uint64_t id, uint32_t limit);
 /* What was found; each problem is one call. */
 void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, const char *where, const char *problem), void *context);
@@ -25,5 +26,7 @@ void pw_audits_done(struct pw_daemon *daemon);
 void pw_measure_do(struct pw_measure *measure, int fd);
 /* It has looked, or could not. Own: the measure. */
 void pw_measure_done(struct pw_daemon *daemon, struct pw_measure *measure_take, enum pw_status status);
+/* Nobody looks any more; NULL: nothing. */
+void pw_measure_free(struct pw_measure *measure);
 
 #endif

@@ -120,7 +120,8 @@ void pw_backing_work(struct pw_backing *backing)
 
 void pw_backing_worked(struct pw_backing *backing)
 {
-        backing->works--;
+        if (!--backing->works)
+                backing->held = backing->counted = false;
         pw_backing_unkeep(backing);
 }
 

@@ -19,13 +19,17 @@ struct pw_backing {
         int fd, ro_fd;               /* ro_fd: -1 until somebody asked for it */
         uint32_t users;              /* windows in use, works, and the process that may get another place */
         uint32_t works;              /* of the worker, under way */
+        bool held;                   /* one of them was told as late: to be measured again when a punch waits behind it */
+        bool counted;                /* measured while they were under way: again when a punch of them is done */
+        _Atomic uint32_t steps;      /* that the worker has done in it */
         uint32_t place_count, taken; /* places, and how many were ever given */
         uint64_t place_bytes;
         const struct pw_tenant *tenant;
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
         uint64_t granted_bytes;      /* for overhead.c */
-        uint32_t segments;           /* for audit.c: how many lie in it, and what looks at them */
+        uint32_t segments;           /* for audit.c: how many lie in it, and what looks at them, of the audit that begins */
         struct pw_measure *measure;
+        uint32_t overdue;            /* for audit.c: measures in it whose audit is over */
         struct pw_list todo, of_worker; /* the worker's, under its lock: works, in order; while it is ready for the first */
         uint32_t refused;            /* how often the system did not take pages back */
 };

@@ -39,6 +39,7 @@ static uint64_t measure(struct pw_daemon *daemon)
         pw_overhead_grants(daemon);
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon) {
                 bytes = allocated(backing->fd);
+                backing->counted = backing->works > 0;
                 sum += bytes > backing->granted_bytes ? bytes - backing->granted_bytes : 0; /* lanes and rings */
         }
         for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define STEP_BYTES (64 * PW_MIB)
+#define PUNCH_BYTES (128 * PW_MIB) /* about 10 ms, if all its pages are there */
 #define LATE_US 20000u
 #define TOLD_US 1000000u   /* so late that the log says it */
 #define LEAVE_US 1000000u  /* how long the end waits for threads */
@@ -33,7 +34,7 @@ struct item {
         struct pw_work work;
         uint64_t at;               /* done up to here */
         uint64_t since_us;         /* running since then */
-        bool told;                 /* that it is late */
+        bool asked, told;          /* the loop was asked to tell that it is late; it did */
         enum pw_status status;
         char why[80];              /* it failed */
 };
@@ -46,6 +47,7 @@ struct pw_worker {
         struct pw_list running, done;   /* items */
         uint32_t threads, resting;
         bool stop;
+        bool recount;                   /* loop only: what works have not given back yet is to be measured again */
         int pipe_fds[2];
         struct event *event;
 };
@@ -58,12 +60,11 @@ static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t 
                            : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, ret_err);
 }
 
-/* The next step: true: there are more. Others get their turn before them; punching costs by the pages that are there, and is never
- * overtaken by what makes pages in the same place again. */
+/* The next step: true: there are more. Other memfds get their turn before them. */
 static bool do_next(struct item *item)
 {
         struct pw_work *work = &item->work;
-        uint64_t left = work->bytes - item->at, bytes = work->punch ? left : pw_min_u64(STEP_BYTES, left);
+        uint64_t left = work->bytes - item->at, bytes = pw_min_u64(work->punch ? PUNCH_BYTES : STEP_BYTES, left);
         struct pw_error err;
 
         if (work->measure) {
@@ -112,12 +113,17 @@ static struct item *take(struct pw_worker *worker)
         return item;
 }
 
+/* The rest of a punch stays the first, so that what makes pages in the same place again does not overtake it. */
 static void step_done(struct pw_worker *worker, struct item *item, bool more)
 {
         struct pw_backing *backing = item->work.backing;
 
+        backing->steps++;
         pw_list_remove(&item->link);
-        pw_list_append(more ? &backing->todo : &worker->done, &item->link);
+        if (more && item->work.punch)
+                pw_list_prepend(&backing->todo, &item->link);
+        else
+                pw_list_append(more ? &backing->todo : &worker->done, &item->link);
         if (!pw_list_empty(&backing->todo))
                 pw_list_append(&worker->ready, &backing->of_worker);
         if (!more)
@@ -133,10 +139,12 @@ static uint64_t next_look_us(struct pw_worker *worker)
         pw_list_each(&worker->running, item, struct item, link) {
                 if (now_us < item->since_us + LATE_US && !pw_list_empty(&worker->ready))
                         next_us = pw_min_u64(next_us, item->since_us + LATE_US);
-                else if (!item->told)
+                else if (!item->asked && now_us < item->since_us + TOLD_US)
                         next_us = pw_min_u64(next_us, item->since_us + TOLD_US);
-                if (!item->told && now_us >= item->since_us + TOLD_US)
+                else if (!item->asked) {
+                        item->asked = true;
                         tell_loop(worker);
+                }
         }
         return next_us;
 }
@@ -187,7 +195,7 @@ static void *work_loop(void *context)
                         continue;
                 }
                 if (!--worker->resting)
-                        (void)start_thread(worker); /* without one, others wait for this one */
+                        (void)start_thread(worker); /* without one, others wait for this one, or for the next work that is asked */
                 pthread_mutex_unlock(&worker->lock);
                 more = do_next(item);
                 pthread_mutex_lock(&worker->lock);
@@ -228,6 +236,7 @@ static void let_go(const struct pw_work *work)
 
 static void report(struct pw_worker *worker, struct item *item)
 {
+        worker->recount |= item->work.punch && item->work.backing->counted;
         if (item->work.punch && item->status != PW_OK)
                 refused(worker, &item->work, item->why);
         let_go(&item->work);
@@ -243,10 +252,20 @@ static void tell_late(struct pw_worker *worker)
         pw_list_each(&worker->running, item, struct item, link) {
                 if (item->told || now_us < item->since_us + TOLD_US)
                         continue;
-                item->told = true;
-                pw_log(&worker->daemon->log, PW_LOG_WARNING, "memfd of a client is held by whoever writes to its descriptor: its own room waits tenant=%s",
+                item->told = item->work.backing->held = worker->recount = true;
+                pw_log(&worker->daemon->log, PW_LOG_WARNING,
+                       "memfd of a client is held for 1 s, as by who writes to its descriptor: its own room waits tenant=%s",
                        item->work.backing->tenant ? item->work.backing->tenant->name : "-");
         }
+}
+
+/* The store has what is punched at once, and may grant it again; what its pages still take is overhead once measured, and no longer when
+ * they are gone. */
+static void recount(struct pw_worker *worker)
+{
+        if (worker->recount)
+                pw_overhead_refresh(worker->daemon);
+        worker->recount = false;
 }
 
 static void on_done(evutil_socket_t fd, short what, void *context)
@@ -272,6 +291,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
                 pw_list_remove(&item->link);
                 report(worker, item);
         }
+        recount(worker);
         worker->daemon->more = true;
 }
 
@@ -337,6 +357,12 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
                 pw_backing_work(work->from);
         pthread_mutex_lock(&worker->lock);
         enqueue(worker, item);
+        if (work->punch && work->backing->held && !worker->recount) {
+                worker->recount = true;
+                tell_loop(worker);
+        }
+        if (!worker->resting)
+                (void)start_thread(worker); /* there was none to be had when the last one went to work */
         pthread_cond_signal(&worker->changed);
         pthread_mutex_unlock(&worker->lock);
 }
@@ -350,7 +376,7 @@ static void free_items(struct pw_list *list)
                 pw_list_remove(&item->link);
                 pw_unmap(&item->work.unmap);
                 let_go(&item->work);
-                free(item->work.measure);
+                pw_measure_free(item->work.measure);
                 free(item);
         }
 }

@@ -93,19 +93,18 @@ static void report(struct audit *audit, const char *where, const char *format, .
                 audit->found(audit->context, where, problem);
 }
 
-static bool listed(struct pw_object *const *list, uint32_t count, const struct pw_object *object)
+static void mark_leaving(struct pw_store *store, bool leaving)
 {
-        for (uint32_t i = 0; i < count; i++)
-                if (list[i] == object)
-                        return true;
-        return false;
+        for (uint32_t i = store->dropped_first; i < store->dropped_count; i++)
+                store->dropped[i]->leaving = leaving;
+        for (uint32_t i = 0; i < store->closing_count; i++)
+                store->closing[i]->leaving = leaving;
 }
 
 /* Nobody holds it: then it is on its way out, or its run still makes it. */
-static bool leaving(const struct pw_store *store, const struct pw_object *object, uint64_t word)
+static bool leaving(const struct pw_object *object, uint64_t word)
 {
-        return (object->claimed && pw_word_state(word) == PW_ENTRY_PENDING) || listed(store->dropped + store->dropped_first, store->dropped_count - store->dropped_first, object) ||
-               listed(store->closing, store->closing_count, object);
+        return (object->claimed && pw_word_state(word) == PW_ENTRY_PENDING) || object->leaving;
 }
 
 /* It lives, or its end is under way. */
@@ -138,7 +137,7 @@ static void check_object(struct audit *audit, const struct segment *segment, con
                 report(audit, id, "it lies in the room of another object, which it does not hold");
         if (refs != object->refs)
                 report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
-        if (!object->refs && !leaving(audit->store, object, word))
+        if (!object->refs && !leaving(object, word))
                 report(audit, id, "nobody holds it, and it stays");
 }
 
@@ -254,10 +253,12 @@ uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, con
         struct segment *segment;
         uint64_t idle = 0;
 
+        mark_leaving(store, true);
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 check_segment(&audit, segment);
                 idle += segment->ended && !segment->dead ? 0 : segment->idle.bytes;
         }
+        mark_leaving(store, false);
         if (idle != store->idle_bytes)
                 report(&audit, "host memory", "%llu idle bytes are counted, %llu are there", (unsigned long long)store->idle_bytes,
                        (unsigned long long)idle);

@@ -1,4 +1,4 @@
-/* Building a listing: rows of typed cells in one arena.
+/* Building a listing: rows of typed cells, each allocated by itself.
  *
  * After a failed allocation everything is ignored and pw_rows_send() answers PW_NO_MEMORY.
  */

@@ -67,9 +67,27 @@ static int hold(void *context, int pipe)
 static bool says_held(const struct pw_listing *problems)
 {
         for (size_t i = 0; i < it_rows(problems); i++)
-                if (strstr(it_text(problems, i, "problem"), "is held"))
+                if (strstr(it_text(problems, i, "problem"), "could not be looked at within 1 s: it is held"))
                         return true;
         return false;
+}
+
+/* The first lasts 1 s, as the memfd is held; a second of the same session is refused meanwhile. */
+static void one_check_at_a_time(const struct it_host *host)
+{
+        Pathways__Wire__ListRequest list = PATHWAYS__WIRE__LIST_REQUEST__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        struct pw_connection *connection;
+        struct pw_answer welcome, answer;
+
+        list.what = (char *)(uintptr_t)"check";
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
+        request.list = &list;
+        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection, &welcome, IT_ERR));
+        it_ok(pw_connection_post(connection, &request, IT_ERR));
+        it_fails(pw_connection_call(connection, &request, &answer, IT_ERR), PW_LIMIT, "an audit of this session is under way");
+        pw_answer_done(&welcome);
+        pw_connection_close(connection);
 }
 
 static void others_go_on(void **state)
@@ -86,6 +104,7 @@ static void others_go_on(void **state)
         }
         struct it_child child = it_fork(hold, host);
         it_read(&child, &byte, 1);
+        one_check_at_a_time(host);
         int64_t since_us = it_now_us();
         problems = it_list(host->session, "check", "");
         it_within("check", since_us, 3 * IT_SECOND / 2);
