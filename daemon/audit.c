@@ -33,6 +33,7 @@ struct pw_audit {
         struct pw_daemon *daemon;
         uint32_t session, limit;
         uint64_t id, until_us;
+        bool waits;               /* till then: a memfd of it has a measure that is overdue */
         struct pw_list measures;
         uint32_t count;
         struct record records[];
@@ -106,7 +107,7 @@ void pw_measure_done(struct pw_daemon *daemon, struct pw_measure *measure_take, 
                 pw_list_remove(&measure_take->link);
         }
         pw_measure_free(measure_take);
-        if (audit && pw_list_empty(&audit->measures) && !pw_list_empty(&audit->link))
+        if (audit && !audit->waits && pw_list_empty(&audit->measures) && !pw_list_empty(&audit->link))
                 answer(audit);
 }
 
@@ -125,7 +126,7 @@ static void add_given_up(struct pw_daemon *daemon)
         }
 }
 
-/* Where one waits that was not done in time, no more are added. */
+/* Where one waits that was not done in time, no more are added; whether the worker goes on there is seen at the end. */
 static void measure_it(struct pw_audit *audit, struct pw_backing *backing)
 {
         struct pw_measure *measure =
@@ -133,6 +134,7 @@ static void measure_it(struct pw_audit *audit, struct pw_backing *backing)
 
         audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes, .steps = backing->steps };
         pw_backing_keep(backing);
+        audit->waits |= backing->overdue > 0;
         if (measure) {
                 pw_backing_keep(backing);
                 measure->backing = backing;
@@ -216,7 +218,7 @@ void pw_audit_begin(struct pw_dsession *session, uint64_t id, uint32_t limit)
                         pw_worker_ask(daemon->worker, &(struct pw_work){ .backing = audit->records[i].backing,
                                                                          .measure = audit->records[i].backing->measure });
         pw_list_append(&daemon->audits, &audit->link); /* what was answered at once did not end it */
-        if (pw_list_empty(&audit->measures))
+        if (!audit->waits && pw_list_empty(&audit->measures))
                 answer(audit);
 }
 
