@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -123,9 +124,84 @@ static void others_go_on(void **state)
         assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
 }
 
+/* The memfd that `data` lies in, opened once more. */
+static int memfd_of(const void *data)
+{
+        FILE *maps = fopen("/proc/self/maps", "r");
+        unsigned long start, end;
+        char line[400], path[80];
+        int fd = -1;
+
+        while (maps && fd < 0 && fgets(line, sizeof line, maps))
+                if (sscanf(line, "%lx-%lx", &start, &end) == 2 && (uintptr_t)data >= start && (uintptr_t)data < end) {
+                        snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", start, end);
+                        fd = open(path, O_RDWR | O_CLOEXEC);
+                }
+        if (maps)
+                fclose(maps);
+        return fd;
+}
+
+/* Says 'h' once it holds the memfd of values that it let go meanwhile; 's' if this user may not. */
+static int fill_and_hold(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *futures[5];
+        struct pw_view view;
+        struct page page;
+        pthread_t thread;
+        void *data = calloc(1, 8 * MIB);
+
+        for (int i = 0; i < 5; i++)
+                it_ok(pw_put(session, data, 8 * MIB, NULL, &futures[i], IT_ERR));
+        it_ok(pw_get(futures[0], 0, &view, IT_ERR));
+        struct writer writer = { memfd_of(view.data), NULL };
+        pw_view_done(&view);
+        if (writer.fd < 0 || !page_that_never_comes(&page))
+                return write(pipe, "s", 1) != 1;
+        struct pollfd fault = { .fd = page.fd, .events = POLLIN };
+        writer.bytes = page.base;
+        if (pthread_create(&thread, NULL, write_it, &writer) || poll(&fault, 1, -1) != 1)
+                return 3;
+        for (int i = 0; i < 5; i++)
+                pw_unref(futures[i]);
+        if (write(pipe, "h", 1) != 1)
+                return 4;
+        pause();
+        return 0;
+}
+
+static void what_it_kept_comes_back(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = it_fork(fill_and_hold, host);
+        struct pw_future *future;
+        void *data;
+        char byte;
+
+        it_read(&child, &byte, 1);
+        if (byte == 's') {
+                it_reap(&child, 0);
+                skip();
+        }
+        assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+        int64_t since_us = it_now_us();
+        it_ok(pw_create(host->session, 40 * MIB, &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, &data, IT_ERR));
+        it_within("room that a dead holder had", since_us, IT_SECOND);
+        pw_unref(future);
+}
+
+static int setup_small(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--device-memory", "1MiB", "--host-memory", "64MiB"));
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_TEST(others_go_on) };
+        const struct CMUnitTest tests[] = {
+                IT_TEST(others_go_on),
+                cmocka_unit_test_setup_teardown(what_it_kept_comes_back, setup_small, it_teardown),
+        };
 
         return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }
