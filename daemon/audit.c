@@ -93,11 +93,10 @@ void pw_measure_free(struct pw_measure *measure)
         free(measure);
 }
 
-void pw_measure_done(struct pw_daemon *daemon, struct pw_measure *measure_take, enum pw_status status)
+void pw_measure_done(struct pw_measure *measure_take, enum pw_status status)
 {
         struct pw_audit *audit = measure_take->audit;
 
-        (void)daemon;
         if (audit) {
                 struct record *record = &audit->records[measure_take->record];
 

@@ -25,7 +25,7 @@ void pw_audits_done(struct pw_daemon *daemon);
 /* Worker thread: look. */
 void pw_measure_do(struct pw_measure *measure, int fd);
 /* It has looked, or could not. Own: the measure. */
-void pw_measure_done(struct pw_daemon *daemon, struct pw_measure *measure_take, enum pw_status status);
+void pw_measure_done(struct pw_measure *measure_take, enum pw_status status);
 /* Nobody looks any more; NULL: nothing. */
 void pw_measure_free(struct pw_measure *measure);
 

@@ -220,7 +220,7 @@ static void refused(struct pw_worker *worker, const struct pw_work *work, const 
 static void tell(struct pw_worker *worker, const struct pw_work *work, enum pw_status status)
 {
         if (work->measure)
-                pw_measure_done(worker->daemon, work->measure, status);
+                pw_measure_done(work->measure, status);
         else if (work->from)
                 pw_frozen_copied(worker->daemon, work->token, status);
         else if (work->token)
