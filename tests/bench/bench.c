@@ -76,17 +76,22 @@ static void print_help(void)
 static bool run_bench(const struct pw_bench *bench, const struct settings *settings)
 {
         struct pw_bench_context context = { .quick = settings->quick };
+        struct pw_bench_span span = pw_bench_span_begin();
         struct pw_error error;
+        double others;
 
         if (bench->run(&context, &error) != PW_OK) {
                 fprintf(stderr, "bench %s: %s\n", bench->name, error.text);
                 return false;
         }
-        for (uint32_t i = 0; i < context.row_count; i++)
+        others = pw_bench_span_others(&span);
+        for (uint32_t i = 0; i < context.row_count; i++) {
+                context.rows[i].others = others;
                 if (settings->json)
                         pw_bench_print_json(&context.rows[i]);
                 else
                         pw_bench_print_row(&context.rows[i]);
+        }
         fflush(stdout);
         return true;
 }

@@ -27,6 +27,7 @@ struct pw_bench_row {
         uint32_t count;     /* values there are; 0: not measured here */
         uint32_t floor_count;
         const char *remark; /* why it was not measured, or NULL */
+        double others;      /* share of the processors that others took while its bench worked; NAN: not known */
 };
 
 struct pw_bench_context {
@@ -69,6 +70,11 @@ void pw_bench_row_value(struct pw_bench_row *row, double value);
 void pw_bench_row_floor(struct pw_bench_row *row, double floor);
 double pw_bench_seconds(void); /* now */
 void pw_bench_pass(double seconds); /* doing nothing is what is measured meanwhile */
+
+/* others.c: the share of the processors, 0 to 1, that nobody of this bench used and that was busy all the same, since begin(). */
+struct pw_bench_span { double start, busy, own; }; /* seconds: now; of all processors; of this process and its ended children */
+struct pw_bench_span pw_bench_span_begin(void);
+double pw_bench_span_others(const struct pw_bench_span *span);
 
 /* report.c */
 struct pw_bench_summary { double value, least, most, floor, ratio; bool reached; };

@@ -11,6 +11,7 @@ tests_bench_bench_SOURCES += tests/bench/memory.c tests/bench/memory.h
 tests_bench_bench_SOURCES += tests/bench/objects.c
 tests_bench_bench_SOURCES += tests/bench/open.c
 tests_bench_bench_SOURCES += tests/bench/order.c
+tests_bench_bench_SOURCES += tests/bench/others.c
 tests_bench_bench_SOURCES += tests/bench/pair.c tests/bench/pair.h
 tests_bench_bench_SOURCES += tests/bench/pipeline.c
 tests_bench_bench_SOURCES += tests/bench/program.c

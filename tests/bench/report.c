@@ -70,23 +70,25 @@ static const char *short_number(double number, char text[24])
 
 void pw_bench_print_heading(void)
 {
-        printf("%-16s %9s %-8s %9s %9s %9s %7s  %s\n", "name", "value", "unit", "min", "max", "floor", "ratio", "reach");
+        printf("%-15s %8s %-9s %8s %8s %8s %7s %6s  %s\n", "name", "value", "unit", "min", "max", "floor", "ratio", "others", "reach");
 }
 
 void pw_bench_print_row(const struct pw_bench_row *row)
 {
         static const char *const goals[] = { ">= %s", "<= %s", "ratio >= %s", "ratio <= %s" };
         struct pw_bench_summary summary = pw_bench_summarize(row);
-        char text[6][24], goal[48];
+        char text[6][24], goal[48], others[16] = "-";
 
         if (!row->count) {
                 printf("%-16s not measured: %s\n", row->name, row->remark ? row->remark : "");
                 return;
         }
         snprintf(goal, sizeof goal, goals[row->goal], short_number(row->reach, text[5]));
-        printf("%-16s %9s %-8s %9s %9s %9s %7s  %s%s\n", row->name, short_number(summary.value, text[0]), row->unit,
+        if (!isnan(row->others))
+                snprintf(others, sizeof others, "%.0f %%", row->others * 100);
+        printf("%-15s %8s %-9s %8s %8s %8s %7s %6s  %s%s\n", row->name, short_number(summary.value, text[0]), row->unit,
                short_number(summary.least, text[1]), short_number(summary.most, text[2]), short_number(summary.floor, text[3]),
-               short_number(summary.ratio, text[4]), goal, summary.reached ? "" : "  MISSED");
+               short_number(summary.ratio, text[4]), others, goal, summary.reached ? "" : "  MISSED");
 }
 
 static void print_number(const char *key, double number)
@@ -109,5 +111,6 @@ void pw_bench_print_json(const struct pw_bench_row *row)
         print_number("ratio", summary.ratio);
         print_number("min", summary.least);
         print_number("max", summary.most);
+        print_number("others", row->others);
         printf(", \"reach\": \"%s %.9g\", \"reached\": %s}\n", goals[row->goal], row->reach, summary.reached ? "true" : "false");
 }
