@@ -210,7 +210,7 @@ const struct pw_command pw_commands[] = {
         { "cancel", "ID|NAME|run N", 1, 2, "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
           pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },
         { "why", "WHAT", 1, 3,
-          "Why something is not ready, or still there. WHAT is ID, NAME, run N, DEVICE, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
+          "Why something is not ready, or still there. WHAT is ID, NAME, run N, HOST, DEVICE, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
           "down to the cause, and what helps.",
           pw_command_why, OPTIONS("why", watch_options), FORM(why_columns), { 0 } },
         { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,

@@ -15,7 +15,7 @@ daemon_libdaemon_la_SOURCES += daemon/http/health.c daemon/http/http.c daemon/ht
 daemon_libdaemon_la_SOURCES += daemon/inspect/blocked.c daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
 	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace.c daemon/inspect/waits.c daemon/inspect/why.c \
-	daemon/inspect/why_device.c daemon/inspect/why_memory.c daemon/inspect/why_process.c daemon/inspect/why_run.c
+	daemon/inspect/why_device.c daemon/inspect/why_host.c daemon/inspect/why_memory.c daemon/inspect/why_process.c daemon/inspect/why_run.c
 daemon_libdaemon_la_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
 	-DPW_PREFIX='"$(prefix)"'

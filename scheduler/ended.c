@@ -19,10 +19,11 @@ static enum pw_status outcome(const struct pw_run *run)
         return PW_OK;
 }
 
-static const char *error_text(const struct pw_run *run)
+/* The sentence of a result that ended as the run did: results may end in different ways. */
+static const char *error_text(const struct pw_run *run, enum pw_status outcome)
 {
         for (uint32_t i = 0; i < run->result_count; i++)
-                if (run->results[i]->status != PW_OK && run->results[i]->error)
+                if (run->results[i]->status == outcome && run->results[i]->error)
                         return run->results[i]->error->text;
         return NULL;
 }
@@ -65,7 +66,7 @@ enum pw_status pw_ended_note(struct pw_live *live)
         copy(ended->program, sizeof ended->program, live->run.row->name);
         copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
         copy(ended->client, sizeof ended->client, live->run.client);
-        copy(ended->error, sizeof ended->error, ended->outcome == PW_OK ? NULL : error_text(&live->run));
+        copy(ended->error, sizeof ended->error, ended->outcome == PW_OK ? NULL : error_text(&live->run, ended->outcome));
         return ended->outcome;
 }
 

@@ -10,7 +10,8 @@ bool pw_rows_begin(struct pw_rows *rows)
 {
         Pathways__Wire__Row *row;
 
-        if (rows->limit && rows->count >= rows->limit) {
+        rows->full = rows->limit && rows->count >= rows->limit;
+        if (rows->full) {
                 rows->truncated = true;
                 return false;
         }
@@ -31,7 +32,7 @@ static Pathways__Wire__Cell *add_cell(struct pw_rows *rows, const char *key)
         Pathways__Wire__Row *row = rows->count ? rows->rows[rows->count - 1] : NULL;
         Pathways__Wire__Cell *cell;
 
-        if (!row || rows->failed)
+        if (!row || rows->failed || rows->full)
                 return NULL;
         cell = malloc(sizeof *cell);
         if (!cell || !pw_grow((void **)&row->cells, &rows->cell_capacity, (uint32_t)row->n_cells + 1, sizeof *row->cells)) {

@@ -139,6 +139,9 @@ static bool number_after(const char *text, const char *word, unsigned long long 
         return !*end;
 }
 
+/* "h0" */
+static bool host_of(const char *text, uint32_t *ret_host) { char rest; return sscanf(text, "h%u%c", ret_host, &rest) == 1; }
+
 /* "h0:2" */
 static bool device_of(const char *text, uint32_t *ret_device)
 {
@@ -165,19 +168,21 @@ static bool gang_of(const char *text, uint32_t *ret_device, uint64_t *ret_seq)
         return true;
 }
 
-/* "run 41", "41", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
+/* "run 41", "41", "h0", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
 enum pw_status pw_list_why(struct pw_lister *lister)
 {
         struct pw_chain chain = { .lister = lister };
         const char *text = lister->filter;
         struct pw_object *object;
         unsigned long long number;
-        uint32_t device;
+        uint32_t host, device;
         uint64_t seq;
         enum pw_status status;
 
         if (number_after(text, "run ", &number) || number_after(text, "", &number))
                 return pw_why_run_asked(&chain, number);
+        if (host_of(text, &host))
+                return pw_why_host_asked(&chain, host);
         if (device_of(text, &device))
                 return pw_why_device_asked(&chain, device);
         if (gang_of(text, &device, &seq))
@@ -186,7 +191,7 @@ enum pw_status pw_list_why(struct pw_lister *lister)
                 return pw_why_process(&chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);
         if (status == PW_NOT_FOUND)
-                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, DEVICE, gang DEVICE SEQ, pid N",
+                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
                                     text, lister->session->tenant->name);
         if (status == PW_OK)
                 pw_why_object(&chain, object);

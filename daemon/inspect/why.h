@@ -29,6 +29,7 @@ PW_MUST_CHECK enum pw_status pw_why_device_asked(struct pw_chain *chain, uint32_
 PW_MUST_CHECK enum pw_status pw_why_gang(struct pw_chain *chain, uint32_t device, uint64_t seq);
 void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack_bytes); /* why_memory.c */
 void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait);
+PW_MUST_CHECK enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host); /* why_host.c */
 /* Everything that the threads of a session wait for; false: nothing. why_process.c */
 bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session);
 /* Of all sessions of a process, by pid or by label, "digits[4411]". Errors: PW_NOT_FOUND. */

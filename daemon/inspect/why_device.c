@@ -13,6 +13,10 @@ static void why_down(struct pw_chain *chain, const struct pw_child *child, const
         uint64_t now_us = chain->lister->now_us;
         char remedy[200], wait[16];
 
+        if (!child->crashes) {
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to come up", 0, "wait; the log of pathwaysd says what keeps it" });
+                return;
+        }
         pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait);
         snprintf(remedy, sizeof remedy, "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
                  wait);

@@ -86,26 +86,44 @@ static void why_queued(struct pw_chain *chain, const struct pw_run_row *row)
 
 /* --- devices ----------------------------------------------------------------------------------------------------------------- */
 
-/* The device to blame: one without executor, then one in a function, then one that has anything left of the run. */
+struct left { uint64_t run; bool found; };
+
+static void match_left(void *context, const struct pw_gang_row *row)
+{
+        struct left *left = context;
+
+        left->found |= !row->done && row->run == left->run;
+}
+
+/* How much a device is to be blamed: first one that has gangs of the run to do, as others are past it; of those one without executor,
+ * then one in a function. 0: it has nothing to do. */
+static uint32_t rank_of(struct pw_daemon *daemon, uint32_t device, uint64_t run)
+{
+        struct left left = { .run = run };
+        struct pw_child_order order;
+        struct pw_gang_row gang;
+        uint32_t rank;
+
+        if (device >= daemon->device_count || !pw_host_next_gang(daemon->boards, device, &gang))
+                return 0;
+        pw_host_each_gang(daemon->boards, device, match_left, &left);
+        rank = 1 + (gang.run == run) + (left.found ? 8 : 0);
+        if (gang.running && pw_child_order(daemon, device, gang.seq, &order) && order.node->kind == PW_NODE_CALL)
+                rank += 2;
+        if (daemon->children[device].state != PW_CHILD_READY || pw_process_stopped(daemon->children[device].pid))
+                rank += 4;
+        return rank;
+}
+
 static void why_admitted(struct pw_chain *chain, const struct pw_run_row *row)
 {
-        struct pw_daemon *daemon = chain->lister->daemon;
         uint32_t best = PW_DEVICES_MAX, best_rank = 0;
 
         if (row->notice[0])
                 pw_chain_link(chain, &(struct pw_cause_link){ "its gangs in one island", row->notice, 0, "" });
         for (uint64_t rest = row->devices & ~chain->devices; rest; rest &= rest - 1) {
-                uint32_t device = (uint32_t)__builtin_ctzll(rest), rank = 0;
-                struct pw_child_order order;
-                struct pw_gang_row gang;
+                uint32_t device = (uint32_t)__builtin_ctzll(rest), rank = rank_of(chain->lister->daemon, device, row->number);
 
-                if (device >= daemon->device_count || !pw_host_next_gang(daemon->boards, device, &gang))
-                        continue;
-                rank = 1 + (gang.run == row->number);
-                if (gang.running && pw_child_order(daemon, device, gang.seq, &order) && order.node->kind == PW_NODE_CALL)
-                        rank += 2;
-                if (daemon->children[device].state != PW_CHILD_READY || pw_process_stopped(daemon->children[device].pid))
-                        rank += 4;
                 if (rank > best_rank) {
                         best_rank = rank;
                         best = device;

@@ -65,6 +65,25 @@ static void listed_with(struct pw_session *session, const char *filter, uint32_t
         pw_listing_free(listing);
 }
 
+/* The rows that do not fit leave no cells in those that do. */
+static void an_object_in_one_row(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *value;
+        struct pw_listing *listing;
+        char id[PW_ID_TEXT_BYTES];
+
+        it_ok(pw_put(host->session, "x", 1, NULL, &value, IT_ERR));
+        pw_id_format(pw_future_id(value), id);
+        it_ok(pw_list(host->session, "object", id, 1, &listing, IT_ERR));
+        assert_int_equal(it_rows(listing), 1);
+        assert_true(pw_listing_rows(listing)->truncated);
+        assert_string_equal(it_text(listing, 0, "part"), "object");
+        assert_string_equal(it_text(listing, 0, "holder"), "");
+        pw_listing_free(listing);
+        pw_unref(value);
+}
+
 static void no_more_rows_than_asked_for(void **state)
 {
         struct it_host *host = *state;
@@ -116,7 +135,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(each_object_is_listed_once),
-                IT_TEST(no_more_rows_than_asked_for),
+                IT_TEST(no_more_rows_than_asked_for), IT_TEST(an_object_in_one_row),
                 IT_TEST(who_asks_may_go),
         };
 

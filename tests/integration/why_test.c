@@ -281,9 +281,12 @@ static void host_memory_that_is_full(void **state)
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         snprintf(expected, sizeof expected, "room of |in host memory|host memory h0|object %s, 40 MiB|why_test|free --force %s", id_of(held, id), id);
         expect(host, pid, expected);
+        expect(host, "h0", expected);
         it_ok(pw_abort(held, IT_ERR));
         pw_unref(held);
         assert_int_equal(it_reap(&child, 0), 0);
+        expect(host, "h0", "host h0: waits for nothing: its 1 device is without a gang, nobody waits for its memory");
+        expect(host, "h7", "h7: this host is h0");
 }
 
 static struct pw_program *large(struct it_host *host, struct pw_slice *slice, uint64_t sleep_us)
@@ -310,6 +313,7 @@ static void device_memory_that_is_full(void **state)
         snprintf(expected, sizeof expected, "room: device h0:0 lacks |memory of device h0:0, 4 MiB short|object |5 MiB, of tenant |, made by test/one|"
                                             "object |free --force ");
         expect(host, id_of(results[2], id), expected);
+        expect(host, "h0", "host h0: waits for memory of devices for 1 run, the oldest is run |room: device h0:0 lacks |object |free --force ");
         pw_unref(results[0]);
         it_ok(pw_wait(&results[2], 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(results[1]);
@@ -347,6 +351,7 @@ static void a_member_that_does_not_come(void **state)
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
         snprintf(expected, sizeof expected, "(test/together|device h0:6|process %d, which is stopped|kill -CONT %d", (int)pid, (int)pid);
         expect(host, what, expected);
+        expect(host, "h0", strstr(expected, "device h0:6"));
         assert_int_equal(kill(pid, SIGCONT), 0);
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         expect(host, what, "nothing: it ended ");
@@ -381,6 +386,44 @@ static void an_island_that_waits_for_another(void **state)
         pw_unref(result);
         pw_unref(input);
         pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
+/* One device is past the run and at a later one, the other has not come to it: that one is to blame. */
+static void a_device_that_is_past_the_run(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2] = { it_slice(host->session, 1, 1), NULL };
+        struct pw_program *both = pw_program_new(host->session, "test/both"), *sleeps[2];
+        struct pw_value *value = pw_input(both, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *one = it_put_scalar(host->session, 1), *results[2], *early, *late;
+        uint64_t us[] = { 900000, 400000 };
+        char what[64], expected[100];
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 }, &slices[1], IT_ERR));
+        for (int i = 0; i < 2; i++)
+                sleeps[i] = it_one_node(host->session, slices[i], "pw/sleep_us", PW_SCALAR,
+                                        &(struct pw_call_params){ .params = &us[i], .params_bytes = sizeof us[i] });
+        pw_result(both, pw_call(both, slices[0], "pw/nop", PW_ARGS(value), PW_BROADCAST));
+        pw_result(both, pw_call(both, slices[1], "pw/nop", PW_ARGS(pw_input(both, slices[1], PW_F64, PW_SCALAR, PW_BROADCAST, 0)), PW_BROADCAST));
+        it_ok(pw_compile(both, IT_ERR));
+        early = it_run_1(sleeps[1], one);
+        snprintf(expected, sizeof expected, "(test/both|device h0:4: waits for pw/sleep_us of run %llu ", (unsigned long long)newest_run(host));
+        it_ok(pw_run(both, PW_FUTURES(one, one), results, IT_ERR));
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
+        late = it_run_1(sleeps[0], one);
+        it_ok(pw_wait(&results[0], 1, 1, IT_LONG, NULL, IT_ERR));
+        expect(host, what, expected);
+        it_ok(pw_wait((struct pw_future *[]){ results[0], results[1], early, late }, 4, 4, IT_LONG, NULL, IT_ERR));
+        for (int i = 0; i < 2; i++) {
+                pw_unref(results[i]);
+                pw_program_free(sleeps[i]);
+        }
+        pw_unref(early);
+        pw_unref(late);
+        pw_unref(one);
+        pw_program_free(both);
         pw_slice_close(slices[0]);
         pw_slice_close(slices[1]);
 }
@@ -456,6 +499,44 @@ static void a_run_that_failed(void **state)
         pw_slice_close(slice);
 }
 
+static bool is_last_cancelled(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(runs, it_rows(runs) - 1, "state"), "cancelled");
+}
+
+/* One result failed, then the run was cancelled: its sentence is that of what it ended with. */
+static void a_run_that_failed_and_was_cancelled(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/twice");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *input = it_put_scalar(host->session, 1), *results[2];
+        uint64_t us = 200000;
+        struct pw_listing *runs;
+
+        pw_result(program, pw_call(program, slice, "broken/fail", PW_ARGS(value), PW_BROADCAST));
+        for (int i = 0; i < 8; i++)
+                value = pw_call_with(program, slice, "pw/sleep_us", &value, 1, PW_BROADCAST,
+                                     &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        pw_result(program, value);
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), results, IT_ERR));
+        it_ok(pw_wait(&results[0], 1, 1, IT_LONG, NULL, IT_ERR));
+        it_ok(pw_cancel(results[1], IT_ERR));
+        it_ok(pw_wait(&results[1], 1, 1, IT_LONG, NULL, IT_ERR));
+        it_until(host->session, "runs", is_last_cancelled, NULL);
+        runs = it_list(host->session, "runs", NULL);
+        assert_non_null(strstr(it_text(runs, it_rows(runs) - 1, "error"), "cancel"));
+        pw_listing_free(runs);
+        pw_unref(results[0]);
+        pw_unref(results[1]);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* The other way round: asked of a device that came, the chain leads to the one that did not. */
 static void a_gang_leads_to_its_slowest_member(void **state)
 {
@@ -518,6 +599,7 @@ int main(void)
                 IT_TEST(a_shape_function_that_does_not_end),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_that_failed),
+                IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };
