@@ -287,6 +287,59 @@ static void test_crash_in_gang(void **state)
         program_done(&program);
 }
 
+/* a -> b = 2 a -> c = 3 b in the room of b, of which device 1 reads b; results: what it read, and a. */
+static struct build *build_reused_room(void)
+{
+        struct build *build = build_new();
+        uint32_t one = build_slice(build, devices, 1, 0), other = build_slice(build, devices + 1, 1, 0);
+        uint32_t a = build_value(build, one, PW_F64, PW_SCALAR, PW_BROADCAST), b = build_value(build, one, PW_F64, PW_SCALAR, PW_BROADCAST);
+        uint32_t read = build_value(build, other, PW_F64, PW_SCALAR, PW_BROADCAST), c = build_value_in(build, b, PW_BROADCAST);
+        uint32_t send, receive;
+
+        build_input(build, a);
+        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { a }, .input_count = 1, .output = b });
+        send = build_transfer(build, &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_SEND });
+        receive = build_transfer(build, &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_RECV, .send_node = send });
+        build_wait(build, build_call(build, &(struct build_call){ SCALE(3.0), .inputs = { b }, .input_count = 1, .output = c }), receive);
+        build_result(build, read);
+        build_result(build, a);
+        return build;
+}
+
+/* A process ends in a gang that still waits for a reader of its room: who comes after it waits too before it writes the error there. */
+static void test_crash_before_reader(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 2, 1);
+        program_init(&program, &world, build_reused_room());
+        run_init(&run, &program, &input);
+        world_start(&world, 0);
+        run_order_all(&run);
+        while (atomic_load(&world.boards[0]->running) != 5)
+                sched_yield();
+        world_kill(&world, 0);
+        atomic_store(&world.bells->sleepers[1].bits, 0);
+        atomic_store(&world.islands[0]->lost_before[0], 5);
+        atomic_store(&world.boards[0]->failed.status, PW_CRASHED);
+        atomic_store(&world.boards[0]->failed.seq, 5);
+        world_start(&world, 0);
+        while (!atomic_load(&world.bells->sleepers[1].bits) && atomic_load(&world.boards[0]->done.seq) < 5)
+                sched_yield();
+        assert_int_equal(atomic_load(&world.boards[0]->done.seq), 3);
+        world_start(&world, 1);
+        run_wait(&run);
+        assert_int_equal(run_head(&run, 0, 0)->status, PW_DEVICE_LOST);
+        assert_int_equal(world_history(&world, 0, 5).status, PW_CRASHED);
+        world_done(&world);
+        program_done(&program);
+}
+
 /* --- a function writes past its room while another device copies from there ---------------------------------------------- */
 
 static struct world *spoilt; /* doorbells[1]: the gang of device 1 in which that comes out right after device 0 copied; 0: in none */
@@ -387,7 +440,8 @@ int main(void)
                 cmocka_unit_test(test_failed_function), cmocka_unit_test(test_bad_modules),
                 cmocka_unit_test(test_input_in_error), cmocka_unit_test(test_cancelled),
                 cmocka_unit_test(test_lost_device), cmocka_unit_test(test_lost_and_failed),
-                cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_spoilt_while_copied),
+                cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_crash_before_reader),
+                cmocka_unit_test(test_spoilt_while_copied),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,7 +409,7 @@ static void finish(struct world *world, struct world_executor *self, const struc
                   (unsigned long)gang->record->run, gang->index);
 }
 
-/* A process of this device died in this gang: nothing of it is run. */
+/* A process of this device died in this gang: nothing of it is run. Its outputs' rooms may still have readers, so it waits as ever. */
 static void fail_outputs(const struct gang *gang)
 {
         const uint32_t *outputs = PW_IMAGE_AT(gang->image, uint32_t, gang->node->outputs);
@@ -434,13 +434,13 @@ bool world_step(struct world *world, uint32_t device)
         if (!self->at_gang)
                 return find_gang(world, self);
         gang = gang_of(world, self);
+        if (!self->marked && !waits_over(&gang))
+                return false;
         if (atomic_load(&self->board->failed.seq) == self->seq) {
                 fail_outputs(&gang);
                 finish(world, self, &gang);
                 return true;
         }
-        if (!self->marked && !waits_over(&gang))
-                return false;
         marked = self->marked;
         if (gang.node->kind == PW_NODE_TRANSFER && !transfer(&gang))
                 return self->marked != marked;

@@ -260,12 +260,21 @@ static void test_narrow(void **state)
 }
 
 /* The same where devices end, so that runs whose blocks others took over are cancelled and fail. */
+static const struct world_options narrow_deaths = { .islands = 3, .devices_per_island = 2, .ahead = 6, .capacity = 40 << 10,
+                                                    .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 3,
+                                                    .cancel_per_mille = 10, .slow_messages = true };
+
 static void test_narrow_deaths(void **state)
 {
         (void)state;
-        play_seeds(5000, 16, &(struct world_options){ .islands = 3, .devices_per_island = 2, .ahead = 6, .capacity = 40 << 10,
-                                                      .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 3,
-                                                      .cancel_per_mille = 10, .slow_messages = true });
+        play_seeds(5000, 16, &narrow_deaths);
+}
+
+/* A device ends in a gang that waits for readers of the room which it is to write; who writes its error there waits for them too. */
+static void test_death_before_reader(void **state)
+{
+        (void)state;
+        play(11155, &narrow_deaths, 4000);
 }
 
 int main(void)
@@ -273,7 +282,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_narrow),
-                cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_deadlines),
+                cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
         };
 
         return cmocka_run_group_tests_name("world", tests, NULL, NULL);
