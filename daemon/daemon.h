@@ -103,6 +103,7 @@ struct pw_daemon {
         bool hungry;                  /* somebody queues for room of the host's memory */
         bool runs_aside;              /* a run waits for room of devices that sessions hold */
         bool catching_up;             /* other lanes are being read before a record goes on: lane.c */
+        uint64_t round;               /* of reading lanes, counts up: each lane is read once in it, but to catch up */
         bool more;                    /* something was left to do in this turn */
         uint64_t ticked_us;           /* when deadlines were last looked at */
         uint64_t overhead_bytes;      /* told to the store so far */

@@ -56,7 +56,7 @@ static uint32_t names_unclaimed(struct pw_dlane *lane, struct pw_cell cell, uint
         return owner;
 }
 
-static uint32_t read_cells(struct pw_dlane *lane, uint32_t *cells, uint64_t now_us);
+static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us);
 
 /* The sessions whose lanes are read to catch up: the one, or all of its tenant. */
 static struct pw_dsession *next_of(struct pw_dsession *session, bool wide, uint32_t *i)
@@ -71,7 +71,7 @@ static struct pw_dsession *next_of(struct pw_dsession *session, bool wide, uint3
         return NULL;
 }
 
-/* What is there now of these lanes, `except` left out, is to be read. */
+/* What is there now of these lanes is to be read in this round, and no more; `except` is being read. */
 static void make_due(struct pw_dlane *except, bool wide)
 {
         struct pw_dsession *session;
@@ -81,7 +81,8 @@ static void make_due(struct pw_dlane *except, bool wide)
         for (uint32_t i = 0; (session = next_of(except->session, wide, &i));) {
                 count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0;
                 for (uint32_t j = 0; j < count && (lane = session->lanes[j]); j++)
-                        lane->due = lane != except && pw_ring_available(&lane->reader, &cells) ? cells : 0;
+                        if (lane != except)
+                                lane->due = pw_ring_available(&lane->reader, &cells) ? cells : 0;
         }
 }
 
@@ -92,8 +93,28 @@ static uint32_t read_due(struct pw_dlane *except, bool wide, uint64_t now_us)
 
         for (uint32_t i = 0; (session = next_of(except->session, wide, &i));)
                 for (uint32_t j = 0; j < session->lane_count; j++)
-                        records += read_cells(session->lanes[j], &session->lanes[j]->due, now_us);
+                        if (session->lanes[j] != except)
+                                records += read_cells(session->lanes[j], now_us);
         return records;
+}
+
+/* Go on with what is due of the other lanes. Once in a round it is seen what is there, which is enough for all that is read in it, as
+ * that was published before; and where nothing of it could be read, nothing can until another run was. False: nothing was read. */
+static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
+{
+        const struct pw_tenant *tenant = lane->session->tenant;
+        struct pw_catching *catching = wide ? &lane->session->tenant->catching : &lane->session->catching;
+
+        if (catching->round != lane->session->daemon->round) {
+                *catching = (struct pw_catching){ lane->session->daemon->round, UINT64_MAX };
+                make_due(lane, wide);
+        } else if (catching->runs == tenant->runs) {
+                return false;
+        }
+        if (read_due(lane, wide, now_us))
+                return true;
+        catching->runs = tenant->runs;
+        return false;
 }
 
 /* A thread may drop, refer to or run on what another thread's run made, or another session's: the RUN in that one's lane was
@@ -101,24 +122,20 @@ static uint32_t read_due(struct pw_dlane *except, bool wide, uint64_t now_us)
  * not what they write meanwhile, one that meets such a name itself stops, and the others go on, first those of the session, then of
  * all its tenant's, until the record of `lane` names nothing of the kind any more. False: the session ended, or the lane is one of
  * those. */
-static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint32_t left, uint64_t now_us)
+static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         struct pw_daemon *daemon = session->daemon;
         uint32_t owner;
-        bool wide = false;
 
         if (daemon->catching_up)
                 return false;
         daemon->catching_up = true;
-        make_due(lane, wide);
-        while (!session->ended && (owner = names_unclaimed(lane, cell, left))) {
-                if ((wide || owner == session->number) && read_due(lane, wide, now_us))
-                        continue;
-                if (wide)
+        while (!session->ended && (owner = names_unclaimed(lane, cell, lane->due))) {
+                bool wide = owner != session->number || session->tenant->catching.round == daemon->round;
+
+                if (!(!wide && go_on(lane, false, now_us)) && !go_on(lane, true, now_us))
                         break; /* nobody is to make it */
-                wide = true;
-                make_due(lane, wide);
         }
         daemon->catching_up = false;
         return !session->ended;
@@ -126,15 +143,14 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint32_t left, 
 
 #define LATER UINT32_MAX
 
-/* One record at the head of the ring, `left` cells being there. Returns its cells; 0: the session broke the protocol; LATER: it
- * stays where it is. */
-static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_us)
+/* One record at the head of the ring, of what is due. Returns its cells; 0: the session broke the protocol; LATER: it stays where it is. */
+static uint32_t take_record(struct pw_dlane *lane, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         struct pw_cell cell = pw_ring_peek(&lane->reader, 0);
         enum pw_status status;
 
-        if (names_unclaimed(lane, cell, left) && !catch_up(lane, cell, left, now_us))
+        if (names_unclaimed(lane, cell, lane->due) && !catch_up(lane, cell, now_us))
                 return LATER;
 
         switch (pw_cell_top(cell)) {
@@ -145,20 +161,20 @@ static uint32_t take_record(struct pw_dlane *lane, uint32_t left, uint64_t now_u
                 status = pw_store_ref(session->daemon->store, session->number, cell, now_us);
                 return status == PW_OK ? 1 : 0;
         case PW_RING_RUN:
-                return pw_submit_record(lane, cell, left, now_us);
+                return pw_submit_record(lane, cell, lane->due, now_us);
         default:
                 return 0;
         }
 }
 
-/* Read as many cells, or up to a record that has to stay. Returns the records read. */
-static uint32_t read_cells(struct pw_dlane *lane, uint32_t *cells, uint64_t now_us)
+/* Read what is due of it, or up to a record that has to stay. Returns the records read. */
+static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         uint32_t records = 0;
 
-        while (*cells && !session->ended) {
-                uint32_t taken = take_record(lane, *cells, now_us);
+        while (lane->due && !session->ended) {
+                uint32_t taken = take_record(lane, now_us);
 
                 if (taken == LATER)
                         break;
@@ -167,24 +183,28 @@ static uint32_t read_cells(struct pw_dlane *lane, uint32_t *cells, uint64_t now_
                         break;
                 }
                 pw_ring_consume(&lane->reader, taken);
-                *cells -= taken;
+                lane->due -= taken;
                 records++;
         }
         return records;
 }
 
-/* Read what is there now. Returns the records read. */
+/* Read what is there now; after others have caught up on it in this round, what was there then. Returns the records read. */
 static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
 {
+        const struct pw_dsession *session = lane->session;
+        uint64_t round = session->daemon->round;
         uint32_t cells;
 
-        if (lane->session->ended)
+        if (session->ended)
                 return 0;
         if (!pw_ring_available(&lane->reader, &cells)) {
                 pw_session_end(lane->session, "impossible tail in its ring");
                 return 0;
         }
-        return read_cells(lane, &cells, now_us);
+        if (session->catching.round != round && session->tenant->catching.round != round)
+                lane->due = cells;
+        return read_cells(lane, now_us);
 }
 
 /* Is it wanted back at once, what it gives back? */
@@ -221,7 +241,7 @@ void pw_lanes_rung(struct pw_dsession *session)
         session->daemon->more = true;
 }
 
-uint32_t pw_lanes_drain(struct pw_dsession *session)
+static uint32_t drain(struct pw_dsession *session)
 {
         uint32_t count = lane_count(session), records = 0;
         uint64_t now_us = pw_now_us();
@@ -235,12 +255,19 @@ uint32_t pw_lanes_drain(struct pw_dsession *session)
         return records;
 }
 
+uint32_t pw_lanes_drain(struct pw_dsession *session)
+{
+        session->daemon->round++;
+        return drain(session);
+}
+
 bool pw_lanes_turn(struct pw_daemon *daemon)
 {
         uint64_t now_us = pw_now_us();
         struct pw_dlane *lane;
         bool any = false;
 
+        daemon->round++;
         pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
                 if (read_lane(lane, now_us)) {
                         lane->quiet = 0;
@@ -257,11 +284,12 @@ void pw_lanes_look(struct pw_daemon *daemon)
         uint32_t count;
         const uint32_t *numbers = pw_store_look(daemon->store, &count);
 
+        daemon->round++;
         for (uint32_t i = 0; i < count; i++) {
                 struct pw_dsession *session = pw_session_get(daemon, numbers[i]);
 
                 if (session)
-                        pw_lanes_drain(session);
+                        drain(session);
         }
 }
 
@@ -269,9 +297,10 @@ void pw_lanes_read_all(struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
 
+        daemon->round++;
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
                 if (!session->ended)
-                        pw_lanes_drain(session);
+                        drain(session);
 }
 
 void pw_lanes_hungry(struct pw_daemon *daemon)

@@ -20,7 +20,7 @@ struct pw_dlane {
         struct pw_dsession *session;
         struct pw_list hot;  /* in daemon->hot, or alone */
         uint32_t quiet;      /* turns without a record */
-        uint32_t due;        /* cells, while another lane catches up */
+        uint32_t due;        /* cells that are to be read in this round */
 };
 
 /* A process with sessions: one pidfd however many it opens. */
@@ -61,6 +61,7 @@ struct pw_dsession {
         struct pw_segment *own;
         struct pw_dlane **lanes;    /* those that the client ever used, made when that is seen: lane.c */
         uint32_t lane_count, lane_capacity;
+        struct pw_catching catching; /* on its own lanes */
         struct pw_table slices, programs; /* handle -> this */
 };
 

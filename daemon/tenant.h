@@ -10,6 +10,10 @@
 
 struct pw_segment;
 
+/* Catching up on lanes (lane.c): the round in which it was seen last what is there to be read, and the tenant's runs when nothing of it
+ * could be read; UINT64_MAX: it was not tried yet. */
+struct pw_catching { uint64_t round, runs; };
+
 struct pw_tenant {
         uid_t uid;
         char *name;
@@ -18,6 +22,7 @@ struct pw_tenant {
         struct pw_segment *futures;
         uint32_t sessions;      /* attached clients */
         uint64_t runs;          /* that they submitted */
+        struct pw_catching catching; /* on all its lanes */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */
         struct pw_quota quota;
 };

@@ -45,13 +45,18 @@ tests_fuzz_text_fuzz_LDADD = cli/libcli.la
 tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
-fuzz_host = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child/child_board.c daemon/effect.c \
-	daemon/inspect/trace.c daemon/lane.c daemon/submit.c daemon/turn.c $(fuzz_main)
+fuzz_daemon = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child/child_board.c daemon/effect.c \
+	daemon/inspect/trace.c daemon/lane.c daemon/submit.c daemon/turn.c
+fuzz_host = $(fuzz_daemon) $(fuzz_main)
 fuzz_host_libs = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)
 tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)
 tests_fuzz_lane_fuzz_LDADD = $(fuzz_host_libs)
 tests_fuzz_lane_fuzz_LDFLAGS = $(fuzz_flags)
+check_PROGRAMS += tests/fuzz/lane_test
+TESTS += tests/fuzz/lane_test
+tests_fuzz_lane_test_SOURCES = tests/fuzz/lane_test.c $(fuzz_daemon)
+tests_fuzz_lane_test_LDADD = $(fuzz_host_libs)
 tests_fuzz_board_fuzz_SOURCES = tests/fuzz/board_fuzz.c $(fuzz_host)
 tests_fuzz_board_fuzz_LDADD = $(fuzz_host_libs)
 tests_fuzz_board_fuzz_LDFLAGS = $(fuzz_flags)
