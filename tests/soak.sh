@@ -32,12 +32,29 @@ wanted() {
         return 1
 }
 
+# PROGRAM VARIABLE COUNT LOG. Worlds are played by a process of each core, a share of the seeds each.
+play() {
+        local program=$1 variable=$2 count=$3 log=$4 shares=1 share pids=() bad=0
+        [ "$variable" != PW_WORLD_SEEDS ] || shares=$(nproc)
+        count=$(((count + shares - 1) / shares))
+        for ((share = 0; share < shares; share++)); do
+                env "$variable=$count" PW_WORLD_SKIP=$((share * count)) "$build/$program" >"$log.$share" 2>&1 &
+                pids+=($!)
+        done
+        for share in "${!pids[@]}"; do
+                wait "${pids[share]}" || bad=1
+                cat "$log.$share"
+                rm "$log.$share"
+        done >"$log"
+        return "$bad"
+}
+
 while read -r name program variable count; do
         [ -n "$name" ] && wanted "$name" "$@" || continue
         log=$build/tests/soak-$name.log
         [ "$count" = 0 ] || count=$(((count + scale - 1) / scale)) # 0: all there are
         SECONDS=0
-        if env "$variable=$count" "$build/$program" >"$log" 2>&1; then
+        if play "$program" "$variable" "$count" "$log"; then
                 printf '%-10s good after %5d s  %s\n' "$name" "$SECONDS" "$(grep -v '^\[' "$log" | tail -n 1)"
         else
                 failed=1

@@ -42,6 +42,15 @@ void world_fail(struct world *world, const char *format, ...)
         abort();
 }
 
+struct world_seeds world_seeds(uint64_t first, uint64_t count)
+{
+        const char *one = getenv("PW_WORLD_SEED"), *many = getenv("PW_WORLD_SEEDS"), *skip = getenv("PW_WORLD_SKIP");
+
+        if (one)
+                return (struct world_seeds){ strtoull(one, NULL, 10), 1 };
+        return (struct world_seeds){ first + (skip ? strtoull(skip, NULL, 10) : 0), many ? strtoull(many, NULL, 10) : count };
+}
+
 static void *map(uint64_t bytes)
 {
         void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

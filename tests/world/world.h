@@ -7,7 +7,8 @@
  * After each event that the scheduler takes part in (all but the steps of executors), pw_scheduler_check() finds nothing. With
  * PW_WORLD_SEEDS, in soak, it is asked after every WORLD_CHECK_RARELY-th.
  *
- * Replay: PW_WORLD_SEED=n runs one seed, with a check after each event; PW_WORLD_TRACE=1 prints what happens.
+ * Replay: PW_WORLD_SEED=n runs one seed, with a check after each event; PW_WORLD_TRACE=1 prints what happens. PW_WORLD_SKIP=n
+ * leaves the first n seeds of each test out.
  */
 #ifndef PW_TESTS_WORLD_H
 #define PW_TESTS_WORLD_H
@@ -101,6 +102,9 @@ struct world {
 };
 
 /* world.c */
+/* What a test is to play: `count` seeds from `first` on, unless the environment says otherwise. */
+struct world_seeds { uint64_t first, count; };
+struct world_seeds world_seeds(uint64_t first, uint64_t count);
 void world_init(struct world *world, uint64_t seed, const struct world_options *options);
 void world_done(struct world *world);
 uint32_t world_random(struct world *world, uint32_t below);

@@ -200,15 +200,10 @@ static void play(uint64_t seed, const struct world_options *options, uint32_t ev
 
 static void play_seeds(uint32_t first, uint32_t count, const struct world_options *options)
 {
-        const char *one = getenv("PW_WORLD_SEED"), *many = getenv("PW_WORLD_SEEDS");
+        struct world_seeds seeds = world_seeds(first, count);
 
-        if (one) {
-                play(strtoull(one, NULL, 10), options, 4000);
-                return;
-        }
-        count = many ? (uint32_t)strtoul(many, NULL, 10) : count;
-        for (uint32_t i = 0; i < count; i++)
-                play(first + i, options, 4000);
+        for (uint64_t i = 0; i < seeds.count; i++)
+                play(seeds.first + i, options, 4000);
 }
 
 static void test_load(void **state)
