@@ -2,10 +2,8 @@
 #include "libclient/connection_private.h"
 
 #include "libclient/socket.h"
-#include "plane/hint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -59,9 +57,11 @@ static void send_wanted_bell(struct pw_connection *connection)
                 }
                 atomic_store(&connection->bell, 0);
                 static const char zero = 0;
-                bool lost = send(connection->fd, &zero, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && (errno == EBADF || errno == ENOTSOCK);
+                bool ours = pw_descriptor_is_ours(&connection->socket);
+                if (ours)
+                        (void)!send(connection->socket.fd, &zero, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
                 pthread_mutex_unlock(&connection->send_lock);
-                if (lost)
+                if (!ours)
                         pw_connection_lost(connection);
         }
 }
@@ -79,9 +79,12 @@ enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_fram
                 return pw_error_set(ret_err, PW_TOO_LARGE, "a request of %zu bytes: at most %u", bytes, PW_FRAME_MAX);
         pthread_mutex_lock(&connection->send_lock);
         atomic_store(&connection->bell, 0); /* the frame wakes the daemon just as well */
-        enum pw_status status = pw_frame_send(connection->fd, kind, message, (uint32_t)bytes, NULL, 0, ret_err);
+        bool ours = pw_descriptor_is_ours(&connection->socket);
+        enum pw_status status = PW_DAEMON_GONE;
+        if (ours)
+                status = pw_frame_send(connection->socket.fd, kind, message, (uint32_t)bytes, NULL, 0, ret_err);
         pthread_mutex_unlock(&connection->send_lock);
-        if (status == PW_SYSTEM && fcntl(connection->fd, F_GETFD) < 0) {
+        if (!ours) {
                 pw_connection_lost(connection);
                 return pw_connection_check(connection, ret_err);
         }
@@ -111,8 +114,8 @@ enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wi
 void pw_connection_nudge(struct pw_connection *connection)
 {
         uint64_t one = 1;
-        if (!atomic_load(&connection->lost))
-                (void)!write(connection->nudge_fd, &one, sizeof one);
+        if (pw_connection_holds(connection))
+                (void)!write(connection->nudge.fd, &one, sizeof one);
 }
 
 /* The reply's own status becomes the call's. */
@@ -173,16 +176,16 @@ static enum pw_status map_life(struct pw_connection *connection, struct pw_error
 
 static enum pw_status open_parts(struct pw_connection *connection, struct pw_answer *ret_welcome, struct pw_error *ret_err)
 {
-        enum pw_status status = pw_futex_check(ret_err);
-        if (status == PW_OK)
-                status = map_life(connection, ret_err);
+        enum pw_status status = map_life(connection, ret_err);
         if (status != PW_OK)
                 return status;
-        connection->nudge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (connection->nudge_fd < 0)
+        connection->nudge = pw_descriptor_of(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (connection->nudge.fd < 0)
                 return pw_error_errno(ret_err, errno, "eventfd");
-        if (connection->fd < 0)
-                status = pw_socket_connect(connection->params.path, &connection->fd, ret_err);
+        int fd = connection->params.fd;
+        if (fd < 0)
+                status = pw_socket_connect(connection->params.path, &fd, ret_err);
+        connection->socket = pw_descriptor_of(fd);
         if (status == PW_OK)
                 status = pw_connection_shake_hands(connection, ret_welcome, ret_err);
         if (status != PW_OK)
@@ -200,8 +203,7 @@ enum pw_status pw_connection_open(const struct pw_connection_params *params, str
         if (!connection)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a connection");
         connection->params = *params;
-        connection->fd = params->fd;
-        connection->nudge_fd = -1;
+        connection->socket = connection->nudge = PW_DESCRIPTOR_NONE;
         pthread_mutex_init(&connection->send_lock, NULL);
         pthread_mutex_init(&connection->lock, NULL);
         pw_list_init(&connection->waiters);
@@ -225,19 +227,11 @@ static bool forked(const struct pw_connection *connection)
 
 static void close_fds(struct pw_connection *connection)
 {
-        bool lost = atomic_load(&connection->lost);
-        if (connection->fd >= 0 && !lost)
-                close(connection->fd);
-        if (connection->nudge_fd >= 0 && !lost)
-                close(connection->nudge_fd);
-        connection->fd = connection->nudge_fd = -1;
-}
-
-/* A process that closes every descriptor it has need not have used the session since. */
-static void notice_loss(struct pw_connection *connection)
-{
-        if (fcntl(connection->fd, F_GETFD) < 0 || fcntl(connection->nudge_fd, F_GETFD) < 0)
-                pw_connection_lost(connection);
+        /* One of its own kind cannot be told from an eventfd: where the socket is lost, so is that. */
+        if (pw_descriptor_is_ours(&connection->socket))
+                pw_descriptor_close(&connection->nudge);
+        pw_descriptor_close(&connection->socket);
+        connection->nudge = PW_DESCRIPTOR_NONE;
 }
 
 void pw_connection_end(struct pw_connection *connection)
@@ -245,7 +239,8 @@ void pw_connection_end(struct pw_connection *connection)
         if (forked(connection)) {
                 close_fds(connection); /* the parent's session goes on: nothing is said on the shared socket */
         } else if (connection->watching) {
-                notice_loss(connection);
+                if (!pw_connection_holds(connection)) /* who closed every descriptor need not have used the session since */
+                        pw_connection_lost(connection);
                 pw_connection_leave(connection);
                 if (atomic_load(&connection->lost))
                         pthread_cancel(connection->watcher); /* it polls what nobody can reach any more */

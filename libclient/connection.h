@@ -57,6 +57,9 @@ void pw_connection_nudge(struct pw_connection *connection);
  * full socket means that the daemon has something to read. */
 void pw_connection_doorbell(struct pw_connection *connection);
 
+/* Whether the process still has the descriptors of the connection: closefrom(3) takes all of a session at once. */
+bool pw_connection_holds(const struct pw_connection *connection);
+
 /* The life word: futex-wait on it beside an entry. It lies on a page that the child of a fork finds wiped, so one look says
  * all three. */
 const _Atomic uint32_t *pw_connection_life(const struct pw_connection *connection);

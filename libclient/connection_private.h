@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "libclient/connection.h"
+#include "libclient/descriptor.h"
 
 #include <pthread.h>
 
@@ -18,13 +19,12 @@ struct pw_reply_waiter {
 };
 
 struct pw_connection {
-        int fd;
-        int nudge_fd;
+        struct pw_descriptor socket, nudge;
         _Atomic uint32_t *life; /* a page of its own, MADV_WIPEONFORK */
         uint64_t life_bytes;
         pthread_t watcher;
         bool watching;
-        _Atomic bool lost; /* the process has closed the descriptors: the numbers may be others' by now */
+        _Atomic bool lost; /* the process has closed the descriptors */
         _Atomic uint64_t last_id;
         struct pw_connection_params params;
         struct pw_decoder decoder; /* of the watcher, once it runs */

@@ -2,6 +2,7 @@
 #include "libclient/notify.h"
 
 #include "base/memory.h"
+#include "libclient/descriptor.h"
 #include "libclient/unref.h"
 #include "plane/hint.h"
 
@@ -17,7 +18,7 @@ struct list {
 
 struct pw_notifier {
         pthread_mutex_t lock; /* guards what follows */
-        int fd;               /* readable while something is ready, or the session has ended */
+        struct pw_descriptor event; /* readable while something is ready, or the session has ended */
         bool ended, running;
         struct list waiting, ready;
         size_t told; /* of `ready` */
@@ -38,10 +39,17 @@ static bool list_reserve(struct list *list, size_t count)
         return true;
 }
 
-static void signal_fd(const struct pw_notifier *notifier)
+/* An eventfd is told from another one by nothing: whoever closed this one has closed the session's socket too, or broken a rule. */
+static bool holds_event(struct pw_session *session)
+{
+        return pw_connection_holds(session->connection) && pw_descriptor_is_ours(&session->notifier->event);
+}
+
+static void signal_event(struct pw_session *session)
 {
         uint64_t one = 1;
-        (void)!write(notifier->fd, &one, sizeof one);
+        if (holds_event(session))
+                (void)!write(session->notifier->event.fd, &one, sizeof one);
 }
 
 static void wake(struct pw_notifier *notifier)
@@ -53,8 +61,9 @@ static void wake(struct pw_notifier *notifier)
 /* --- the thread --------------------------------------------------------------------------------------------------------- */
 
 /* Move what is ready to the other list, which has room for all. The lock is held. */
-static void sort_locked(struct pw_notifier *notifier)
+static void sort_locked(struct pw_session *session)
 {
+        struct pw_notifier *notifier = session->notifier;
         size_t kept = 0, ready_before = notifier->ready.count;
         for (size_t i = 0; i < notifier->waiting.count; i++) {
                 struct pw_future *future = notifier->waiting.items[i];
@@ -65,7 +74,7 @@ static void sort_locked(struct pw_notifier *notifier)
         }
         notifier->waiting.count = kept;
         if (notifier->ready.count > ready_before)
-                signal_fd(notifier);
+                signal_event(session);
 }
 
 static void *notify(void *argument)
@@ -77,7 +86,7 @@ static void *notify(void *argument)
         while (!ended) {
                 pthread_mutex_lock(&notifier->lock);
                 uint32_t changes = atomic_load(&notifier->changes);
-                sort_locked(notifier);
+                sort_locked(session);
                 ended = notifier->ended;
                 mine.count = list_reserve(&mine, notifier->waiting.count) ? notifier->waiting.count : 0;
                 if (mine.count)
@@ -119,8 +128,8 @@ static enum pw_status notifier_new(struct pw_notifier **ret_notifier, struct pw_
         struct pw_notifier *notifier = calloc(1, sizeof *notifier);
         if (!notifier)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for notifications");
-        notifier->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (notifier->fd < 0) {
+        notifier->event = pw_descriptor_of(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (notifier->event.fd < 0) {
                 int number = errno;
                 free(notifier);
                 return pw_error_errno(ret_err, number, "eventfd");
@@ -153,7 +162,7 @@ void pw_notifier_gone(struct pw_session *session)
                 return;
         pthread_mutex_lock(&notifier->lock);
         notifier->ended = true;
-        signal_fd(notifier);
+        signal_event(session);
         pthread_mutex_unlock(&notifier->lock);
         wake(notifier);
 }
@@ -171,7 +180,8 @@ void pw_notifier_end(struct pw_session *session)
                 pw_future_release(notifier->waiting.items[i]);
         free(notifier->ready.items);
         free(notifier->waiting.items);
-        close(notifier->fd);
+        if (holds_event(session))
+                pw_descriptor_close(&notifier->event);
         pthread_mutex_destroy(&notifier->lock);
         free(notifier);
         session->notifier = NULL;
@@ -188,7 +198,7 @@ enum pw_status pw_session_fd(struct pw_session *session, int *ret_fd, struct pw_
         if (status == PW_OK)
                 status = notifier_get(session, &notifier, ret_err);
         if (status == PW_OK)
-                *ret_fd = notifier->fd;
+                *ret_fd = notifier->event.fd;
         return status;
 }
 
@@ -241,9 +251,9 @@ enum pw_status pw_notified(struct pw_session *session, struct pw_future **ret_fu
         bool any = notifier->told < notifier->ready.count, ended = notifier->ended;
         if (any)
                 *ret_future = notifier->ready.items[notifier->told++];
-        if (notifier->told == notifier->ready.count && !ended) {
+        if (notifier->told == notifier->ready.count && !ended && holds_event(session)) {
                 uint64_t count;
-                (void)!read(notifier->fd, &count, sizeof count);
+                (void)!read(notifier->event.fd, &count, sizeof count);
         }
         pthread_mutex_unlock(&notifier->lock);
         if (any)

@@ -36,7 +36,7 @@ struct pw_stage;   /* calls of a program that share a quota; owned by its progra
 /* Attach to the daemon at `socket`. NULL: $PATHWAYS_SOCKET, then $XDG_RUNTIME_DIR/pathways/pathwaysd.sock, then
  * /run/pathways/pathwaysd.sock.
  * Errors:  PW_DAEMON_GONE (nobody answers there), PW_PROTOCOL (versions), PW_LIMIT, PW_DENIED,
- *          PW_UNSUPPORTED (a kernel before Linux 5.16), PW_INVALID.   Blocks: up to 10 s. */
+ *          PW_INVALID, PW_NO_MEMORY, PW_SYSTEM.   Blocks: up to 10 s. */
 PW_MUST_CHECK enum pw_status pw_connect(const char *socket, struct pw_session **ret_session, struct pw_error *ret_err);
 
 /* End the session: its references go, its waits end with PW_DAEMON_GONE. Futures of it may still be passed to pw_unref(). */

@@ -90,22 +90,24 @@ static int sleep_until_readable(struct pollfd on[2])
 /* Wait for the socket and for nudges, once. */
 static enum pw_status watch_once(struct pw_connection *connection, struct pw_error *ret_err)
 {
-        struct pollfd on[2] = { { .fd = connection->fd, .events = POLLIN }, { .fd = connection->nudge_fd, .events = POLLIN } };
+        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = POLLIN }, { .fd = connection->nudge.fd, .events = POLLIN } };
         int number = sleep_until_readable(on);
         if (number)
                 return number == EINTR ? PW_OK : pw_error_errno(ret_err, number, "poll");
-        if (atomic_load(connection->life) != PW_LIFE_ALIVE) /* declared gone by another thread; the numbers may be others' by now */
+        if (!pw_connection_holds(connection))
+                pw_connection_lost(connection);
+        if (atomic_load(connection->life) != PW_LIFE_ALIVE)
                 return PW_DAEMON_GONE;
         if (on[1].revents) {
                 uint64_t count;
-                (void)!read(connection->nudge_fd, &count, sizeof count);
+                (void)!read(connection->nudge.fd, &count, sizeof count);
                 if (connection->params.nudged)
                         connection->params.nudged(connection->params.context);
         }
         if (!on[0].revents)
                 return PW_OK;
         size_t bytes;
-        enum pw_status status = pw_decoder_read(&connection->decoder, connection->fd, false, &bytes, ret_err);
+        enum pw_status status = pw_decoder_read(&connection->decoder, connection->socket.fd, false, &bytes, ret_err);
         return status == PW_OK ? handle_frames(connection, ret_err) : status;
 }
 
@@ -125,8 +127,8 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
         pw_list_each(&connection->waiters, waiter, struct pw_reply_waiter, node)
                 pthread_cond_signal(&waiter->answered);
         pthread_mutex_unlock(&connection->lock);
-        if (!atomic_load(&connection->lost))
-                shutdown(connection->fd, SHUT_RDWR); /* who blocks in a send is let go */
+        if (pw_descriptor_is_ours(&connection->socket))
+                shutdown(connection->socket.fd, SHUT_RDWR); /* who blocks in a send is let go */
         pw_futex_wake(connection->life, INT_MAX);
         if (connection->params.gone)
                 connection->params.gone(connection->params.context);
@@ -139,6 +141,12 @@ void pw_connection_lost(struct pw_connection *connection)
         atomic_store(&connection->lost, true);
         (void)!pw_error_set(&why, PW_SYSTEM, "this process has closed the socket of the session");
         declare_gone(connection, &why);
+}
+
+bool pw_connection_holds(const struct pw_connection *connection)
+{
+        return !atomic_load(&connection->lost) && pw_descriptor_is_ours(&connection->socket) &&
+               pw_descriptor_is_ours(&connection->nudge);
 }
 
 void pw_connection_leave(struct pw_connection *connection)

@@ -17,6 +17,7 @@
 #define FIRST_LOOKS 16u
 #endif
 #define MORE_LOOKS 2000u
+#define GLANCE_NS INT64_C(1000000)
 #define SECOND_LOOK_NS (INT64_C(1000) * PW_SECOND_LOOK_US)
 
 int64_t pw_now_ns(void)
@@ -49,6 +50,30 @@ int pw_futex_wait(const _Atomic uint32_t *word, uint32_t expected, int64_t deadl
         if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, timespec_of(deadline_ns, &at), NULL, FUTEX_BITSET_MATCH_ANY) < 0)
                 return -errno;
         return 0;
+}
+
+/* pw_futex_wait_any() by plain futexes. */
+static int wait_in_turn(const struct futex_waitv *on, uint32_t count, int64_t deadline_ns)
+{
+        int number = -ETIMEDOUT;
+
+        for (int64_t now = pw_now_ns(); number == -ETIMEDOUT && now < deadline_ns; now = pw_now_ns()) {
+                for (uint32_t i = 1; i < count; i++)
+                        if (atomic_load((const _Atomic uint32_t *)(uintptr_t)on[i].uaddr) != on[i].val)
+                                return -EAGAIN;
+                number = pw_futex_wait((const _Atomic uint32_t *)(uintptr_t)on[0].uaddr, (uint32_t)on[0].val,
+                                       deadline_ns - now < GLANCE_NS ? deadline_ns : now + GLANCE_NS);
+        }
+        return number;
+}
+
+int pw_futex_wait_any(struct futex_waitv *on, uint32_t count, int64_t deadline_ns)
+{
+        struct timespec at;
+
+        if (syscall(SYS_futex_waitv, on, count, 0, timespec_of(deadline_ns, &at), CLOCK_MONOTONIC) >= 0)
+                return 0;
+        return errno == ENOSYS || errno == EPERM ? wait_in_turn(on, count, deadline_ns) : -errno;
 }
 
 enum pw_status pw_futex_check(struct pw_error *ret_err)
@@ -190,7 +215,6 @@ static void leave(const struct pw_wait_place *place, const struct pw_wait_item *
 static bool sleep_once(const struct pw_wait_place *place, const struct pw_wait_item *items, uint32_t count, int64_t until_ns)
 {
         struct futex_waitv on[PW_NOTES_MAX];
-        struct timespec at;
 
         for (uint32_t i = 0; i < count; i++) {
                 uint64_t word = pw_entry_load(items[i].entry);
@@ -199,7 +223,7 @@ static bool sleep_once(const struct pw_wait_place *place, const struct pw_wait_i
                 on[i] = (struct futex_waitv){ (uint32_t)word, (uintptr_t)entry_futex(items[i].entry), FUTEX_32, 0 };
         }
         on[count] = (struct futex_waitv){ place->life_alive, (uintptr_t)place->life, FUTEX_32, 0 };
-        return syscall(SYS_futex_waitv, on, count + 1, 0, timespec_of(until_ns, &at), CLOCK_MONOTONIC) >= 0;
+        return pw_futex_wait_any(on, count + 1, until_ns) == 0;
 }
 
 static enum pw_status sleep_until(const struct pw_wait_place *place, const struct pw_wait_item *items, uint32_t count,

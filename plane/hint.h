@@ -51,6 +51,7 @@ void pw_hint_count_down(_Atomic uint32_t *waiters, uint32_t unit);
  * only the first note may be of every bucket. */
 void pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count);
 
+struct futex_waitv;
 struct pw_wait_item {
         const struct pw_entry *entry; /* may be a read-only map */
         uint32_t generation;
@@ -71,10 +72,13 @@ enum pw_status pw_wait_any(const struct pw_wait_place *place, const struct pw_wa
 
 int64_t pw_now_ns(void); /* CLOCK_MONOTONIC */
 
-/* The raw calls (glibc 2.36 has no wrapper for either). `deadline_ns` is absolute, INT64_MAX: none. 0, or -errno. */
+/* The raw calls (glibc 2.36 has no wrapper for them). `deadline_ns` is absolute, INT64_MAX: none. 0, or -errno. */
 int pw_futex_wake(const _Atomic uint32_t *word, int count);
 int pw_futex_wait(const _Atomic uint32_t *word, uint32_t expected, int64_t deadline_ns);
-/* PW_UNSUPPORTED where the kernel lacks futex_waitv (before 5.16). */
+/* Until one of several words is woken, or is not what it was. Where there is no futex_waitv (valgrind has none, old filters of
+ * system calls refuse it) it sleeps on the first word, and looks at the others every millisecond. */
+int pw_futex_wait_any(struct futex_waitv *on, uint32_t count, int64_t deadline_ns);
+/* PW_UNSUPPORTED where the kernel lacks futex_waitv (before 5.16): a daemon does not start there. */
 PW_MUST_CHECK enum pw_status pw_futex_check(struct pw_error *ret_err);
 
 #endif

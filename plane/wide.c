@@ -4,8 +4,6 @@
 #include "plane/control.h"
 
 #include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
 
 #define SECOND_LOOK_NS (INT64_C(1000) * PW_SECOND_LOOK_US)
 
@@ -62,7 +60,6 @@ enum pw_status pw_wide_sleep(const struct pw_wide *wide, int64_t deadline_ns)
                 on[count++] = (struct futex_waitv){ wide->armed[i], (uintptr_t)&place->page->bells[i], FUTEX_32, 0 };
         }
         on[count++] = (struct futex_waitv){ place->life_alive, (uintptr_t)place->life, FUTEX_32, 0 };
-        struct timespec at = { until_ns / 1000000000, until_ns % 1000000000 };
-        syscall(SYS_futex_waitv, on, count, 0, &at, CLOCK_MONOTONIC);
+        pw_futex_wait_any(on, count, until_ns);
         return PW_OK;
 }

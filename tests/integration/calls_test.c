@@ -5,9 +5,13 @@
 
 #include "libclient/session.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define WIDE 200u /* futures: more than one sleep can watch */
@@ -240,6 +244,67 @@ static int close_everything(void *context, int pipe)
         return 0;
 }
 
+#define TAKEN 60 /* descriptors that the process opens once it has closed all: more than there were */
+
+/* What sits where the library's descriptors were: half of them sockets, half eventfds. Returns the number of the other end. */
+static int take_numbers(int pipe, int ends[TAKEN])
+{
+        int pair[2];
+
+        for (int i = 0; i < TAKEN; i++)
+                ends[i] = -1;
+        for (int i = 3; i < TAKEN; i++) {
+                if (i == pipe)
+                        continue;
+                if (i % 2 ? (ends[i] = eventfd(0, EFD_NONBLOCK)) < 0 : socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
+                        return -1;
+                if (i % 2)
+                        continue;
+                ends[i] = fcntl(pair[1], F_DUPFD, 3 + TAKEN);
+                if (pair[1] != ends[i])
+                        close(pair[1]);
+        }
+        return 0;
+}
+
+/* All of them are open, and nobody wrote into one. */
+static bool untouched(int pipe, const int ends[TAKEN])
+{
+        uint64_t byte;
+
+        for (int i = 3; i < TAKEN; i++)
+                if (i != pipe && ends[i] >= 0 && (read(ends[i], &byte, sizeof byte) >= 0 || errno != EAGAIN || fcntl(i, F_GETFD) < 0))
+                        return false;
+        return true;
+}
+
+/* The numbers are others' before the library hears of anything. */
+static int reuse_everything(void *context, int pipe)
+{
+        struct it_host *host = context;
+        struct pw_session *sessions[3] = { it_connect(host), it_connect(host), it_connect(host) };
+        struct pw_future *future = it_put_f64(sessions[0], PW_DIMS(8), 1), *made, *told;
+        struct pw_error err = { .status = PW_OK };
+        int ends[TAKEN], fd;
+        void *data;
+
+        it_ok(pw_session_fd(sessions[1], &fd, IT_ERR));
+        it_ok(pw_create(sessions[1], 8, NULL, &made, &data, IT_ERR));
+        it_ok(pw_notify(made, IT_ERR));
+        close_range(3, (unsigned)pipe - 1, 0);
+        close_range((unsigned)pipe + 1, ~0u, 0);
+        if (take_numbers(pipe, ends) < 0)
+                return 1;
+        if (pw_name(future, "calls/lost", &err) != PW_DAEMON_GONE || !strstr(err.text, "this process has closed the socket"))
+                return 2;
+        it_ok(pw_seal(made, IT_ERR)); /* nothing has told this session */
+        while (pw_notified(sessions[1], &told, NULL) == PW_NOT_READY)
+                sched_yield();
+        for (int i = 0; i < 3; i++)
+                pw_close(sessions[i]);
+        return untouched(pipe, ends) ? 0 : 3;
+}
+
 static bool is_as_before(const struct pw_listing *listing, void *context)
 {
         const int64_t *before = context;
@@ -251,9 +316,12 @@ static void descriptors_may_be_closed(void **state)
 {
         struct it_host *host = *state;
         int64_t before = it_look(host->session, "status", "sessions");
-        struct it_child child = it_fork(close_everything, host);
+        int (*const lives[])(void *, int) = { close_everything, reuse_everything };
 
-        assert_int_equal(it_reap_within(&child, IT_LONG), 0);
+        for (size_t i = 0; i < 2; i++) {
+                struct it_child child = it_fork(lives[i], host);
+                assert_int_equal(it_reap_within(&child, IT_LONG), 0);
+        }
         it_until(host->session, "status", is_as_before, &before);
 }
 
