@@ -232,8 +232,10 @@ enum pw_status pw_why_run_asked(struct pw_chain *chain, uint64_t number)
         uint64_t last;
 
         if (!pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last) && (!number || number > last))
-                return pw_error_set(chain->lister->err, PW_NOT_FOUND, last ? "run %" PRIu64 ": there is none yet, the last is run %" PRIu64 :
-                                                                             "run %" PRIu64 ": there was no run yet", number, last);
+                return pw_error_set(chain->lister->err, PW_NOT_FOUND,
+                                    last ? "run %" PRIu64 ": there is none yet, the last is run %" PRIu64 "; `pid N` names a process" :
+                                           "run %" PRIu64 ": there was no run yet; `pid N` names a process",
+                                    number, last);
         pw_why_run(chain, number);
         return PW_OK;
 }

@@ -115,3 +115,18 @@ int it_command_run(const struct it_host *host, const char *const *args, char **r
         unlink(command.err);
         return code;
 }
+
+void it_command_expect(const struct it_host *host, int code, const char *texts, const char *const *args)
+{
+        char *out, *err, *list = strdup(texts), *rest = list, *text;
+        int got = it_command_run(host, args, &out, &err);
+
+        if (got != code)
+                fail_msg("exit code %d, not %d\n%s%s", got, code, out, err);
+        while ((text = strsep(&rest, "|")))
+                if (!strstr(out, text) && !strstr(err, text))
+                        fail_msg("no \"%s\" in\n%s%s", text, out, err);
+        free(list);
+        free(out);
+        free(err);
+}

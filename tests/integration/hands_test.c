@@ -10,22 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The command's output has each of the texts, separated by '|'. */
-static void expect(struct it_host *host, int code, const char *texts, const char *const *args)
-{
-        char *out, *err, *list = strdup(texts), *rest = list, *text;
-        int got = it_command_run(host, args, &out, &err);
-
-        if (got != code)
-                fail_msg("exit code %d, not %d\n%s%s", got, code, out, err);
-        while ((text = strsep(&rest, "|")))
-                if (!strstr(out, text) && !strstr(err, text))
-                        fail_msg("no \"%s\" in\n%s%s", text, out, err);
-        free(list);
-        free(out);
-        free(err);
-}
-#define EXPECT(code, texts, ...) expect(host, code, texts, IT_ARGS(__VA_ARGS__))
+#define EXPECT(code, texts, ...) it_command_expect(host, code, texts, IT_ARGS(__VA_ARGS__))
 
 static void an_object_whole(void **state)
 {

@@ -50,6 +50,11 @@ tests_integration_hands_test_SOURCES = tests/integration/hands_test.c tests/inte
 	$(integration_sources)
 tests_integration_hands_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/trials_test
+tests_integration_trials_test_SOURCES = tests/integration/trials_test.c tests/integration/command.c tests/integration/command.h \
+	$(integration_scene) $(integration_sources)
+tests_integration_trials_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/listings_test
 tests_integration_listings_test_SOURCES = tests/integration/listings_test.c $(integration_sources)
 tests_integration_listings_test_LDADD = $(integration_libraries)
