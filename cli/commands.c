@@ -37,7 +37,7 @@ static const struct pw_option run_list_options[] = {
 };
 static const struct pw_option gang_list_options[] = {
         { "limit", 0, PW_OPTION_COUNT, AT(limit), "160", "N",
-          "At most N rows, the newest, as many of each device. 0: as many as the daemon gives." },
+          "At most N rows, as many of each device: the newest, from what is under way on. 0: as many as the daemon gives." },
         WATCH_OPTION,
         COMMON_OPTIONS,
 };

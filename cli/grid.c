@@ -131,13 +131,39 @@ static void fit(struct pw_grid *grid, uint32_t width)
         }
 }
 
-/* How much of `text` stands on a line of `width`: up to behind the last blank, comma or slash, else all that fits. */
+/* A number and its unit stay together. */
+static bool is_before_unit(const char *text, size_t blank)
+{
+        size_t length = strcspn(text + blank + 1, " ,;:)");
+
+        return blank && text[blank - 1] >= '0' && text[blank - 1] <= '9' && length && length <= 3;
+}
+
+/* The last blank at or before `width` that is neither in a command, `so`, nor before a unit; 0: none. */
+static size_t last_blank(const char *text, size_t width)
+{
+        size_t found = 0;
+        bool quoted = false;
+
+        for (size_t i = 0; i <= width; i++) {
+                quoted ^= text[i] == '`';
+                if (text[i] == ' ' && !quoted && !is_before_unit(text, i))
+                        found = i;
+        }
+        return found;
+}
+
+/* How much of `text` stands on a line of `width`: up to the last blank, so that what is copied is whole; else up to behind a comma or
+ * slash, else all that fits. */
 static size_t line_length(const char *text, size_t width)
 {
-        size_t length = strlen(text);
+        size_t length = strlen(text), blank;
 
         if (length <= width)
                 return length;
+        blank = last_blank(text, width);
+        if (blank > width / 4)
+                return blank;
         for (size_t i = width; i > width / 2; i--)
                 if (strchr(" ,/", text[i - 1]) || text[i] == ' ')
                         return i;

@@ -88,6 +88,27 @@ static void no_line_is_too_wide(void **state)
         free(text);
 }
 
+/* What is copied from a sentence to a shell is whole, and a number has its unit beside it. */
+static void commands_stay_whole(void **state)
+{
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+
+        (void)state;
+        pw_text_print("remedy: end it; `pathways free --force h0.67fa12ab/3f2a.7.12`; after 18.9 s, or h0.67fa12ab/3f2a.7.13", 2, 48, out);
+        fclose(out);
+        assert_string_equal(text, "  remedy: end it;\n"
+                                  "  `pathways free --force h0.67fa12ab/3f2a.7.12`;\n"
+                                  "  after 18.9 s, or h0.67fa12ab/3f2a.7.13\n");
+        free(text);
+        out = open_memstream(&text, &bytes);
+        pw_text_print("waits for the function to return, for 18.9 s", 0, 42, out);
+        fclose(out);
+        assert_string_equal(text, "waits for the function to return, for\n18.9 s\n");
+        free(text);
+}
+
 static void empty_grid_prints_nothing(void **state)
 {
         (void)state;
@@ -101,7 +122,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(columns_align), cmocka_unit_test(gaps_give_way_first),
                 cmocka_unit_test(long_cells_go_on),
-                cmocka_unit_test(no_line_is_too_wide),
+                cmocka_unit_test(no_line_is_too_wide), cmocka_unit_test(commands_stay_whole),
                 cmocka_unit_test(empty_grid_prints_nothing),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static enum pw_status why_filter(const struct pw_invocation *invocation, char *f
                 if (!strcmp(invocation->operands[0], words[i].word))
                         wanted = words[i].operands;
         if (invocation->operand_count != wanted)
-                return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name, NAME[PID], `run N`, DEVICE, `gang DEVICE SEQ` or `pid N`");
+                return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name, NAME[PID], `run N`, HOST, DEVICE, `gang DEVICE SEQ` or `pid N`");
         for (uint32_t i = 0; i < wanted && used < bytes; i++)
                 used += (size_t)snprintf(filter + used, bytes - used, "%s%s", i ? " " : "", invocation->operands[i]);
         return PW_OK;

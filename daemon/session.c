@@ -183,6 +183,9 @@ static void describe_client(struct pw_dsession *session)
                         strcpy(command, "?");
                 fclose(file);
         }
+        for (char *c = command; *c; c++) /* a process names itself: nothing that a terminal obeys */
+                if (*c < ' ' || *c > '~')
+                        *c = '?';
         snprintf(session->client, sizeof session->client, "%s[%d]", command, (int)session->pid);
 }
 

@@ -22,6 +22,19 @@ enum pw_status pw_find_object(struct pw_dsession *session, const char *text, str
         return PW_OK;
 }
 
+enum pw_status pw_find_device(const struct pw_daemon *daemon, const char *text, uint32_t *ret_device, struct pw_error *ret_err)
+{
+        unsigned host = daemon->host, device = UINT32_MAX;
+        char rest;
+
+        if ((sscanf(text, "h%u:%u%c", &host, &device, &rest) != 2 && sscanf(text, "%u%c", &device, &rest) != 1) || host != daemon->host ||
+            device >= daemon->device_count)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "device %.60s: this host has h%u:0 to h%u:%u", text, daemon->host, daemon->host,
+                                    daemon->device_count - 1);
+        *ret_device = device;
+        return PW_OK;
+}
+
 const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struct pw_object_row *row)
 {
         struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));

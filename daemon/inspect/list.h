@@ -32,6 +32,7 @@ struct pw_lister {
         uint64_t since_us, now_us; /* when it was asked for; of this part */
         struct pw_error *err, own_err;
         uint64_t count, skip;   /* runs, gangs: rows that there are, and the oldest of them that are over the limit */
+        uint64_t done, room;    /* gangs of a device: those that are done, and rows that may still be shown */
         uint64_t run;           /* gangs: the run whose program was looked up last */
         const char *program, *tenant;
         uint64_t objects;       /* status: seen */

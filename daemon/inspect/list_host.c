@@ -153,7 +153,8 @@ static void device_row(void *context, const struct pw_device_row *row)
         pw_rows_text(rows, "kind", "%s", row->kind);
         pw_rows_number(rows, "island", row->island);
         pw_rows_text(rows, "state", "%s", state_text(child, lister->now_us));
-        pw_rows_number(rows, "pid", (uint64_t)child->pid);
+        if (child->state != PW_CHILD_DEAD)
+                pw_rows_number(rows, "pid", (uint64_t)child->pid);
         pw_rows_number(rows, "capacity", row->capacity);
         pw_rows_number(rows, "used", row->capacity - row->free);
         pw_rows_number(rows, "gangs_done", row->done);

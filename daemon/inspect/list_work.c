@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/blocked.h"
+#include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 
 #include <stdio.h>
@@ -208,7 +209,10 @@ static void count_gang(void *context, const struct pw_gang_row *row)
 {
         struct pw_lister *lister = context;
 
-        lister->count += is_gang_visible(lister, row);
+        if (!is_gang_visible(lister, row))
+                return;
+        lister->done += row->done;
+        lister->count++;
 }
 
 /* Of one that is not done, up to now; of one that has not begun, nothing. */
@@ -222,6 +226,15 @@ static void gang_times(struct pw_lister *lister, const struct pw_gang_row *row)
                 pw_rows_number(lister->rows, "took_us", end_us - pw_min_u64(start_us, end_us));
 }
 
+/* Of a device whose share of the rows is used up. */
+static bool is_over_share(struct pw_lister *lister)
+{
+        if (lister->room && lister->room--)
+                return false;
+        lister->rows->truncated = true;
+        return true;
+}
+
 static void gang_row(void *context, const struct pw_gang_row *row)
 {
         struct pw_lister *lister = context;
@@ -230,7 +243,7 @@ static void gang_row(void *context, const struct pw_gang_row *row)
         const char *name = NULL;
         uint64_t run;
 
-        if (!is_gang_visible(lister, row) || skip(lister) || !pw_rows_begin(rows))
+        if (!is_gang_visible(lister, row) || skip(lister) || is_over_share(lister) || !pw_rows_begin(rows))
                 return;
         pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
         pw_rows_number(rows, "seq", row->seq);
@@ -244,25 +257,11 @@ static void gang_row(void *context, const struct pw_gang_row *row)
         gang_times(lister, row);
 }
 
-/* "h0:2" or "2" is the number of a device. */
-static enum pw_status read_device(struct pw_lister *lister, uint32_t *ret_device)
-{
-        const char *colon = strchr(lister->filter, ':');
-        const char *digits = colon ? colon + 1 : lister->filter;
-        char *end;
-        unsigned long device = strtoul(digits, &end, 10);
-
-        if (end == digits || *end || device >= lister->daemon->device_count)
-                return pw_error_set(lister->err, PW_NOT_FOUND, "device %s: this host has h%u:0 to h%u:%u", lister->filter, lister->daemon->host,
-                                    lister->daemon->host, lister->daemon->device_count - 1);
-        *ret_device = (uint32_t)device;
-        return PW_OK;
-}
-
+/* What is under way is never left out for what is only ordered behind it. */
 enum pw_status pw_list_gangs(struct pw_lister *lister)
 {
         uint32_t first = 0, last = lister->daemon->device_count - 1;
-        enum pw_status status = lister->filter[0] ? read_device(lister, &first) : PW_OK;
+        enum pw_status status = lister->filter[0] ? pw_find_device(lister->daemon, lister->filter, &first, lister->err) : PW_OK;
 
         if (status != PW_OK)
                 return status;
@@ -271,9 +270,10 @@ enum pw_status pw_list_gangs(struct pw_lister *lister)
         for (uint32_t device = first; device <= last; device++) {
                 uint64_t share = pw_max_u64(lister->rows->limit / (last - first + 1), 1);
 
-                lister->count = 0;
+                lister->count = lister->done = 0;
                 pw_host_each_gang(lister->daemon->boards, device, count_gang, lister);
-                lister->skip = lister->count - pw_min_u64(lister->count, share);
+                lister->skip = pw_min_u64(lister->count - pw_min_u64(lister->count, share), lister->done);
+                lister->room = share;
                 pw_host_each_gang(lister->daemon->boards, device, gang_row, lister);
         }
         return PW_OK;

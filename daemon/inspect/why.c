@@ -143,29 +143,20 @@ static bool number_after(const char *text, const char *word, unsigned long long 
 static bool host_of(const char *text, uint32_t *ret_host) { char rest; return sscanf(text, "h%u%c", ret_host, &rest) == 1; }
 
 /* "h0:2" */
-static bool device_of(const char *text, uint32_t *ret_device)
+static bool is_device(const char *text)
 {
         unsigned host, device;
         char rest;
 
-        if (sscanf(text, "h%u:%u%c", &host, &device, &rest) != 2)
-                return false;
-        *ret_device = device;
-        return true;
+        return sscanf(text, "h%u:%u%c", &host, &device, &rest) == 2;
 }
 
 /* "gang h0:2 17" or "gang 2 17" */
-static bool gang_of(const char *text, uint32_t *ret_device, uint64_t *ret_seq)
+static bool gang_of(const char *text, char ret_device[24], unsigned long long *ret_seq)
 {
-        unsigned host, device;
-        unsigned long long seq;
         char rest;
 
-        if (sscanf(text, "gang h%u:%u %llu%c", &host, &device, &seq, &rest) != 3 && sscanf(text, "gang %u %llu%c", &device, &seq, &rest) != 2)
-                return false;
-        *ret_device = device;
-        *ret_seq = seq;
-        return true;
+        return sscanf(text, "gang %23s %llu%c", ret_device, ret_seq, &rest) == 2;
 }
 
 /* "run 41", "41", "h0", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
@@ -175,18 +166,18 @@ enum pw_status pw_list_why(struct pw_lister *lister)
         const char *text = lister->filter;
         struct pw_object *object;
         unsigned long long number;
-        uint32_t host, device;
-        uint64_t seq;
+        uint32_t host;
+        char device[24];
         enum pw_status status;
 
         if (number_after(text, "run ", &number) || number_after(text, "", &number))
                 return pw_why_run_asked(&chain, number);
         if (host_of(text, &host))
                 return pw_why_host_asked(&chain, host);
-        if (device_of(text, &device))
-                return pw_why_device_asked(&chain, device);
-        if (gang_of(text, &device, &seq))
-                return pw_why_gang(&chain, device, seq);
+        if (is_device(text))
+                return pw_why_device_asked(&chain, text);
+        if (gang_of(text, device, &number))
+                return pw_why_gang(&chain, device, number);
         if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
                 return pw_why_process(&chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);

@@ -9,6 +9,7 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/waits.h"
 
+struct pw_child;
 struct pw_object;
 
 struct pw_chain {
@@ -25,8 +26,10 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object);   /* why.c
 void pw_why_run(struct pw_chain *chain, uint64_t number);               /* why_run.c */
 PW_MUST_CHECK enum pw_status pw_why_run_asked(struct pw_chain *chain, uint64_t number); /* PW_NOT_FOUND: never submitted */
 void pw_why_device(struct pw_chain *chain, uint32_t device);            /* why_device.c */
-PW_MUST_CHECK enum pw_status pw_why_device_asked(struct pw_chain *chain, uint32_t device);
-PW_MUST_CHECK enum pw_status pw_why_gang(struct pw_chain *chain, uint32_t device, uint64_t seq);
+/* An executor, or the describing one, that is down or stopped; false: it is neither. */
+bool pw_why_child(struct pw_chain *chain, const struct pw_child *child, const char *what);
+PW_MUST_CHECK enum pw_status pw_why_device_asked(struct pw_chain *chain, const char *text);
+PW_MUST_CHECK enum pw_status pw_why_gang(struct pw_chain *chain, const char *text, uint64_t seq);
 void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack_bytes); /* why_memory.c */
 void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait);
 PW_MUST_CHECK enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host); /* why_host.c */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/inspect/blocked.h"
+#include "daemon/inspect/find.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,6 +85,17 @@ static void why_stopped(struct pw_chain *chain, const struct pw_child *child, co
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
 }
 
+bool pw_why_child(struct pw_chain *chain, const struct pw_child *child, const char *what)
+{
+        if (child->state != PW_CHILD_READY)
+                why_down(chain, child, what);
+        else if (pw_process_stopped(child->pid))
+                why_stopped(chain, child, what);
+        else
+                return false;
+        return true;
+}
+
 /* Runs that have ended are not looked for: their gangs are the operators' to see, as `pathways gangs` has it. */
 static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
 {
@@ -96,7 +108,7 @@ static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
 static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child_order *order, const struct pw_blocked *blocked)
 {
         const char *name = pw_image_text(order->image, order->node->name);
-        char what[40], node[100] = "what makes its input", credit[120] = "", waits[400];
+        char what[40], node[100] = "what makes its input", credit[120] = "", waits[400], above[64];
 
         snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, gang->device);
         if (blocked->node)
@@ -106,7 +118,8 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
                          blocked->stage->quota);
         snprintf(waits, sizeof waits, "%sdevice h%u:%u to be done with %s, before %.80s of run %" PRIu64 " can begin", credit,
                  chain->lister->daemon->host, blocked->device, node, name, gang->run);
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, chain->devices >> blocked->device & 1 ? "wait" : "" });
+        snprintf(above, sizeof above, "see device h%u:%u above", chain->lister->daemon->host, blocked->device);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, chain->devices >> blocked->device & 1 ? above : "" });
         pw_why_device(chain, blocked->device);
 }
 
@@ -136,7 +149,8 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
         } else {
                 snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to return (%.80s, process %d)", name, gang->run,
                          found ? pw_image_text(order.image, order.image->name) : "?", (int)child->pid);
-                snprintf(remedy, sizeof remedy, "wait, give the function a time limit, or end its executor: `kill %d`", (int)child->pid);
+                snprintf(remedy, sizeof remedy, "wait, give the function a time limit, or `pathways cancel run %" PRIu64 "` and end its executor: `kill %d`",
+                         gang->run, (int)child->pid);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
         }
 }
@@ -144,7 +158,6 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
 void pw_why_device(struct pw_chain *chain, uint32_t device)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
-        const struct pw_child *child = &daemon->children[device];
         struct pw_gang_row gang;
         char what[40];
 
@@ -152,24 +165,20 @@ void pw_why_device(struct pw_chain *chain, uint32_t device)
                 return;
         chain->devices |= UINT64_C(1) << device;
         snprintf(what, sizeof what, "device h%u:%u", daemon->host, device);
-        if (child->state != PW_CHILD_READY)
-                why_down(chain, child, what);
-        else if (pw_process_stopped(child->pid))
-                why_stopped(chain, child, what);
-        else if (pw_host_next_gang(daemon->boards, device, &gang))
+        if (!pw_why_child(chain, &daemon->children[device], what) && pw_host_next_gang(daemon->boards, device, &gang))
                 why_running(chain, &gang, what);
 }
 
-enum pw_status pw_why_device_asked(struct pw_chain *chain, uint32_t device)
+enum pw_status pw_why_device_asked(struct pw_chain *chain, const char *text)
 {
-        const struct pw_daemon *daemon = chain->lister->daemon;
+        uint32_t device;
+        enum pw_status status = pw_find_device(chain->lister->daemon, text, &device, chain->lister->err);
         char what[40];
 
-        if (device >= daemon->device_count)
-                return pw_error_set(chain->lister->err, PW_NOT_FOUND, "h%u:%u: this host has h%u:0 to h%u:%u", daemon->host, device, daemon->host,
-                                    daemon->host, daemon->device_count - 1);
+        if (status != PW_OK)
+                return status;
         pw_why_device(chain, device);
-        snprintf(what, sizeof what, "device h%u:%u", daemon->host, device);
+        snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, device);
         if (!chain->depth)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: no gang is ordered on it", 0, "`pathways runs` shows what waits to be" });
         return PW_OK;
@@ -189,14 +198,17 @@ static void match_gang(void *context, const struct pw_gang_row *row)
         }
 }
 
-enum pw_status pw_why_gang(struct pw_chain *chain, uint32_t device, uint64_t seq)
+enum pw_status pw_why_gang(struct pw_chain *chain, const char *text, uint64_t seq)
 {
         struct pw_lister *lister = chain->lister;
         struct wanted wanted = { .seq = seq };
+        uint32_t device;
+        enum pw_status status = pw_find_device(lister->daemon, text, &device, lister->err);
         char what[80], waits[120], took[16];
 
-        if (device < lister->daemon->device_count)
-                pw_host_each_gang(lister->daemon->boards, device, match_gang, &wanted);
+        if (status != PW_OK)
+                return status;
+        pw_host_each_gang(lister->daemon->boards, device, match_gang, &wanted);
         if (!wanted.found || !is_run_visible(chain, wanted.row.run))
                 return pw_error_set(lister->err, PW_NOT_FOUND,
                                     "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, `why run N` says why a run is not",

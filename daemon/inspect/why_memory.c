@@ -12,7 +12,13 @@
 #define HOST_MEMORY UINT32_MAX
 
 struct held { struct pw_object_row row; uint64_t bytes; };
-struct largest { struct pw_daemon *daemon; uint32_t device; const char *tenant; /* NULL: any */ struct held items[SHOWN]; uint64_t others_bytes, others; };
+struct largest {
+        struct pw_daemon *daemon;
+        uint32_t device;
+        const char *tenant, *more; /* whose: NULL: anybody's; what else would help */
+        struct held items[SHOWN];
+        uint64_t others_bytes, others;
+};
 
 static uint64_t bytes_in(const struct largest *largest, const struct pw_object_row *row)
 {
@@ -44,13 +50,34 @@ static bool take_object(void *context, const struct pw_object_row *row)
         return true;
 }
 
-static void why_held(struct pw_chain *chain, const struct held *held, const char *what)
+/* The process that is charged, if it is stopped: it gives nothing back. */
+static pid_t stopped_holder(struct pw_daemon *daemon, const struct pw_charge *charge)
+{
+        const struct pw_dsession *session = charge->kind == PW_OWNER_SESSION ? pw_session_get(daemon, (uint32_t)charge->number) : NULL;
+
+        return session && pw_process_stopped(session->pid) ? session->pid : 0;
+}
+
+static void held_remedy(const struct pw_charge *charge, const char *id, pid_t stopped, const char *more, char *text, size_t text_bytes)
+{
+        if (charge->kind == PW_OWNER_NAME)
+                snprintf(text, text_bytes, "`pathways free %.100s`; %s", charge->name, more);
+        else if (charge->kind == PW_OWNER_LEASE)
+                snprintf(text, text_bytes, "`pathways free %s`; %s", id, more);
+        else if (stopped)
+                snprintf(text, text_bytes, "`kill -CONT %d` or end it; `pathways free --force %s`; %s", (int)stopped, id, more);
+        else
+                snprintf(text, text_bytes, "pw_unref() there or end it; `pathways free --force %s`; %s", id, more);
+}
+
+static void why_held(struct pw_chain *chain, const struct held *held, const struct largest *largest, const char *what)
 {
         struct pw_lister *lister = chain->lister;
         const struct pw_charge *charge = &held->row.charge;
         uint32_t depth = chain->depth;
         const struct pw_program_row *program = NULL;
-        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[400], remedy[200];
+        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[420], remedy[260];
+        pid_t stopped = stopped_holder(lister->daemon, charge);
 
         if (held->row.object && held->row.object->program)
                 program = pw_scheduler_program(lister->daemon->scheduler, held->row.object->program);
@@ -61,32 +88,57 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
                 return;
         }
         pw_id_format(held->row.id, id);
-        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s, to be let go", id, pw_size_format(held->bytes, size), held->row.tenant,
-                 pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), program ? ", made by " : "", program ? program->name : "");
-        if (charge->kind == PW_OWNER_NAME)
-                snprintf(remedy, sizeof remedy, "`pathways free %.100s`", charge->name);
-        else if (charge->kind == PW_OWNER_LEASE)
-                snprintf(remedy, sizeof remedy, "`pathways free %s`", id);
-        else
-                snprintf(remedy, sizeof remedy, "pw_unref() there or end it; `pathways free --force %s`; or more memory", id);
+        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), held->row.tenant,
+                 pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), stopped ? ", which is stopped" : "",
+                 program ? ", made by " : "", program ? program->name : "");
+        held_remedy(charge, id, stopped, largest->more, remedy, sizeof remedy);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, remedy });
         chain->depth = depth;
 }
 
-static void why_largest(struct pw_chain *chain, uint32_t device, const char *tenant, const char *what)
+/* Rooms whose session has ended, while its process lives and may still write into them. */
+static bool why_left(struct pw_chain *chain, const char *what)
 {
-        struct largest largest = { .daemon = chain->lister->daemon, .device = device, .tenant = tenant };
+        struct pw_daemon *daemon = chain->lister->daemon;
+        struct pw_memory_terms terms;
+        const struct pw_process *process;
+        uint32_t depth = chain->depth, shown = 0;
+        char waits[160], remedy[64], size[16];
+
+        pw_store_terms(daemon->store, &terms);
+        pw_size_format(terms.quarantined + terms.letting_go, size);
+        for (uint32_t i = 0; terms.quarantined + terms.letting_go && shown < SHOWN && (process = pw_table_next(&daemon->processes, &i));) {
+                if (!process->ended_count)
+                        continue;
+                shown++;
+                snprintf(waits, sizeof waits, "%s that ended sessions had, into which process %d may still write", size, (int)process->pid);
+                snprintf(remedy, sizeof remedy, "end it: `kill %d`", (int)process->pid);
+                if (!chain->lister->session->operator_) {
+                        snprintf(waits, sizeof waits, "%s that ended sessions had, into which their processes may still write", size);
+                        snprintf(remedy, sizeof remedy, "ask an operator: `pathways why` shows which");
+                        shown = SHOWN;
+                }
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+                chain->depth = depth;
+        }
+        return shown;
+}
+
+static void why_largest(struct pw_chain *chain, struct largest *largest, const char *what)
+{
+        bool left = largest->device == HOST_MEMORY && !largest->tenant && why_left(chain, what);
         char waits[120], size[16];
 
-        pw_store_each_object(largest.daemon->store, take_object, &largest);
-        for (uint32_t i = 0; i < SHOWN && largest.items[i].bytes; i++)
-                why_held(chain, &largest.items[i], what);
-        if (!largest.items[0].bytes)
+        pw_store_each_object(largest->daemon->store, take_object, largest);
+        for (uint32_t i = 0; i < SHOWN && largest->items[i].bytes; i++)
+                why_held(chain, &largest->items[i], largest, what);
+        if (!left && !largest->items[0].bytes)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "gangs that are not done with rooms, or grants that are idle", 0,
                                                               "wait; `pathways memory` shows each term" });
-        if (!largest.others)
+        if (!largest->others)
                 return;
-        snprintf(waits, sizeof waits, "%" PRIu64 " smaller objects, %s together", largest.others, pw_size_format(largest.others_bytes, size));
+        snprintf(waits, sizeof waits, "%" PRIu64 " smaller object%s, %s together", largest->others, largest->others == 1 ? "" : "s",
+                 pw_size_format(largest->others_bytes, size));
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "`pathways owners` and `pathways objects` list them" });
 }
 
@@ -95,7 +147,7 @@ void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack
         char what[80], size[16];
 
         snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device, pw_size_format(lack_bytes, size));
-        why_largest(chain, device, NULL, what);
+        why_largest(chain, &(struct largest){ .daemon = chain->lister->daemon, .device = device, .more = "or a larger --device-memory" }, what);
 }
 
 /* Is it the tenant's quota that keeps it waiting? What that is, then. */
@@ -127,5 +179,6 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
         over = is_over(daemon, wait, what, sizeof what);
         if (!over)
                 snprintf(what, sizeof what, "host memory h%u", daemon->host);
-        why_largest(chain, HOST_MEMORY, over ? wait->session->tenant->name : NULL, what);
+        why_largest(chain, &(struct largest){ .daemon = daemon, .device = HOST_MEMORY, .tenant = over ? wait->session->tenant->name : NULL,
+                                              .more = over ? "or a larger --quota" : "or a larger --host-memory" }, what);
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/program.h"
 #include "daemon/segment.h"
@@ -69,19 +70,17 @@ static void why_note(struct pw_chain *chain, const struct pw_wait_row *wait)
 /* One shape function runs at a time, whoever asked: it may be another one that does not come to an end. */
 static void why_shape(struct pw_chain *chain, const struct pw_wait_row *wait)
 {
-        const struct pw_describe_now now = pw_describe_now(chain->lister->daemon);
+        struct pw_daemon *daemon = chain->lister->daemon;
+        const struct pw_describe_now now = pw_describe_now(daemon);
         const char *function = NULL;
-        const struct pw_dsession *asker = pw_program_described(chain->lister->daemon, &function);
+        const struct pw_dsession *asker = pw_program_described(daemon, &function);
         bool named = asker && (asker == wait->session || pw_list_visible(chain->lister, asker->tenant->name));
         char waits[320], what[320], remedy[160], limit[16];
 
         snprintf(waits, sizeof waits, "the shapes of %.255s, to compile a program", wait->name);
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
-        if (!now.since_us) {
-                pw_chain_link(chain, &(struct pw_cause_link){ "the describing executor", "to be started again, as it ended", 0,
-                                                              "if it does not come back, see the log of pathwaysd: who=\"describer\"" });
+        if (pw_why_child(chain, &daemon->children[daemon->device_count], "the describing executor") || !now.since_us)
                 return;
-        }
         snprintf(what, sizeof what, "the shape function of %.255s", named ? function : asker ? "another tenant" : "a client that has left");
         snprintf(remedy, sizeof remedy, "mend it, or wait: it is ended after %s, and the program that needs it is refused",
                  pw_duration_format(now.limit_us, limit));

@@ -1,11 +1,13 @@
 /* `pathways why`: each kind of wait is walked down to a cause that a person can act on.
  */
+#include "plane/control.h"
 #include "tests/integration/trace.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
@@ -139,6 +141,34 @@ static int put_too_much(void *context, int pipe)
         return 0;
 }
 
+/* A process that breaks the protocol, and lives: what it had stays where it may write. */
+static int spoil_its_ring(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+        unsigned long from, to;
+        char line[600];
+        void *data;
+        FILE *maps = fopen("/proc/self/maps", "r");
+
+        it_ok(pw_create(session, 40 * MIB, NULL, &future, &data, IT_ERR));
+        it_ok(pw_seal(future, IT_ERR));
+        while (fgets(line, sizeof line, maps))
+                if (sscanf(line, "%lx-%lx rw-s", &from, &to) == 2 && to - from == PW_CONTROL_BYTES)
+                        atomic_store(&((struct pw_control *)from)->lanes[0].ring.tail, 1u << 30);
+        fclose(maps);
+        assert_int_equal(write(pipe, "c", 1), 1);
+        pause();
+        return 0;
+}
+
+/* A process whose name a terminal would obey. */
+static int wait_in_disguise(void *context, int pipe)
+{
+        assert_int_equal(prctl(PR_SET_NAME, "a\033[31m\377b"), 0);
+        return look_up(context, pipe);
+}
+
 static struct it_child start(struct it_host *host, int (*work)(void *, int))
 {
         struct it_child child = it_fork(work, host);
@@ -168,6 +198,8 @@ static void a_function_that_runs(void **state)
         expect(host, gang, "nothing: it took ");
         expect(host, id, "nothing: it is held by why_test");
         expect(host, "gang 0 900000", "not ordered, or forgotten");
+        expect(host, "gang h7:0 1", "device h7:0: this host has h0:0 to h0:7");
+        expect(host, "h7:0", "device h7:0: this host has h0:0 to h0:7");
         pw_unref(first);
         pw_unref(second);
         pw_unref(input);
@@ -251,6 +283,10 @@ static void a_name_that_nobody_binds(void **state)
         expect(host, pid, "no such process");
         it_ok(pw_unname(host->session, "late", IT_ERR));
         pw_unref(late);
+        child = start(host, wait_in_disguise);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        expect(host, pid, "0 a?[31m?b[|name late to be bound");
+        it_reap(&child, SIGKILL);
 }
 
 /* A second client's program waits behind the first one's, and is compiled once that is over. */
@@ -287,6 +323,19 @@ static void host_memory_that_is_full(void **state)
         assert_int_equal(it_reap(&child, 0), 0);
         expect(host, "h0", "host h0: waits for nothing: its 1 device is without a gang, nobody waits for its memory");
         expect(host, "h7", "h7: this host is h0");
+}
+
+static void host_memory_of_a_session_that_ended(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child vandal = start(host, spoil_its_ring), child = start(host, put_too_much);
+        char expected[200];
+
+        snprintf(expected, sizeof expected, "room of |host memory h0: waits for 40 MiB that ended sessions had, into which process %d may still write|kill %d",
+                 (int)vandal.pid, (int)vandal.pid);
+        expect(host, "h0", expected);
+        it_reap(&vandal, SIGKILL);
+        assert_int_equal(it_reap(&child, 0), 0);
 }
 
 static struct pw_program *large(struct it_host *host, struct pw_slice *slice, uint64_t sleep_us)
@@ -333,6 +382,32 @@ static pid_t executor_of(struct it_host *host, const char *device)
         return pid;
 }
 
+/* The child of the daemon that has no device. */
+static pid_t describer_of(struct it_host *host)
+{
+        char path[80], line[64];
+        FILE *children, *command;
+        int pid, found = 0;
+
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)host->pid, (int)host->pid);
+        children = fopen(path, "r");
+        assert_non_null(children);
+        while (!found && fscanf(children, "%d", &pid) == 1) {
+                size_t length;
+
+                snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+                command = fopen(path, "r");
+                length = command ? fread(line, 1, sizeof line - 1, command) : 0;
+                if (memmem(line, length, "--describe", 10))
+                        found = pid;
+                if (command)
+                        fclose(command);
+        }
+        fclose(children);
+        assert_int_not_equal(found, 0);
+        return found;
+}
+
 /* All-reduces over 8 devices in 2 islands; the executor of one is stopped: the others name it, from either island. */
 static void a_member_that_does_not_come(void **state)
 {
@@ -359,6 +434,24 @@ static void a_member_that_does_not_come(void **state)
         pw_unref(input);
         pw_program_free(program);
         pw_slice_close(slice);
+}
+
+/* An executor without a device is one of those that may be stopped. */
+static void a_describing_executor_that_is_stopped(void **state)
+{
+        struct it_host *host = *state;
+        pid_t pid = describer_of(host);
+        struct it_child child;
+        char what[64], expected[120];
+
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        child = start(host, compile_endlessly);
+        snprintf(what, sizeof what, "pid %d", (int)child.pid);
+        snprintf(expected, sizeof expected, "the shapes of broken/endless|the describing executor: waits for its executor, process %d, which is stopped", (int)pid);
+        expect(host, what, expected);
+        expect(host, "h0", "the describing executor: waits for its executor|kill -CONT");
+        it_reap(&child, SIGKILL);
+        assert_int_equal(kill(pid, SIGCONT), 0);
 }
 
 /* Two gangs ahead: the other island is told of what is sent only when the first function has returned. */
@@ -428,6 +521,14 @@ static void a_device_that_is_past_the_run(void **state)
         pw_slice_close(slices[1]);
 }
 
+static struct pw_listing *list_limited(struct it_host *host, const char *what, const char *filter, uint32_t limit)
+{
+        struct pw_listing *listing;
+
+        it_ok(pw_list(host->session, what, filter, limit, &listing, IT_ERR));
+        return listing;
+}
+
 static bool has_state(struct it_host *host, const char *state)
 {
         struct pw_listing *gangs = it_list(host->session, "gangs", NULL);
@@ -449,6 +550,7 @@ static void a_stage_without_credit(void **state)
         struct pw_value *value = NULL, *input = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
         struct pw_future *one = it_put_scalar(host->session, 1), *results[3];
         uint64_t us[] = { 1, 400000 };
+        struct pw_listing *gangs;
         struct pw_call_params fast = { .params = &us[0], .params_bytes = sizeof us[0], .stage = stage };
         struct pw_call_params slow = { .params = &us[1], .params_bytes = sizeof us[1] };
 
@@ -463,6 +565,11 @@ static void a_stage_without_credit(void **state)
         expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
                              "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|kill ");
         assert_true(has_state(host, "waiting"));
+        gangs = list_limited(host, "gangs", "h0:0", 2);
+        assert_int_equal(it_rows(gangs), 2);
+        assert_string_equal(it_text(gangs, 0, "state"), "waiting"); /* what is ordered behind it does not hide it */
+        assert_true(pw_listing_rows(gangs)->truncated);
+        pw_listing_free(gangs);
         it_ok(pw_wait(results, 3, 3, IT_LONG, NULL, IT_ERR));
         assert_false(has_state(host, "waiting"));
         for (int i = 0; i < 3; i++)
@@ -596,11 +703,12 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
-                IT_TEST(a_shape_function_that_does_not_end),
+                IT_TEST(a_shape_function_that_does_not_end), IT_TEST(a_describing_executor_that_is_stopped),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_that_failed),
                 IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(host_memory_of_a_session_that_ended, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };
 
