@@ -1,12 +1,13 @@
 # executor: libexecutor.la is everything but main(), for tests
 noinst_LTLIBRARIES += executor/libexecutor.la
-executor_libexecutor_la_SOURCES = executor/attach.c executor/describe.c executor/gang.c executor/launch.c executor/module.c \
+executor_libexecutor_la_SOURCES = executor/attach.c executor/describe.c executor/gang.c executor/gang_assemble.c \
+	executor/gang_call.c executor/gang_fault.c executor/gang_load.c executor/gang_transfer.c executor/launch.c executor/module.c \
 	executor/node.c executor/options.c executor/program.c executor/report.c executor/run.c executor/segments.c executor/wait.c \
 	executor/collective/host.c executor/collective/kinds.c \
 	executor/device/cpu.c executor/device/emulated.c executor/device/kinds.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl
-noinst_HEADERS += executor/attach.h executor/describe.h executor/fixture_test.h executor/gang.h executor/guard.h executor/launch.h \
-	executor/module.h executor/program.h executor/report.h executor/run.h executor/segments.h executor/surroundings.h \
+noinst_HEADERS += executor/attach.h executor/describe.h executor/fixture_test.h executor/gang.h executor/gang_private.h executor/guard.h \
+	executor/launch.h executor/module.h executor/program.h executor/report.h executor/run.h executor/segments.h executor/surroundings.h \
 	executor/wait.h executor/collective/collective.h executor/collective/kinds.h executor/device/device.h executor/device/kinds.h
 
 pkglibexec_PROGRAMS += executor/pathways-executor
@@ -28,8 +29,8 @@ tests_integration_modules_broken_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other_abi.c
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
-executor_tests = executor/guard_test executor/launch_test executor/failure_test executor/options_test executor/describe_test executor/modules/pw_test \
-	tests/conformance/device_test
+executor_tests = executor/guard_test executor/launch_test executor/failure_test executor/options_test executor/describe_test \
+	executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
