@@ -101,4 +101,12 @@ mutate catchup daemon/lane.c 's/^        if (names_unclaimed(lane, cell, lane->d
         'other lanes are not read when a record names what they make'
 mutate offered libclient/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
         'what is taken of a value that is given away is neither decided nor given back'
+mutate move libclient/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_READY/' \
+        'who takes a value that moves does not ask the daemon'
+mutate exchange store/move.c '/^static void mark/,/^}/s/^        pw_look_for(.*$//' \
+        'a value moves without a look at the rings'
+mutate held store/move.c 's/return status == PW_OK \&\& looked ? check_alone(.*$/return status;/' \
+        'a value moves though somebody else holds it'
+mutate move store/move.c '/^static enum pw_status settle/,/^}/s/^        object->backed = 1;/&\n        pw_ref_remove(store, ref);/' \
+        'a value does not hold the room that it moved into'
 [ "$missed" = 0 ]

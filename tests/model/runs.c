@@ -4,6 +4,7 @@
 #include "tests/model/runs.h"
 
 #include "daemon/submit.h"
+#include "scheduler/run.h"
 #include "store/object.h"
 
 struct run {
@@ -14,18 +15,21 @@ struct run {
 };
 static struct { struct pw_list in_flight; uint64_t count; } runs;
 struct runs_seen runs_seen;
+static struct pw_result rooms[RUNS_ROOMS];
 
 void runs_begin(void)
 {
         runs.count = 0;
         pw_list_init(&runs.in_flight);
         memset(&runs_seen, 0, sizeof runs_seen);
+        memset(rooms, 0, sizeof rooms);
         model_state(&runs, sizeof runs);
+        model_state(rooms, sizeof rooms);
         model_share_plain(&runs_seen, sizeof runs_seen, NULL);
 }
 
-static void *room_of(const struct pw_object *object) { return &runs_seen.freed[object->slot % RUNS_ROOMS]; }
-void runs_free_room(void *payload) { ++*(uint8_t *)payload; }
+static void *room_of(const struct pw_object *object) { return &rooms[object->slot % RUNS_ROOMS]; }
+void runs_free_room(void *payload) { ++runs_seen.freed[(struct pw_result *)payload - rooms]; }
 
 static bool decide(struct pw_object *object, enum pw_status status)
 {
@@ -33,6 +37,7 @@ static bool decide(struct pw_object *object, enum pw_status status)
         struct pw_shard_list *one = (struct pw_shard_list *)memory;
 
         one->shard_count = 1;
+        one->shards[0].offset = object->slot % RUNS_ROOMS;
         pw_store_decide(world.daemon.store, object, &(struct pw_decision){ .status = status, .text = "cancelled", .list = one, .bytes = 8 }, 0);
         return pw_word_decided(pw_entry_load(pw_object_entry(world.daemon.store, object)));
 }

@@ -62,6 +62,9 @@ static void poll_one(uint32_t i, struct told told)
         }
         if (told.asked != client->answered) {
                 pw_lanes_drain(&client->session);
+                if (client->request && !client->session.ended)
+                        client->request(&client->session);
+                client->request = NULL;
                 atomic_store(&client->answered, told.asked);
         }
 }
@@ -166,6 +169,15 @@ struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
         return session && !session->ended ? session : NULL;
 }
 
+enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire__ObjectId *wire, struct pw_object **ret_object,
+                               struct pw_error *ret_err)
+{
+        struct pw_id id = { wire->place, wire->epoch, wire->generation };
+
+        *ret_object = pw_store_find(session->daemon->store, session->number, pw_id_segment(id), pw_id_slot(id), id.generation);
+        return *ret_object ? PW_OK : pw_error_set(ret_err, PW_GONE, "gone");
+}
+
 uint64_t pw_now_us(void) { return 1000000; }
 void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) { (void)log, (void)level, (void)format; }
 
@@ -188,6 +200,7 @@ uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move) { (void)daemon, (void)move; }
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
@@ -246,6 +259,21 @@ enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret
         atomic_fetch_add(&client->asked, 1);
         model_wait(fenced, client);
         return PW_OK;
+}
+enum pw_status world_ask(uint32_t i, void (*request)(struct pw_dsession *session))
+{
+        struct world_client *client = &world.clients[i];
+
+        client->request = request;
+        (void)!pw_session_fence(&client->library, NULL);
+        atomic_load(&client->answered); /* with the reply */
+        return (enum pw_status)client->reply;
+}
+void pw_session_reply_ok(struct pw_dsession *session, uint64_t id) { (void)id, world.clients[session->number - 1].reply = PW_OK; }
+void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text)
+{
+        (void)id, (void)text;
+        world.clients[session->number - 1].reply = status;
 }
 /* A few handles, gone with the execution. */
 struct pw_slab *pw_slab_new(struct pw_slab *before)
@@ -325,6 +353,7 @@ static void share(const struct world_client *client)
         model_share(&client->bell, sizeof client->bell);
         model_share(&client->hung_up, sizeof client->hung_up);
         model_share(&client->asked, sizeof client->asked + sizeof client->answered);
+        model_share_plain(&client->reply, sizeof client->reply, &client->answered);
         model_share(&ring->tail, sizeof ring->tail);
         model_share(&ring->watch, sizeof ring->watch);
         model_share(&ring->head, sizeof ring->head);

@@ -28,6 +28,8 @@ struct world_client {
         _Atomic uint32_t hung_up;       /* it closed the socket */
         _Atomic uint32_t asked, answered; /* fences */
         bool noticed;                   /* the daemon was told of its death */
+        void (*request)(struct pw_dsession *session); /* what it asks for; NULL: a fence */
+        uint32_t reply;                 /* enum pw_status */
 };
 
 struct world {
@@ -62,6 +64,8 @@ struct pw_future *world_share(uint32_t i, const struct pw_future *future);
 void world_hang_up(uint32_t i);
 /* The client's call is over: from this place on it needs nothing of what it read but its lane. */
 void world_settle(uint32_t i, uint32_t where);
+/* The client sends a request and waits for its reply; the daemon reads the client's rings, then does `request`, which replies. */
+enum pw_status world_ask(uint32_t i, void (*request)(struct pw_dsession *session));
 /* Have every record read soon, as who needs a slot does. */
 void world_press(uint32_t i);
 /* After each step: entries change only as the table of plane/entry.h says. */
