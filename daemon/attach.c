@@ -171,7 +171,8 @@ enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const
                 return status;
         if (session->role != PW_ROLE_NONE)
                 return pw_error_set(ret_err, PW_PROTOCOL, "Hello twice");
-        if (!strcmp(hello->role, "client"))
-                return attach_client(session, id, ret_err);
-        return attach_child(session, id, hello, ret_err);
+        status = strcmp(hello->role, "client") ? attach_child(session, id, hello, ret_err) : attach_client(session, id, ret_err);
+        if (status == PW_OK)
+                session->decoder.frame_max = PW_FRAME_MAX;
+        return status;
 }

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "daemon/audit.h"
 #include "daemon/child/child.h"
+#include "daemon/closer.h"
 #include "daemon/describe.h"
 #include "daemon/frozen.h"
 #include "daemon/http/http.h"
@@ -368,6 +369,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
                 pw_sessions_done(daemon);
                 pw_children_done(daemon);
         }
+        pw_closer_free(daemon->closer);
         pw_http_free(daemon->http);
         pw_audits_done(daemon);
         pw_worker_free(daemon->worker);

@@ -68,6 +68,7 @@ struct pw_daemon {
         struct pw_meta *meta;
         struct pw_http *http;   /* NULL: not asked for */
         struct pw_worker *worker;
+        struct pw_closer *closer; /* NULL: nothing was to be closed elsewhere */
         struct pw_modules *modules;
         struct pw_describe *describe;
 

@@ -22,8 +22,21 @@ static void free_outgoing(struct pw_outgoing *out)
         free(out);
 }
 
-/* Send what is left of `out`; descriptors travel with its first byte. False: the socket is full (or broken: reading will tell). */
-static bool send_some(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
+enum sent { ALL_SENT, FULL, CLOSED };
+
+/* Why the socket did not take it. A client that shut its side may still be heard, and says itself when it leaves. */
+static enum sent not_sent(struct pw_dsession *session, int number)
+{
+        if (number == EAGAIN || number == ENOBUFS)
+                return FULL;
+        if (number == ETOOMANYREFS)
+                pw_session_end(session, "too many descriptors are on their way to clients that do not read");
+        session->deaf = true;
+        return CLOSED;
+}
+
+/* Send what is left of `out`; descriptors travel with its first byte. */
+static enum sent send_some(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
 {
         union { struct cmsghdr align; char space[CMSG_SPACE(sizeof out->fds)]; } control;
 
@@ -44,10 +57,10 @@ static bool send_some(struct pw_dsession *session, struct pw_outgoing *out, cons
                 if (sent < 0 && errno == EINTR)
                         continue;
                 if (sent < 0)
-                        return false;
+                        return not_sent(session, errno);
                 out->sent += (uint32_t)sent;
         }
-        return true;
+        return ALL_SENT;
 }
 
 /* Keep `out` until the socket takes it: its descriptors are duplicated, since the caller's are borrowed. */
@@ -70,6 +83,8 @@ static void enqueue(struct pw_dsession *session, struct pw_outgoing *out, const 
                 pw_session_end(session, "it does not read its replies: 64 MiB are waiting");
         else
                 event_add(session->writable, NULL);
+        if (!session->ended && !pw_session_is_heard(session))
+                event_del(session->readable);
 }
 
 static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds, uint32_t fd_count)
@@ -77,7 +92,7 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
         size_t bytes = protobuf_c_message_get_packed_size(message);
         struct pw_outgoing *out;
 
-        if (session->ended)
+        if (session->ended || session->deaf)
                 return;
         out = bytes <= PW_FRAME_MAX && fd_count <= PW_FRAME_FDS_MAX ? malloc(sizeof *out + PW_FRAME_HEADER + bytes) : NULL;
         if (!out) {
@@ -89,11 +104,10 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
         out->bytes = PW_FRAME_HEADER + (uint32_t)bytes;
         pw_frame_header(out->data, kind, (uint32_t)bytes, fd_count);
         protobuf_c_message_pack(message, out->data + PW_FRAME_HEADER);
-        if (!pw_list_empty(&session->outgoing) || !send_some(session, out, fds)) {
+        if (!pw_list_empty(&session->outgoing) || send_some(session, out, fds) == FULL)
                 enqueue(session, out, fds);
-                return;
-        }
-        free(out);
+        else
+                free(out);
 }
 
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count)
@@ -159,7 +173,7 @@ void pw_session_flush(struct pw_dsession *session)
         while (!session->ended && !pw_list_empty(&session->outgoing)) {
                 struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
 
-                if (!send_some(session, out, out->fds)) {
+                if (!session->deaf && send_some(session, out, out->fds) == FULL) {
                         event_add(session->writable, NULL);
                         return;
                 }
@@ -167,6 +181,10 @@ void pw_session_flush(struct pw_dsession *session)
                 session->outgoing_bytes -= out->bytes;
                 free_outgoing(out);
         }
+        if (session->ended)
+                return;
+        event_add(session->readable, NULL);
+        event_active(session->readable, EV_READ, 0); /* for frames that came before it was not heard */
 }
 
 void pw_session_output_done(struct pw_dsession *session)

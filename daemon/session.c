@@ -3,13 +3,13 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/closer.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/operators.h"
 #include "daemon/program.h"
-#include "daemon/request.h"
 #include "daemon/room.h"
 
 #include <errno.h>
@@ -22,9 +22,8 @@
 #include <sys/un.h>
 
 #define ACCEPT_BUDGET 64
-#define FRAME_BUDGET 64
 #define FDS_OF_CLIENT 5u /* socket, pidfd, memory twice, and one to spare */
-#define FDS_KEPT 64u     /* for executors, the worker, and those who are told that there are no more */
+#define FDS_KEPT 320u    /* for executors, the worker, those who are told that there are no more, and what one message may bring */
 
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
@@ -61,6 +60,7 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
 {
         struct pw_error err;
         struct rlimit limit = { 0 };
+        bool came = false;
         int fd;
 
         pw_close_fd(&daemon->reserve_fd);
@@ -68,24 +68,28 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
         getrlimit(RLIMIT_NOFILE, &limit);
         pw_error_set(&err, PW_LIMIT, "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the limit",
                      strerrorname_np(number), (unsigned long long)limit.rlim_cur);
-        if (fd >= 0) /* else nobody was there: the kernel looks for a descriptor first */
+        if (fd >= 0) { /* else nobody was there: the kernel looks for a descriptor first */
                 refuse(daemon, fd, &err);
-        pw_close_fd(&fd);
+                pw_closer_take_socket(daemon, &fd);
+                came = true;
+        }
         daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return fd >= 0;
+        return came;
 }
 
 static void accept_one(struct pw_daemon *daemon, int fd)
 {
         struct ucred peer;
         socklen_t bytes = sizeof peer;
+        int inline_ = 1; /* else the kernel drops an urgent byte as it is passed by, and what came with it, on this thread */
         struct pw_dsession *session;
         struct pw_error err;
 
+        (void)!setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &inline_, sizeof inline_);
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 || peer.pid == 0) {
                 pw_error_set(&err, PW_DENIED, "pathwaysd cannot see this process from where it runs");
                 refuse(daemon, fd, &err);
-                close(fd);
+                pw_closer_take_socket(daemon, &fd);
                 return;
         }
         if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK) {
@@ -126,42 +130,11 @@ enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret
         return PW_OK;
 }
 
-static void take_frame(struct pw_dsession *session, const struct pw_frame *frame)
-{
-        if (frame->kind == PW_FRAME_DOORBELL)
-                pw_lanes_rung(session);
-        else if (frame->kind == PW_FRAME_REQUEST)
-                pw_request_take(session, frame);
-        else
-                pw_request_answered(session, frame);
-}
-
 static void on_readable(evutil_socket_t fd, short what, void *context)
 {
-        struct pw_dsession *session = context;
-        struct pw_error err;
-        struct pw_frame frame;
-        size_t bytes;
-        enum pw_status status;
-
+        (void)fd;
         (void)what;
-        if (session->ended)
-                return;
-        pw_woken(session->daemon);
-        status = pw_decoder_read(&session->decoder, fd, false, &bytes, &err);
-        for (int i = 0; status == PW_OK && !session->ended && i < FRAME_BUDGET; i++) {
-                status = pw_frame_next(&session->decoder, &frame, &err);
-                if (status == PW_OK)
-                        take_frame(session, &frame);
-        }
-        if (status == PW_DAEMON_GONE)
-                pw_session_end(session, NULL);
-        else if (status != PW_OK && status != PW_NOT_READY)
-                pw_session_end(session, err.text);
-        else if (status == PW_OK && !session->ended)
-                event_active(session->readable, EV_READ, 0); /* frames are left: next turn */
-        else
-                pw_decoder_rest(&session->decoder);
+        pw_session_hear(context);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *context)
@@ -215,9 +188,9 @@ static void free_session(struct pw_dsession *session)
                 event_free(session->writable);
         pw_process_leave(session);
         pw_session_output_done(session);
-        pw_decoder_done(&session->decoder);
+        pw_session_input_done(session);
         pw_unmap(&session->control_map);
-        pw_close_fd(&session->fd);
+        pw_closer_take_socket(session->daemon, &session->fd);
         pw_backed_done(session->daemon, &session->control_backed);
         pw_table_done(&session->slices);
         pw_table_done(&session->programs);
@@ -231,7 +204,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         enum pw_status status;
 
         if (!session) {
-                close(fd_take);
+                pw_closer_take_socket(daemon, &fd_take);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
         }
         session->daemon = daemon;
@@ -242,7 +215,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         pw_list_init(&session->outgoing);
         pw_list_init(&session->of_process);
         pw_list_init(&session->of_ended);
-        pw_decoder_init(&session->decoder);
+        pw_session_input_init(session);
         describe_client(session);
         status = join(session, uid, ret_err);
         if (status != PW_OK) {

@@ -47,6 +47,7 @@ struct pw_dsession {
         struct pw_decoder decoder;
         struct pw_list outgoing;
         uint64_t outgoing_bytes;
+        uint32_t begun_bytes;      /* of its frame that is not whole, as its tenant counts it */
         struct pw_tenant *tenant;
         struct pw_process *process;
         struct pw_list of_process, of_ended;
@@ -54,6 +55,7 @@ struct pw_dsession {
         pid_t pid;
         bool operator_, in_store, ended;
         bool left;                 /* its process uses none of its memory any more */
+        bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
         struct pw_backed control_backed;
         struct pw_map control_map;
@@ -81,6 +83,15 @@ PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint
                                                struct pw_error *ret_err);
 /* A segment as those hear of it who map it. */
 void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment);
+
+/* Read its socket, take what came. A client that leaves its replies unread is not read either. input.c */
+void pw_session_input_init(struct pw_dsession *session);
+void pw_session_hear(struct pw_dsession *session);
+static inline bool pw_session_is_heard(const struct pw_dsession *session)
+{
+        return pw_list_empty(&session->outgoing) || (session->role != PW_ROLE_NONE && session->role != PW_ROLE_CLIENT);
+}
+void pw_session_input_done(struct pw_dsession *session);
 
 /* Send; what the socket does not take is queued up to a limit, beyond it the session ends. `fds` are borrowed. output.c */
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count);

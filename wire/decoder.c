@@ -11,21 +11,23 @@
 
 void pw_decoder_init(struct pw_decoder *decoder)
 {
-        *decoder = (struct pw_decoder){ 0 };
+        *decoder = (struct pw_decoder){ .frame_max = PW_FRAME_MAX };
 }
 
-static void close_all(int *fds, uint32_t *count)
+/* The first `count` that came are taken, or nobody wants them. */
+static void close_first(struct pw_decoder *decoder, uint32_t count)
 {
-        for (uint32_t i = 0; i < *count; i++)
-                if (fds[i] >= 0)
-                        close(fds[i]);
-        *count = 0;
+        for (uint32_t i = 0; i < count; i++)
+                if (decoder->fds[i] >= 0)
+                        close(decoder->fds[i]);
+        decoder->fd_count -= count;
+        decoder->handed_count = 0;
+        memmove(decoder->fds, decoder->fds + count, decoder->fd_count * sizeof(int));
 }
 
 void pw_decoder_done(struct pw_decoder *decoder)
 {
-        close_all(decoder->fds, &decoder->fd_count);
-        close_all(decoder->handed, &decoder->handed_count);
+        close_first(decoder, decoder->fd_count);
         free(decoder->buffer);
         pw_decoder_init(decoder);
 }
@@ -74,7 +76,7 @@ static enum pw_status take_fds(struct pw_decoder *decoder, struct msghdr *messag
                 for (size_t i = 0; i < count; i++) {
                         int fd;
                         memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof fd, sizeof fd);
-                        if (decoder->fd_count < PW_FRAME_FDS_MAX) {
+                        if (decoder->fd_count < PW_MESSAGE_FDS_MAX) {
                                 decoder->fds[decoder->fd_count++] = fd;
                         } else {
                                 close(fd);
@@ -83,7 +85,7 @@ static enum pw_status take_fds(struct pw_decoder *decoder, struct msghdr *messag
                 }
         }
         if (too_many)
-                return pw_error_set(ret_err, PW_PROTOCOL, "more than %u descriptors came without their frames", PW_FRAME_FDS_MAX);
+                return pw_error_set(ret_err, PW_PROTOCOL, "more descriptors came than can be kept (%u)", PW_MESSAGE_FDS_MAX);
         return PW_OK;
 }
 
@@ -95,7 +97,7 @@ enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool bloc
         struct iovec part = { decoder->buffer + decoder->end, decoder->capacity - decoder->end };
         union {
                 struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(int) * PW_FRAME_FDS_MAX)];
+                char bytes[CMSG_SPACE(sizeof(int) * PW_MESSAGE_FDS_MAX)];
         } room;
         struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room };
         ssize_t got;
@@ -139,18 +141,10 @@ static bool skip_doorbells(struct pw_decoder *decoder)
         return decoder->start != start;
 }
 
-/* Move the first `count` queued descriptors to the frame that they belong to. */
-static void hand_fds(struct pw_decoder *decoder, uint32_t count)
-{
-        memcpy(decoder->handed, decoder->fds, count * sizeof(int));
-        decoder->handed_count = count;
-        decoder->fd_count -= count;
-        memmove(decoder->fds, decoder->fds + count, decoder->fd_count * sizeof(int));
-}
-
 enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_frame, struct pw_error *ret_err)
 {
-        close_all(decoder->handed, &decoder->handed_count);
+        if (decoder->handed_count)
+                close_first(decoder, decoder->handed_count);
         if (skip_doorbells(decoder)) {
                 *ret_frame = (struct pw_frame){ .kind = PW_FRAME_DOORBELL };
                 return PW_OK;
@@ -161,17 +155,17 @@ enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_fr
         uint32_t bytes = header[4] | (uint32_t)header[5] << 8 | (uint32_t)header[6] << 16 | (uint32_t)header[7] << 24;
         if ((header[0] != PW_FRAME_REQUEST && header[0] != PW_FRAME_REPLY) || header[2] || header[3])
                 return pw_error_set(ret_err, PW_PROTOCOL, "a frame of kind %u", header[0]);
-        if (bytes > PW_FRAME_MAX)
-                return pw_error_set(ret_err, PW_PROTOCOL, "a frame of %u bytes: at most %u", bytes, PW_FRAME_MAX);
+        if (bytes > decoder->frame_max)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a frame of %u bytes: at most %u", bytes, decoder->frame_max);
         if (header[1] > PW_FRAME_FDS_MAX)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a frame with %u descriptors: at most %u", header[1], PW_FRAME_FDS_MAX);
         if (decoder->end - decoder->start - PW_FRAME_HEADER < bytes)
                 return PW_NOT_READY;
         if (header[1] > decoder->fd_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a frame says %u descriptors, %u came", header[1], decoder->fd_count);
-        hand_fds(decoder, header[1]);
+        decoder->handed_count = header[1];
         decoder->start += PW_FRAME_HEADER + bytes;
         *ret_frame = (struct pw_frame){ .kind = header[0], .payload = header + PW_FRAME_HEADER, .bytes = bytes,
-                                        .fds = decoder->handed, .fd_count = header[1] };
+                                        .fds = decoder->fds, .fd_count = header[1] };
         return PW_OK;
 }

@@ -12,6 +12,7 @@
 #define PW_FRAME_HEADER 8u
 #define PW_FRAME_MAX (64u << 20)
 #define PW_FRAME_FDS_MAX 128u
+#define PW_MESSAGE_FDS_MAX 253u /* SCM_MAX_FD: what one message can bring, so that the kernel closes none of them on arrival */
 
 enum pw_frame_kind { PW_FRAME_DOORBELL = 0, PW_FRAME_REQUEST = 1, PW_FRAME_REPLY = 2 };
 
@@ -26,10 +27,10 @@ struct pw_frame {
 struct pw_decoder {
         uint8_t *buffer;
         uint32_t start, end, capacity;
-        int fds[PW_FRAME_FDS_MAX];
-        uint32_t fd_count; /* received and not yet handed out */
-        int handed[PW_FRAME_FDS_MAX];
-        uint32_t handed_count;
+        uint32_t frame_max; /* longer frames are refused; PW_FRAME_MAX unless set */
+        int fds[PW_MESSAGE_FDS_MAX];
+        uint32_t fd_count;     /* received and not yet closed or taken, of which */
+        uint32_t handed_count; /* the first are the last frame's */
 };
 void pw_decoder_init(struct pw_decoder *decoder);
 void pw_decoder_done(struct pw_decoder *decoder); /* closes descriptors that nobody took */

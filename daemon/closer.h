@@ -1,0 +1,18 @@
+/* Closing what came from clients: descriptors that nobody asked for, and sockets that still hold some.
+ *
+ * Who closes the last reference to a file may wait for as long as its owner likes: a socket that lingers, a terminal that drains.
+ * So the loop does not: a thread does, made when it is first needed, which a signal lets go of each wait after a moment.
+ * Threads: loop thread only.
+ */
+#ifndef PW_DAEMON_CLOSER_H
+#define PW_DAEMON_CLOSER_H
+
+#include "daemon/daemon.h"
+
+/* Own: takes the descriptors. `daemon->closer` is made where there is none.   Blocks: only where no thread can be had. */
+void pw_closer_take(struct pw_daemon *daemon, const int *fds, uint32_t count);
+/* A client's socket: nothing more comes in, and what has come and was not read may bring descriptors. Own: takes *fd, sets it to -1. */
+void pw_closer_take_socket(struct pw_daemon *daemon, int *fd);
+void pw_closer_free(struct pw_closer *closer); /* closes what is left; accepts NULL */
+
+#endif
