@@ -2,6 +2,7 @@
 #include "libclient/connection_private.h"
 
 #include "libclient/socket.h"
+#include "libclient/uncancelled.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -10,6 +11,7 @@
 
 void pw_answer_done(struct pw_answer *answer)
 {
+        pw_uncancelled;
         for (uint32_t i = 0; i < answer->fd_count; i++)
                 if (answer->fds[i] >= 0)
                         close(answer->fds[i]);
@@ -68,6 +70,7 @@ static void send_wanted_bell(struct pw_connection *connection)
 
 void pw_connection_doorbell(struct pw_connection *connection)
 {
+        pw_uncancelled;
         atomic_exchange(&connection->bell, 1);
         send_wanted_bell(connection);
 }
@@ -104,6 +107,7 @@ enum pw_status pw_connection_send_request(struct pw_connection *connection, Path
 
 enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
 {
+        pw_uncancelled;
         enum pw_status status = pw_connection_check(connection, ret_err);
         if (status != PW_OK)
                 return status;
@@ -113,6 +117,7 @@ enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wi
 
 void pw_connection_nudge(struct pw_connection *connection)
 {
+        pw_uncancelled;
         uint64_t one = 1;
         if (pw_connection_holds(connection))
                 (void)!write(connection->nudge.fd, &one, sizeof one);
@@ -133,6 +138,7 @@ enum pw_status pw_answer_status(const struct pw_answer *answer, struct pw_error 
 enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_answer *ret_answer,
                                   struct pw_error *ret_err)
 {
+        pw_uncancelled;
         enum pw_status status = pw_connection_check(connection, ret_err);
         if (status != PW_OK)
                 return status;
@@ -199,6 +205,7 @@ static enum pw_status open_parts(struct pw_connection *connection, struct pw_ans
 enum pw_status pw_connection_open(const struct pw_connection_params *params, struct pw_connection **ret_connection,
                                   struct pw_answer *ret_welcome, struct pw_error *ret_err)
 {
+        pw_uncancelled;
         struct pw_connection *connection = calloc(1, sizeof *connection);
         if (!connection)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a connection");
@@ -236,6 +243,7 @@ static void close_fds(struct pw_connection *connection)
 
 void pw_connection_end(struct pw_connection *connection)
 {
+        pw_uncancelled;
         if (forked(connection)) {
                 close_fds(connection); /* the parent's session goes on: nothing is said on the shared socket */
         } else if (connection->watching) {
@@ -253,6 +261,7 @@ void pw_connection_end(struct pw_connection *connection)
 
 void pw_connection_close(struct pw_connection *connection)
 {
+        pw_uncancelled;
         if (!connection)
                 return;
         pw_connection_end(connection);

@@ -9,7 +9,7 @@ libclient_parts = libclient/libclient_core.la wire/libwire.la plane/libplane.la 
 libclient_libclient_la_SOURCES =
 libclient_libclient_la_LIBADD = $(libclient_parts)
 noinst_HEADERS += libclient/connection.h libclient/connection_private.h libclient/descriptor.h libclient/frozen.h libclient/future.h libclient/lane.h libclient/listing.h libclient/notify.h libclient/program.h \
-	libclient/room.h libclient/segment_map.h libclient/session.h libclient/slab.h libclient/socket.h libclient/unref.h
+	libclient/room.h libclient/segment_map.h libclient/session.h libclient/slab.h libclient/socket.h libclient/uncancelled.h libclient/unref.h
 EXTRA_DIST += libclient/README.md
 
 lib_LTLIBRARIES += libclient/libpathways.la

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "libclient/descriptor.h"
+#include "libclient/uncancelled.h"
 #include "libclient/unref.h"
 #include "plane/hint.h"
 
@@ -239,6 +240,7 @@ enum pw_status pw_notify(struct pw_future *future, struct pw_error *ret_err)
 
 enum pw_status pw_notified(struct pw_session *session, struct pw_future **ret_future, struct pw_error *ret_err)
 {
+        pw_uncancelled;
         struct pw_notifier *notifier;
         if (!session || atomic_load(session->life) == PW_LIFE_FORKED)
                 return pw_session_check(session, ret_err);

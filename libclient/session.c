@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "libclient/notify.h"
+#include "libclient/uncancelled.h"
 #include "libclient/unref.h"
 
 #include <stdio.h>
@@ -94,6 +95,7 @@ static enum pw_status session_start(struct pw_session *session, const struct pw_
 
 enum pw_status pw_session_open(const struct pw_session_params *params, struct pw_session **ret_session, struct pw_error *ret_err)
 {
+        pw_uncancelled;
         struct pw_session *session = aligned_alloc(PW_LINE_BYTES, pw_round_up(sizeof *session, PW_LINE_BYTES));
         if (!session)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a session");
@@ -162,6 +164,7 @@ static void leave(struct pw_session *session)
 
 void pw_close(struct pw_session *session)
 {
+        pw_uncancelled;
         if (!session)
                 return;
         bool forked = atomic_load(session->life) == PW_LIFE_FORKED;

@@ -24,6 +24,9 @@ tests_integration_clients_test_SOURCES = tests/integration/clients_test.c tests/
 	$(integration_sources)
 tests_integration_clients_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/crowd_test
+tests_integration_crowd_test_SOURCES = tests/integration/crowd_test.c $(integration_sources)
+tests_integration_crowd_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/daemon_test
 tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_folder) $(integration_sources)
 tests_integration_daemon_test_LDADD = $(integration_libraries)
