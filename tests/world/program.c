@@ -80,13 +80,53 @@ static void compile(struct world *world, struct world_program *program, struct p
         pw_graph_free(graph);
 }
 
+/* Each axis of the mesh for itself; no dimension is split twice. */
+static struct pw_sharding rich_sharding(struct world *world, const struct pw_slice_map *slice)
+{
+        static const struct pw_axis_sharding lays[] = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_BROADCAST };
+        struct pw_sharding sharding = PW_BROADCAST;
+        uint32_t first = world_random(world, 3), second = world_random(world, 3);
+
+        sharding.axis[0] = lays[first];
+        if (slice->mesh[1] && second != first)
+                sharding.axis[1] = lays[second];
+        return sharding;
+}
+
 static struct pw_sharding random_sharding(struct world *world, const struct pw_slice_map *slice)
 {
+        if (world->options.rich)
+                return rich_sharding(world, slice);
         switch (world_random(world, slice->mesh[1] ? 3 : 2)) {
         case 0: return PW_SPLIT(0);
         case 1: return PW_BROADCAST;
         default: return (struct pw_sharding)PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1));
         }
+}
+
+/* Of up to three arguments on the same slice, one or two outputs like one of them, which may be updated in place; where that is
+ * partial or a replica, an output may be either. */
+static uint32_t rich_call(struct world *world, struct pw_graph *graph)
+{
+        static const char *const names[] = { "m/like0", "m/like1", "m/like2", "m/place0", "m/place1", "m/place2" };
+        uint32_t args[3], count = 1, wanted = 1 + world_random(world, 3), like, outputs = 1 + !world_random(world, 3), slice;
+        struct pw_sharding shardings[2];
+
+        args[0] = world_random(world, graph->value_count);
+        slice = graph->values[args[0]].slice;
+        for (uint32_t tries = 0; tries < 8 && count < wanted; tries++) {
+                args[count] = world_random(world, graph->value_count);
+                count += graph->values[args[count]].slice == slice;
+        }
+        like = world_random(world, count);
+        for (uint32_t i = 0; i < outputs; i++) {
+                shardings[i] = graph->values[args[like]].sharding;
+                for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++)
+                        if (graph->slices[slice].mesh[a] > 1 && shardings[i].axis[a].lay != PW_LAY_SPLIT)
+                                shardings[i].axis[a] = world_random(world, 2) ? (struct pw_axis_sharding)PW_AXIS_PARTIAL(PW_SUM)
+                                                                              : (struct pw_axis_sharding)PW_AXIS_BROADCAST;
+        }
+        return pw_make_call(graph, &(struct pw_make_call){ slice, names[3 * world_random(world, 2) + like], args, count, shardings, outputs });
 }
 
 /* A value that has no partial axis can be an argument as it is; a call's output lies as its first argument, or is partial. */
@@ -101,6 +141,8 @@ static uint32_t random_value(struct world *world, struct pw_graph *graph)
                 slice = world_random(world, graph->slice_count);
                 return pw_make_as(graph, source, slice, random_sharding(world, &graph->slices[slice]));
         }
+        if (world->options.rich)
+                return rich_call(world, graph);
         for (uint32_t tries = 0; tries < 4 && count == 1; tries++) {
                 args[1] = world_random(world, graph->value_count);
                 count += graph->values[args[1]].slice == slice;
@@ -123,6 +165,8 @@ void world_make_program(struct world *world, struct world_program *program)
         struct pw_dims dims = world_random(world, 2) ? PW_DIMS(67, 5) : PW_DIMS(16, 64);
         uint32_t results;
 
+        if (world->options.rich && dims.dim[1] == 5)
+                dims = PW_DIMS(67, 12); /* no shard is empty */
         for (uint32_t i = 0; i < slices; i++) {
                 uint32_t islands = 1 + world_random(world, world->options.islands);
                 open_slice(world, graph, islands * (1 + world_random(world, world->options.devices_per_island)), islands);

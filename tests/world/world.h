@@ -76,6 +76,7 @@ struct world_options {
         int donations; /* 0: by chance, 1: always, -1: never */
         uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
         bool slow_messages;
+        bool rich; /* functions of several outputs, in place of any argument; parts of replicas, replicas of parts */
 };
 
 struct world {

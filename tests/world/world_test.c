@@ -272,12 +272,33 @@ static void test_death_before_reader(void **state)
         play(11155, &narrow_deaths, 4000);
 }
 
+/* Programs of all kinds; then functions fail, too. */
+static void test_rich(void **state)
+{
+        (void)state;
+        play_seeds(6000, 8, &(struct world_options){ .islands = 3, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
+                                                     .sequential_percent = 5, .slow_messages = true, .rich = true });
+        play_seeds(7000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
+                                                     .fail_percent = 10, .sequential_percent = 5, .slow_messages = true, .rich = true });
+}
+
+/* And everything else goes wrong that may, in little memory. */
+static void test_rich_troubles(void **state)
+{
+        (void)state;
+        play_seeds(8000, 16, &(struct world_options){ .islands = 3, .devices_per_island = 3, .ahead = 5, .capacity = 64 << 10,
+                                                      .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 2,
+                                                      .cancel_per_mille = 5, .deadline_percent = 10, .slow_messages = true,
+                                                      .rich = true });
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
+                cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),
         };
 
         return cmocka_run_group_tests_name("world", tests, NULL, NULL);
