@@ -1,4 +1,5 @@
-/* Rows of f16 and bf16, eight at a time: to float, reduced, rounded to nearest even; the same bits as base/half.h gives one by one. */
+/* Rows of f16 and bf16, eight at a time: to float, reduced, rounded to nearest even; the same bits as base/half.h
+ * gives one by one. */
 #include "base/box_reduce_half.h"
 
 #if defined(__x86_64__)
@@ -32,7 +33,10 @@ AVX2_F16C static inline __m256 reduce(enum pw_op op, __m256 a, __m256 b)
 }
 
 AVX2_F16C static inline __m256 f16_read(__m128i halves) { return _mm256_cvtph_ps(halves); }
-AVX2_F16C static inline __m128i f16_write(__m256 value) { return _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+AVX2_F16C static inline __m128i f16_write(__m256 value)
+{
+        return _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 
 AVX2_F16C static inline __m256 bf16_read(__m128i halves)
 {
@@ -44,7 +48,8 @@ AVX2_F16C static inline __m128i bf16_write(__m256 value)
 {
         __m256i bits = _mm256_castps_si256(value), high = _mm256_srli_epi32(bits, 16);
         __m256i half = _mm256_add_epi32(_mm256_set1_epi32(0x7fff), _mm256_and_si256(high, _mm256_set1_epi32(1)));
-        __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16), quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
+        __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16),
+                quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
         __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
         __m256i out = _mm256_blendv_epi8(rounded, quiet, nan);
 

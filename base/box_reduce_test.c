@@ -43,7 +43,8 @@ static void reduce_all(enum pw_dtype dtype, enum pw_op op, uint16_t partner)
                 if (isnan(want) && isnan(is_f16 ? pw_f16_to_float(to[i]) : pw_bf16_to_float(to[i])))
                         continue;
                 if (to[i] != bits)
-                        fail_msg("%s of %04x and %04x is %04x, not %04x", is_f16 ? "f16" : "bf16", i & 0xffff, from[i], to[i], bits);
+                        fail_msg("%s of %04x and %04x is %04x, not %04x", is_f16 ? "f16" : "bf16", i & 0xffff, from[i], to[i],
+                                 bits);
         }
 }
 

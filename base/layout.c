@@ -61,9 +61,9 @@ enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struc
                 if (axis->lay != PW_LAY_PARTIAL || mesh[i] < 2)
                         continue;
                 if (partial && partial->op != axis->op)
-                        return pw_error_set(ret_err, PW_SHAPE,
-                                            "sharding over axis %" PRIu32 " of the mesh: partial by another op than the axis before",
-                                            i);
+                        return pw_error_set(
+                                ret_err, PW_SHAPE,
+                                "sharding over axis %" PRIu32 " of the mesh: partial by another op than the axis before", i);
                 partial = axis;
         }
         return PW_OK;

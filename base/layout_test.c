@@ -97,7 +97,8 @@ static void test_every_layout(void **state)
         for (size_t s = 0; s < pw_array_count(shapes); s++)
                 for (size_t m = 0; m < pw_array_count(meshes); m++)
                         for (size_t l = 0; l < pw_array_count(lays) * pw_array_count(lays); l++) {
-                                struct pw_sharding sharding = { { lays[l % pw_array_count(lays)], lays[l / pw_array_count(lays)] } };
+                                struct pw_sharding sharding = { { lays[l % pw_array_count(lays)],
+                                                                  lays[l / pw_array_count(lays)] } };
                                 if (pw_sharding_check(&sharding, &shapes[s], meshes[m], &err) == PW_OK)
                                         scatter_and_gather(&shapes[s], &sharding, meshes[m]);
                                 else

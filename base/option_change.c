@@ -75,7 +75,9 @@ char *pw_option_format(const struct pw_option *option, const void *settings, cha
         char small[16];
 
         switch (option->kind) {
-        case PW_OPTION_TEXT: snprintf(text, text_bytes, "%s", *(const char *const *)value ? *(const char *const *)value : ""); break;
+        case PW_OPTION_TEXT:
+                snprintf(text, text_bytes, "%s", *(const char *const *)value ? *(const char *const *)value : "");
+                break;
         case PW_OPTION_SIZE: snprintf(text, text_bytes, "%s", pw_size_format(*(const uint64_t *)value, small)); break;
         case PW_OPTION_PERIOD:
         case PW_OPTION_DURATION: snprintf(text, text_bytes, "%s", pw_duration_format(*(const uint64_t *)value, small)); break;

@@ -50,7 +50,8 @@ static void print_help_item(const struct pw_option *option, FILE *out)
         else
                 length = snprintf(head, sizeof head, "      --%s", option->name);
         if (option->argument && (size_t)length < sizeof head)
-                length += snprintf(head + length, sizeof head - (size_t)length, option->kind == PW_OPTION_PERIOD ? "[=%s]" : " %s", option->argument);
+                length += snprintf(head + length, sizeof head - (size_t)length, option->kind == PW_OPTION_PERIOD ? "[=%s]" : " %s",
+                                   option->argument);
         fputs(head, out);
         if (strlen(head) + 2 > HELP_INDENT) {
                 fputc('\n', out);
@@ -79,7 +80,8 @@ static void print_mdoc_text(const char *text, FILE *out)
         if (*text == '.' || *text == '\'')
                 fputs("\\&", out);
         for (; *text; text++) {
-                bool sentence_end = *text == '.' && text[1] == ' ' && (isupper((unsigned char)text[2]) || isdigit((unsigned char)text[2]));
+                bool sentence_end =
+                        *text == '.' && text[1] == ' ' && (isupper((unsigned char)text[2]) || isdigit((unsigned char)text[2]));
                 fputs(*text == '\\' ? "\\e" : (char[]){ *text, 0 }, out);
                 if (sentence_end) {
                         fputc('\n', out);

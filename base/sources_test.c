@@ -57,7 +57,8 @@ static void check_mesh(const uint32_t mesh[PW_MESH_AXES_MAX], const uint16_t *is
                 lie.sharding = (struct pw_sharding){ { lays[i / 9 % 4], lays[i / 36 % 4] } };
                 memcpy(lie.mesh, mesh, sizeof lie.mesh);
                 for (uint32_t place = 0; place < pw_mesh_count(mesh); place++) {
-                        struct pw_receiver receiver = { .place = place, .number = place, .island = islands[place], .part_count = 1 };
+                        struct pw_receiver receiver = { .place = place, .number = place, .island = islands[place],
+                                                        .part_count = 1 };
                         pw_shard_box(&lie.dims, &to, mesh, place, &receiver.wanted);
                         check_cover(&lie, &receiver, contributions_of(&lie));
                         receiver.place = PW_PLACE_NONE;
@@ -93,10 +94,12 @@ static void test_replicas(void **state)
 
         assert_int_equal(ask(&lie, (struct pw_receiver){ .place = 6, .island = 1, .part_count = 1 }, places), 1);
         assert_int_equal(places[0], 6);
-        assert_int_equal(ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = 1, .island = 1, .part_count = 1 }, places), 1);
+        assert_int_equal(
+                ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = 1, .island = 1, .part_count = 1 }, places), 1);
         assert_int_equal(places[0], 4);
         for (uint32_t number = 0; number < 8; number++) {
-                assert_int_equal(ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = number, .island = 7, .part_count = 1 },
+                assert_int_equal(ask(&lie,
+                                     (struct pw_receiver){ .place = PW_PLACE_NONE, .number = number, .island = 7, .part_count = 1 },
                                      places), 1);
                 assert_int_equal(places[0], number);
         }

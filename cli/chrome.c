@@ -65,8 +65,9 @@ static void begin_event(struct pw_chrome *chrome)
 static void put_label(struct pw_chrome *chrome, const char *kind, uint32_t pid, uint32_t tid, const char *name)
 {
         begin_event(chrome);
-        fprintf(chrome->out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":0,\"args\":{\"name\":\"%s\"}}", kind, pid,
-                tid, name);
+        fprintf(chrome->out,
+                "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":0,\"args\":{\"name\":\"%s\"}}", kind,
+                pid, tid, name);
 }
 
 /* --- rows ---------------------------------------------------------------------------------------------------------------- */
@@ -154,11 +155,13 @@ static void put_gang(struct pw_chrome *chrome, const Pathways__Wire__TraceGang *
         if (gang->device >= pw_array_count(chrome->islands))
                 return;
         begin_event(chrome);
-        fprintf(chrome->out, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":%s,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, node->kind, node->name,
-                process_of(chrome->islands[gang->device]), row_of(gang->device, strcmp(node->kind, "call") != 0));
+        fprintf(chrome->out, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":%s,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, node->kind,
+                node->name, process_of(chrome->islands[gang->device]), row_of(gang->device, strcmp(node->kind, "call") != 0));
         put_time(chrome, "ts", start_ns);
         put_time(chrome, "dur", end_ns - start_ns);
-        fprintf(chrome->out, ",\"args\":{\"run\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"node\":%" PRIu32 ",\"bytes\":%" PRIu64 "%s%s,\"status\":\"%s\"}}",
+        fprintf(chrome->out,
+                ",\"args\":{\"run\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"node\":%" PRIu32 ",\"bytes\":%" PRIu64
+                "%s%s,\"status\":\"%s\"}}",
                 gang->run, gang->seq, gang->node, node->bytes, node->stage ? ",\"stage\":" : "", node->stage ? node->stage : "",
                 pw_status_name((enum pw_status)gang->status));
         chrome->counts.gangs++;
@@ -169,7 +172,8 @@ static void put_gang(struct pw_chrome *chrome, const Pathways__Wire__TraceGang *
 static void put_run_edge(struct pw_chrome *chrome, const char *phase, uint64_t run, const char *name, uint64_t ns)
 {
         begin_event(chrome);
-        fprintf(chrome->out, "{\"ph\":\"%s\",\"cat\":\"run\",\"id\":\"%" PRIu64 "\",\"name\":%s,\"pid\":%u,\"tid\":0", phase, run, name, RUNS_PROCESS);
+        fprintf(chrome->out, "{\"ph\":\"%s\",\"cat\":\"run\",\"id\":\"%" PRIu64 "\",\"name\":%s,\"pid\":%u,\"tid\":0", phase, run,
+                name, RUNS_PROCESS);
         put_time(chrome, "ts", since_start(chrome, ns));
 }
 
@@ -199,10 +203,12 @@ static bool put_move(struct pw_chrome *chrome, const Pathways__Wire__TraceMove *
                 return false;
         for (uint32_t end = 0; end < 2; end++) {
                 begin_event(chrome);
-                fprintf(chrome->out, "{\"ph\":\"%s\",\"cat\":\"move\",\"id\":\"move %" PRIu64 "\",\"name\":\"move\",\"pid\":%u,\"tid\":0", end ? "e" : "b",
-                        number, RUNS_PROCESS);
+                fprintf(chrome->out,
+                        "{\"ph\":\"%s\",\"cat\":\"move\",\"id\":\"move %" PRIu64 "\",\"name\":\"move\",\"pid\":%u,\"tid\":0",
+                        end ? "e" : "b", number, RUNS_PROCESS);
                 put_time(chrome, "ts", since_start(chrome, end ? move->end_ns : move->start_ns));
-                fprintf(chrome->out, ",\"args\":{\"object\":%s,\"to\":%s,\"bytes\":%" PRIu64 ",\"client\":%s}}", object, to, move->bytes, client);
+                fprintf(chrome->out, ",\"args\":{\"object\":%s,\"to\":%s,\"bytes\":%" PRIu64 ",\"client\":%s}}", object, to,
+                        move->bytes, client);
         }
         return true;
 }
@@ -230,8 +236,8 @@ enum pw_status pw_chrome_add(struct pw_chrome *chrome, const Pathways__Wire__Tra
 
 void pw_chrome_end(struct pw_chrome *chrome)
 {
-        fprintf(chrome->out, "\n],\"otherData\":{\"gangs\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"lost\":%" PRIu64 "}}\n", chrome->counts.gangs,
-                chrome->counts.runs, chrome->counts.lost);
+        fprintf(chrome->out, "\n],\"otherData\":{\"gangs\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"lost\":%" PRIu64 "}}\n",
+                chrome->counts.gangs, chrome->counts.runs, chrome->counts.lost);
 }
 
 struct pw_chrome_counts pw_chrome_counts(const struct pw_chrome *chrome) { return chrome->counts; }

@@ -36,7 +36,9 @@ static void print_values(FILE *out)
                 fprintf(out, " | --%s", file_options[i]);
         fputs(")\n                mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n                return ;;\n", out);
         for (size_t i = 0; i < pw_array_count(known_values); i++)
-                fprintf(out, "        --%s)\n                mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$current\")\n                return ;;\n",
+                fprintf(out,
+                        "        --%s)\n                mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$current\")\n                "
+                        "return ;;\n",
                         known_values[i].option, known_values[i].values);
         fputs("        esac\n", out);
 }

@@ -138,8 +138,8 @@ static bool fill_upright(struct pw_grid *grid, const struct pw_form *form, const
         return ok;
 }
 
-enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, const struct pw_paper *paper, FILE *out,
-                             struct pw_error *ret_err)
+enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, const struct pw_paper *paper,
+                             FILE *out, struct pw_error *ret_err)
 {
         struct pw_grid *grid = pw_grid_new(form->upright ? 2 : form->count);
         bool ok = grid && (form->upright ? fill_upright(grid, form, listing) : fill_table(grid, form, listing));

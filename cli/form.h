@@ -46,8 +46,8 @@ const char *pw_column_text(const struct pw_column *column, const Pathways__Wire_
 
 /* As a table of at most `width` columns. Errors: PW_NO_MEMORY. */
 struct pw_paper { uint32_t width; bool colour; };
-PW_MUST_CHECK enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing, const struct pw_paper *paper,
-                                           FILE *out, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_form_print(const struct pw_form *form, const Pathways__Wire__Listing *listing,
+                                           const struct pw_paper *paper, FILE *out, struct pw_error *ret_err);
 /* As an array of JSON objects, one to a line. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_json_print(const Pathways__Wire__Listing *listing, FILE *out, struct pw_error *ret_err);
 

@@ -203,7 +203,8 @@ static void put_padded(FILE *out, const struct grid_column *column, const char *
 {
         int pad = (int)(column->width - length);
 
-        fprintf(out, "%*s%s%.*s%s%*s", column->right ? pad : 0, "", colour, (int)length, text, *colour ? PLAIN : "", column->right ? 0 : pad, "");
+        fprintf(out, "%*s%s%.*s%s%*s", column->right ? pad : 0, "", colour, (int)length, text, *colour ? PLAIN : "",
+                column->right ? 0 : pad, "");
 }
 
 /* One line of a row; `rest` moves on. False: nothing was left. */

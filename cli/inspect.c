@@ -11,13 +11,16 @@ static const struct pw_column object_columns[] = {
         { .key = "program" }, { .key = "result" }, { .key = "node" }, { .key = "status" }, { .key = "error" },
 };
 static const struct pw_column shard_columns[] = {
-        { .key = "shard" }, { .key = "where" }, { .key = "bytes", .format = PW_CELL_SIZE }, { .key = "segment" }, { .key = "offset" },
+        { .key = "shard" },   { .key = "where" },  { .key = "bytes", .format = PW_CELL_SIZE },
+        { .key = "segment" }, { .key = "offset" },
 };
 static const struct pw_column holder_columns[] = {
-        { .key = "kind" }, { .key = "holder" }, { .key = "refs" }, { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
+        { .key = "kind" }, { .key = "holder" }, { .key = "refs" },
+        { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
         { .key = "left_us", .heading = "ends in", .format = PW_CELL_DURATION },
 };
-static const struct pw_column waiter_columns[] = { { .key = "kind" }, { .key = "waiter" }, { .key = "thread" }, { .key = "input" } };
+static const struct pw_column waiter_columns[] = { { .key = "kind" }, { .key = "waiter" }, { .key = "thread" },
+                                                   { .key = "input" } };
 
 #define FORM(columns, upright) { (columns), pw_array_count(columns), (upright), NULL, 0 }
 static const struct { const char *part, *title; struct pw_form form; } parts[] = {
@@ -27,7 +30,8 @@ static const struct { const char *part, *title; struct pw_form form; } parts[] =
         { "waiter", "Waiting for it", FORM(waiter_columns, false) },
 };
 
-static enum pw_status print_part(struct pw_invocation *invocation, uint32_t part, const Pathways__Wire__Listing *all, struct pw_error *ret_err)
+static enum pw_status print_part(struct pw_invocation *invocation, uint32_t part, const Pathways__Wire__Listing *all,
+                                 struct pw_error *ret_err)
 {
         Pathways__Wire__Listing rows = PATHWAYS__WIRE__LISTING__INIT;
         pw_auto_free Pathways__Wire__Row **pointers = calloc(all->n_rows + 1, sizeof *pointers);

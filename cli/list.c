@@ -46,7 +46,8 @@ enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error
         if (status == PW_OK) {
                 const Pathways__Wire__Listing *rows = pw_listing_rows(listing);
                 sort_rows(rows);
-                status = pw_output_rows(invocation, filter && command->detail.count ? &command->detail : &command->form, rows, ret_err);
+                status = pw_output_rows(invocation, filter && command->detail.count ? &command->detail : &command->form, rows,
+                                        ret_err);
         }
         pw_listing_free(listing);
         return status;
@@ -60,7 +61,8 @@ static void print_cause(const Pathways__Wire__Row *row, FILE *out)
         uint64_t since_us = pw_row_number(row, "since_us");
 
         pw_text_print(pw_row_text(row, "what"), indent, width, out);
-        snprintf(line, sizeof line, "waits for %s%s%s", waits_for, since_us ? ", for " : "", since_us ? pw_duration_format(since_us, since) : "");
+        snprintf(line, sizeof line, "waits for %s%s%s", waits_for, since_us ? ", for " : "",
+                 since_us ? pw_duration_format(since_us, since) : "");
         if (*waits_for)
                 pw_text_print(line, indent + 2, width, out);
         snprintf(line, sizeof line, "remedy: %s", remedy);

@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 3, EXIT_DEADLINE = 4, EXIT_NOT_FOUND = 5, EXIT_DENIED = 6 };
+enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 3, EXIT_DEADLINE = 4, EXIT_NOT_FOUND = 5,
+                 EXIT_DENIED = 6 };
 
 static enum exit_code exit_code_of(enum pw_status status)
 {
@@ -61,7 +62,8 @@ static enum pw_status check_operands(const struct pw_invocation *invocation, str
                 return pw_error_set(ret_err, PW_INVALID, "%s needs %s", command->name, command->operands);
         if (invocation->operand_count > command->operands_max)
                 return pw_error_set(ret_err, PW_INVALID, "%s: \"%.80s\" is too much; it takes %s", command->name,
-                                    invocation->operands[command->operands_max], *command->operands ? command->operands : "no operand");
+                                    invocation->operands[command->operands_max],
+                                    *command->operands ? command->operands : "no operand");
         return PW_OK;
 }
 
@@ -102,7 +104,8 @@ static bool is_word(const char *argument, const char *word, const char *other)
         return !strcmp(argument, word) || !strcmp(argument, other);
 }
 
-/* Options may stand before the subcommand, too: it is looked for behind those that every subcommand takes, and goes to the front. */
+/* Options may stand before the subcommand, too: it is looked for behind those that every subcommand takes, and goes
+ * to the front. */
 static void put_command_first(int argc, char **argv)
 {
         const struct pw_options common = { pw_commands[0].options.items, pw_commands[0].options.count, "pathways" };

@@ -20,7 +20,8 @@ static struct block block_at(const Pathways__Wire__Listing *listing, size_t firs
 {
         struct block block = { first, first };
 
-        while (block.end < listing->n_rows && !strcmp(pw_row_text(listing->rows[block.end], "memory"), pw_row_text(listing->rows[first], "memory")))
+        while (block.end < listing->n_rows &&
+               !strcmp(pw_row_text(listing->rows[block.end], "memory"), pw_row_text(listing->rows[first], "memory")))
                 block.end++;
         return block;
 }

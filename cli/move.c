@@ -12,7 +12,8 @@ static enum pw_status check(struct pw_future *future, struct pw_error *ret_err)
 
         if (pw_future_segment(future)->kind == PW_SEGMENT_FUTURES)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_UNSUPPORTED, "%s: a client put it, and its id says where; only results of programs can move",
+        return pw_error_set(ret_err, PW_UNSUPPORTED,
+                            "%s: a client put it, and its id says where; only results of programs can move",
                             pw_id_format(id, text));
 }
 

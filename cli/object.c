@@ -46,7 +46,8 @@ static enum pw_status put_file(struct pw_invocation *invocation, int fd, uint64_
                 return status;
         status = read_some(fd, path, data, bytes, &got, ret_err);
         if (status == PW_OK && got < bytes)
-                status = pw_error_set(ret_err, PW_FAILED, "%s: ended after %llu bytes while it was read", path, (unsigned long long)got);
+                status = pw_error_set(ret_err, PW_FAILED, "%s: ended after %llu bytes while it was read", path,
+                                      (unsigned long long)got);
         if (status == PW_OK)
                 status = pw_seal(future, ret_err);
         if (status != PW_OK)
@@ -164,7 +165,8 @@ enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error 
         const struct pw_command_settings *settings = &invocation->settings;
         struct pw_future *future;
         struct pw_view view;
-        enum pw_status status = pw_operand_open(invocation, invocation->operands[0], settings->wait ? (int64_t)settings->timeout_us : 0, &future, ret_err);
+        enum pw_status status = pw_operand_open(invocation, invocation->operands[0],
+                                                settings->wait ? (int64_t)settings->timeout_us : 0, &future, ret_err);
 
         if (status != PW_OK)
                 return status;

@@ -37,8 +37,8 @@ uint32_t pw_output_columns(void)
 }
 
 /* Cells that are not there, or empty, are left out of an upright form. */
-static enum pw_status print_present(struct pw_invocation *invocation, const struct pw_form *form, const Pathways__Wire__Listing *rows,
-                                    const struct pw_paper *paper, struct pw_error *ret_err)
+static enum pw_status print_present(struct pw_invocation *invocation, const struct pw_form *form,
+                                    const Pathways__Wire__Listing *rows, const struct pw_paper *paper, struct pw_error *ret_err)
 {
         pw_auto_free struct pw_column *columns = calloc(form->count + 1, sizeof *columns);
         struct pw_form present = { columns, 0, true, NULL, 0 };
@@ -66,7 +66,8 @@ enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_
         else
                 status = pw_form_print(form, listing, &paper, invocation->out, ret_err);
         if (status == PW_OK && listing->truncated)
-                fprintf(stderr, "pathways: there are more rows; --limit %s\n", invocation->settings.limit ? "0 shows all" : "N shows more");
+                fprintf(stderr, "pathways: there are more rows; --limit %s\n",
+                        invocation->settings.limit ? "0 shows all" : "N shows more");
         return status;
 }
 

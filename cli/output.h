@@ -24,7 +24,8 @@ PW_MUST_CHECK enum pw_status pw_operand_open(struct pw_invocation *invocation, c
 PW_MUST_CHECK enum pw_status pw_numbers_parse(const char *what, const char *text, uint64_t *items, uint32_t max,
                                               uint32_t *ret_count, struct pw_error *ret_err);
 /* "broadcast", "split:0", "partial:sum", over the one axis of a mesh. */
-PW_MUST_CHECK enum pw_status pw_sharding_parse(const char *option, const char *text, struct pw_sharding *ret_sharding, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_sharding_parse(const char *option, const char *text, struct pw_sharding *ret_sharding,
+                                               struct pw_error *ret_err);
 /* Of --dtype and --dims. */
 PW_MUST_CHECK enum pw_status pw_type_parse(const struct pw_command_settings *settings, enum pw_dtype *ret_dtype,
                                            struct pw_dims *ret_dims, struct pw_error *ret_err);

@@ -54,8 +54,10 @@ static void free_sample(struct sample *sample)
 
 static enum pw_status take_sample(struct pw_session *session, struct sample *sample, struct pw_error *ret_err)
 {
-        struct { const char *what; struct pw_listing **ret; } wanted[] = { { "status", &sample->status },   { "devices", &sample->devices },
-                                                                           { "memory", &sample->memory },   { "owners", &sample->owners },
+        struct { const char *what; struct pw_listing **ret; } wanted[] = { { "status", &sample->status },
+                                                                             { "devices", &sample->devices },
+                                                                           { "memory", &sample->memory },
+                                                                             { "owners", &sample->owners },
                                                                            { "runs", &sample->runs } };
         enum pw_status status = PW_OK;
 
@@ -135,9 +137,9 @@ static void draw_head(struct top *top)
 
         put_line(top, A_BOLD, "pathwaysd %s h%" PRIu64 ", up %s%s", pw_row_text(row, "version"), pw_row_number(row, "host"),
                  pw_duration_format(pw_row_number(row, "uptime_us"), uptime), top->paused ? " - paused" : "");
-        put_line(top, 0, "%.0f runs/s, %" PRIu64 " in flight; %" PRIu64 " objects, %" PRIu64 " sessions; every %s", rate(top, top->now.runs_done, top->before.runs_done),
-                 pw_row_number(row, "runs_in_flight"), pw_row_number(row, "objects"), pw_row_number(row, "sessions"),
-                 pw_duration_format(top->interval_us, interval));
+        put_line(top, 0, "%.0f runs/s, %" PRIu64 " in flight; %" PRIu64 " objects, %" PRIu64 " sessions; every %s",
+                 rate(top, top->now.runs_done, top->before.runs_done), pw_row_number(row, "runs_in_flight"),
+                 pw_row_number(row, "objects"), pw_row_number(row, "sessions"), pw_duration_format(top->interval_us, interval));
 }
 
 static uint64_t host_term(const Pathways__Wire__Listing *memory, const char *name)
@@ -155,7 +157,8 @@ static void draw_host(struct top *top)
         uint64_t capacity = host_term(memory, "capacity"), used = capacity - host_term(memory, "free");
         char bar[BAR + 3], has[16], of[16];
 
-        put_line(top, 0, "host memory %s %s of %s", bar_of(share(used, capacity), bar), pw_size_format(used, has), pw_size_format(capacity, of));
+        put_line(top, 0, "host memory %s %s of %s", bar_of(share(used, capacity), bar), pw_size_format(used, has),
+                 pw_size_format(capacity, of));
         top->line++;
 }
 
@@ -163,22 +166,27 @@ static void draw_devices(struct top *top)
 {
         const Pathways__Wire__Listing *devices = pw_listing_rows(top->now.devices);
 
-        put_line(top, A_REVERSE, "%-7s %3s %-9s %5s %-14s %-14s %-21s %9s", "device", "isl", "state", "busy", "", "memory", "", "gangs/s");
+        put_line(top, A_REVERSE, "%-7s %3s %-9s %5s %-14s %-14s %-21s %9s", "device", "isl", "state", "busy", "", "memory", "",
+                 "gangs/s");
         for (size_t i = 0; i < devices->n_rows && i < DEVICES_MAX; i++) {
                 const Pathways__Wire__Row *row = devices->rows[i];
                 uint64_t used = pw_row_number(row, "used"), capacity = pw_row_number(row, "capacity");
                 double busy = rate(top, top->now.busy_us[i], top->before.busy_us[i]) / 1e6;
                 char busy_bar[BAR + 3], bar[BAR + 3], has[16], of[16];
                 bool ready = !strcmp(pw_row_text(row, "state"), "ready");
-                put_line(top, ready ? 0 : COLOR_PAIR(PAIR_BAD) | A_BOLD, "%-7s %3" PRIu64 " %-9s %4.0f%% %s %s %9s of %-9s %8.0f", pw_row_text(row, "device"),
-                         pw_row_number(row, "island"), pw_row_text(row, "state"), busy > 1 ? 100 : busy * 100, bar_of(busy, busy_bar),
-                         bar_of(share(used, capacity), bar), pw_size_format(used, has), pw_size_format(capacity, of),
+                put_line(top, ready ? 0 : COLOR_PAIR(PAIR_BAD) | A_BOLD, "%-7s %3" PRIu64 " %-9s %4.0f%% %s %s %9s of %-9s %8.0f",
+                         pw_row_text(row, "device"), pw_row_number(row, "island"), pw_row_text(row, "state"),
+                         busy > 1 ? 100 : busy * 100, bar_of(busy, busy_bar), bar_of(share(used, capacity), bar),
+                         pw_size_format(used, has), pw_size_format(capacity, of),
                          rate(top, top->now.gangs[i], top->before.gangs[i]));
         }
         top->line++;
 }
 
-static uint64_t charge_of(const Pathways__Wire__Row *row) { return pw_row_number(row, "host_bytes") + pw_row_number(row, "device_bytes"); }
+static uint64_t charge_of(const Pathways__Wire__Row *row)
+{
+        return pw_row_number(row, "host_bytes") + pw_row_number(row, "device_bytes");
+}
 
 static int by_charge(const void *a, const void *b)
 {
@@ -197,8 +205,8 @@ static void draw_owners(struct top *top)
                 const Pathways__Wire__Row *row = owners->rows[i];
                 char host[16], device[16];
                 put_line(top, 0, "%-16.16s %-24.24s %10s %10s %8" PRIu64, pw_row_text(row, "tenant"), pw_row_text(row, "client"),
-                         pw_size_format(pw_row_number(row, "host_bytes"), host), pw_size_format(pw_row_number(row, "device_bytes"), device),
-                         pw_row_number(row, "objects"));
+                         pw_size_format(pw_row_number(row, "host_bytes"), host),
+                         pw_size_format(pw_row_number(row, "device_bytes"), device), pw_row_number(row, "objects"));
         }
         top->line++;
 }
@@ -299,9 +307,11 @@ static enum pw_status open_terminal(SCREEN **ret_screen, struct pw_error *ret_er
 
         setlocale(LC_CTYPE, "");
         if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "top: needs a terminal; `pathways status --watch` and other listings do not");
+                return pw_error_set(ret_err, PW_UNSUPPORTED,
+                                    "top: needs a terminal; `pathways status --watch` and other listings do not");
         if (!type || !strcmp(type, "dumb") || !(*ret_screen = newterm(NULL, stdout, stdin)))
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "top: needs a terminal that can move its cursor (TERM is %.40s); the listings have --watch",
+                return pw_error_set(ret_err, PW_UNSUPPORTED,
+                                    "top: needs a terminal that can move its cursor (TERM is %.40s); the listings have --watch",
                                     type ? type : "not set");
         cbreak();
         noecho();
@@ -330,7 +340,8 @@ static enum pw_status follow(struct top *top, struct pw_error *ret_err)
 enum pw_status pw_command_top(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
         struct top top = { .invocation = invocation,
-                           .interval_us = pw_max_u64(pw_min_u64(invocation->settings.interval_us, INTERVAL_MAX_US), INTERVAL_MIN_US) };
+                           .interval_us =
+                                   pw_max_u64(pw_min_u64(invocation->settings.interval_us, INTERVAL_MAX_US), INTERVAL_MIN_US) };
         SCREEN *screen = NULL;
         enum pw_status status;
 

@@ -70,13 +70,14 @@ static enum pw_status report(struct pw_invocation *invocation, const struct pw_c
         };
 
         if (counts.lost)
-                fprintf(stderr, "pathways: %" PRIu64 " gangs and runs came faster than they were read, and are not in the trace\n", counts.lost);
+                fprintf(stderr, "pathways: %" PRIu64 " gangs and runs came faster than they were read, and are not in the trace\n",
+                        counts.lost);
         if (!file)
                 return PW_OK;
         if (invocation->settings.json)
                 return pw_output_cells(invocation, cells, pw_array_count(cells), ret_err);
-        fprintf(invocation->out, "%" PRIu64 " gangs, %" PRIu64 " runs, %" PRIu64 " lost: open %s in https://ui.perfetto.dev\n", counts.gangs,
-                counts.runs, counts.lost, file);
+        fprintf(invocation->out, "%" PRIu64 " gangs, %" PRIu64 " runs, %" PRIu64 " lost: open %s in https://ui.perfetto.dev\n",
+                counts.gangs, counts.runs, counts.lost, file);
         return PW_OK;
 }
 
@@ -91,7 +92,8 @@ static enum pw_status write_trace(struct pw_invocation *invocation, FILE *file, 
         status = follow(invocation, chrome, ret_err);
         pw_chrome_end(chrome);
         if (status == PW_OK && (fflush(file) || ferror(file)))
-                status = pw_error_errno(ret_err, errno, "write %s", invocation->settings.output ? invocation->settings.output : "to standard output");
+                status = pw_error_errno(ret_err, errno, "write %s",
+                                        invocation->settings.output ? invocation->settings.output : "to standard output");
         if (status == PW_OK)
                 status = report(invocation, chrome, ret_err);
         pw_chrome_free(chrome);

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-enum pw_status pw_operand_open(struct pw_invocation *invocation, const char *operand, int64_t wait_us, struct pw_future **ret_future,
-                               struct pw_error *ret_err)
+enum pw_status pw_operand_open(struct pw_invocation *invocation, const char *operand, int64_t wait_us,
+                               struct pw_future **ret_future, struct pw_error *ret_err)
 {
         struct pw_id id;
 
@@ -47,7 +47,8 @@ static enum pw_status dtype_parse(const char *text, enum pw_dtype *ret_dtype, st
                         *ret_dtype = (enum pw_dtype)i;
                         return PW_OK;
                 }
-        return pw_error_set(ret_err, PW_INVALID, "--dtype %.40s: it is one of u8, i8, i32, i64, f16, bf16, f32, f64 and opaque", text);
+        return pw_error_set(ret_err, PW_INVALID, "--dtype %.40s: it is one of u8, i8, i32, i64, f16, bf16, f32, f64 and opaque",
+                            text);
 }
 
 enum pw_status pw_type_parse(const struct pw_command_settings *settings, enum pw_dtype *ret_dtype, struct pw_dims *ret_dims,
@@ -79,5 +80,6 @@ enum pw_status pw_sharding_parse(const char *option, const char *text, struct pw
                         *ret_sharding = PW_PARTIAL(ops[i].op);
                         return PW_OK;
                 }
-        return pw_error_set(ret_err, PW_INVALID, "%s %.40s: write broadcast, split:DIM or partial:sum, :max, :min, :prod", option, text);
+        return pw_error_set(ret_err, PW_INVALID, "%s %.40s: write broadcast, split:DIM or partial:sum, :max, :min, :prod", option,
+                            text);
 }

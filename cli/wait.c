@@ -14,9 +14,13 @@ static int64_t now_us(void)
 }
 
 /* What is left until the deadline; at least 0, which looks once. */
-static int64_t left(int64_t end_us) { return end_us == PW_FOREVER ? PW_FOREVER : (int64_t)pw_max_u64((uint64_t)end_us, (uint64_t)now_us()) - now_us(); }
+static int64_t left(int64_t end_us)
+{
+        return end_us == PW_FOREVER ? PW_FOREVER : (int64_t)pw_max_u64((uint64_t)end_us, (uint64_t)now_us()) - now_us();
+}
 
-static enum pw_status find_all(struct pw_invocation *invocation, struct pw_future **futures, int64_t end_us, struct pw_error *ret_err)
+static enum pw_status find_all(struct pw_invocation *invocation, struct pw_future **futures, int64_t end_us,
+                               struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
 
@@ -32,7 +36,8 @@ static const char *state_of(enum pw_status status)
         return status == PW_OK ? "ready" : status == PW_NOT_READY ? "pending" : "error";
 }
 
-static enum pw_status print_states(struct pw_invocation *invocation, struct pw_future **futures, uint32_t *ret_errors, struct pw_error *ret_err)
+static enum pw_status print_states(struct pw_invocation *invocation, struct pw_future **futures, uint32_t *ret_errors,
+                                   struct pw_error *ret_err)
 {
         uint32_t count = invocation->operand_count, errors = 0;
         struct state { Pathways__Wire__Row row; Pathways__Wire__Cell cells[3], *cell_pointers[3]; };
@@ -61,7 +66,8 @@ static enum pw_status print_states(struct pw_invocation *invocation, struct pw_f
         return pw_output_rows(invocation, &invocation->command->form, &listing, ret_err);
 }
 
-static enum pw_status wait_for(struct pw_invocation *invocation, struct pw_future **futures, int64_t end_us, struct pw_error *ret_err)
+static enum pw_status wait_for(struct pw_invocation *invocation, struct pw_future **futures, int64_t end_us,
+                               struct pw_error *ret_err)
 {
         uint32_t count = invocation->operand_count, errors = 0;
         struct pw_error waited = { 0 };
@@ -83,7 +89,8 @@ enum pw_status pw_command_wait(struct pw_invocation *invocation, struct pw_error
 {
         pw_auto_free struct pw_future **futures = calloc(invocation->operand_count, sizeof *futures);
         uint64_t timeout_us = invocation->settings.timeout_us;
-        int64_t start_us = now_us(), end_us = timeout_us < (uint64_t)(PW_FOREVER - start_us) ? start_us + (int64_t)timeout_us : PW_FOREVER;
+        int64_t start_us = now_us(),
+                end_us = timeout_us < (uint64_t)(PW_FOREVER - start_us) ? start_us + (int64_t)timeout_us : PW_FOREVER;
         enum pw_status status;
 
         if (!futures)

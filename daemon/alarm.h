@@ -1,5 +1,6 @@
-/* The alarm that ends the daemon's sleep at the nearest deadline, to the microsecond. Setting it to what it is set to costs no system
- * call, and looking at sockets while there is work costs none for it: libevent's own precise timer is set anew at every look.
+/* The alarm that ends the daemon's sleep at the nearest deadline, to the microsecond. Setting it to what it is set to costs no
+ * system call, and looking at sockets while there is work costs none for it: libevent's own precise timer is set anew at every
+ * look.
  *
  * Threads: loop thread only.   Blocks: never.
  */

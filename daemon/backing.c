@@ -76,7 +76,8 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
         uint64_t offset;
 
         if (!backing || backing->tenant != params->tenant || backing->taken == backing->place_count) {
-                enum pw_status status = new_backing("pathways-client", params->control_bytes + params->segment_bytes, PLACES, &backing, ret_err);
+                enum pw_status status =
+                        new_backing("pathways-client", params->control_bytes + params->segment_bytes, PLACES, &backing, ret_err);
 
                 if (status != PW_OK)
                         return status;

@@ -38,7 +38,8 @@ struct pw_backing {
 struct pw_backed { struct pw_backing *backing; uint64_t offset, bytes; };
 
 /* A memfd for one user. Own: *ret_backed is given back with pw_backed_done(). Errors: PW_SYSTEM, PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backed *ret_backed, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backed *ret_backed,
+                                             struct pw_error *ret_err);
 /* A place in the memfd of the process and the tenant, or in a new one: `control_bytes`, then `segment_bytes`, the same for all.
  * Own, Errors: the same, for both. */
 struct pw_place_params { struct pw_process *process; const struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };

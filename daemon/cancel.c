@@ -8,7 +8,8 @@
 #include <inttypes.h>
 
 /* The client that was granted the slot may have submitted the run without our having read that. */
-static enum pw_status find(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, struct pw_object **ret_object, struct pw_error *ret_err)
+static enum pw_status find(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, struct pw_object **ret_object,
+                           struct pw_error *ret_err)
 {
         enum pw_status status = pw_object_by_id(session, id, ret_object, ret_err);
         struct pw_dsession *maker = status == PW_OK ? pw_session_get(session->daemon, (*ret_object)->grantee) : NULL;
@@ -20,7 +21,8 @@ static enum pw_status find(struct pw_dsession *session, const Pathways__Wire__Ob
 }
 
 /* The run behind an object that the session may touch; 0: it is decided, there is nothing to cancel. */
-static enum pw_status run_of_object(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, uint64_t *ret_run, struct pw_error *ret_err)
+static enum pw_status run_of_object(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, uint64_t *ret_run,
+                                    struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
         char text[PW_ID_TEXT_BYTES];
@@ -43,14 +45,16 @@ static enum pw_status check_run(struct pw_dsession *session, uint64_t number, st
 
         if (run && (session->operator_ || !strcmp(run->row->tenant, session->tenant->name)))
                 return PW_OK;
-        return pw_error_set(ret_err, PW_NOT_FOUND, "run %" PRIu64 ": tenant %s has none of that number under way", number, session->tenant->name);
+        return pw_error_set(ret_err, PW_NOT_FOUND, "run %" PRIu64 ": tenant %s has none of that number under way", number,
+                            session->tenant->name);
 }
 
 void pw_cancel_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Cancel *request)
 {
         uint64_t number = request->run;
         struct pw_error err;
-        enum pw_status status = request->object ? run_of_object(session, request->object, &number, &err) : check_run(session, number, &err);
+        enum pw_status status = request->object ? run_of_object(session, request->object, &number, &err) : check_run(session,
+                                                                                                                     number, &err);
 
         if (status != PW_OK) {
                 pw_session_reply_error(session, id, status, err.text);

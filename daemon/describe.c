@@ -21,7 +21,14 @@ struct question {
         Pathways__Wire__Type types[PW_TASK_ARGS_MAX], *type_list[PW_TASK_ARGS_MAX];
 };
 
-struct answer { uint32_t count; struct { uint32_t dtype; struct pw_dims dims; } outputs[PW_TASK_ARGS_MAX]; struct pw_function_facts facts; };
+struct answer {
+        uint32_t count;
+        struct {
+                uint32_t dtype;
+                struct pw_dims dims;
+        } outputs[PW_TASK_ARGS_MAX];
+        struct pw_function_facts facts;
+};
 
 struct pw_describe {
         struct pw_list queue;     /* the first may be asked */
@@ -70,7 +77,8 @@ static void use_answer(const struct question *question, const struct answer *ans
 }
 
 /* Take it from the queue and answer it. */
-static void finish(struct pw_describe *describe, struct question *question, const struct answer *answer, enum pw_status status, const char *text)
+static void finish(struct pw_describe *describe, struct question *question, const struct answer *answer, enum pw_status status,
+                   const char *text)
 {
         struct pw_error err;
 
@@ -240,7 +248,8 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
         if (answer)
                 finish(describe, question, answer, PW_OK, NULL);
         else
-                finish(describe, question, NULL, pw_status_known(reply->status) && reply->status ? (enum pw_status)reply->status : PW_PROTOCOL,
+                finish(describe, question, NULL,
+                       pw_status_known(reply->status) && reply->status ? (enum pw_status)reply->status : PW_PROTOCOL,
                        reply->text[0] ? reply->text : "its shape function gave no shapes that can be");
         if (answer && (pw_table_get(&describe->answers, key) || !pw_table_put(&describe->answers, key, answer)))
                 free(answer);

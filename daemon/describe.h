@@ -1,4 +1,5 @@
-/* Questions to the describing executor: what a function makes of given shapes. Answers are kept by digest of the module and question.
+/* Questions to the describing executor: what a function makes of given shapes. Answers are kept by digest of the module and
+ * question.
  */
 #ifndef PW_DAEMON_DESCRIBE_H
 #define PW_DAEMON_DESCRIBE_H
@@ -7,7 +8,8 @@
 #include "scheduler/graph.h"
 
 /* Called once, later or at once, with the outputs filled into query->task, or with an error. */
-typedef void (*pw_described_fn)(void *context, enum pw_status status, const struct pw_function_facts *facts, const struct pw_error *err);
+typedef void (*pw_described_fn)(void *context, enum pw_status status, const struct pw_function_facts *facts,
+                                const struct pw_error *err);
 
 struct pw_describe;
 
@@ -25,7 +27,8 @@ struct pw_describe_now {
 };
 struct pw_describe_now pw_describe_now(const struct pw_daemon *daemon);
 void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply *reply);
-/* The describer attached: ask it what waits. It died: what it was asked first fails, with `how`; the rest waits for the next one. */
+/* The describer attached: ask it what waits. It died: what it was asked first fails, with `how`; the rest waits for
+ * the next one. */
 void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session);
 /* Its session has ended, which may be before its process has: it is asked no more. */
 void pw_describe_detached(struct pw_daemon *daemon);

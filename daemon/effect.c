@@ -46,7 +46,10 @@ static uint64_t whole_bytes(const struct pw_result *result)
 
 static void decide(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
 {
-        union { struct pw_shard_list list; char space[sizeof(struct pw_shard_list) + PW_DEVICES_MAX * sizeof(struct pw_shard_place)]; } shards;
+        union {
+                struct pw_shard_list list;
+                char space[sizeof(struct pw_shard_list) + PW_DEVICES_MAX * sizeof(struct pw_shard_place)];
+        } shards;
         struct pw_decision decision = { .status = action->status, .text = action->text };
 
         if (!action->result->object)

@@ -42,7 +42,8 @@ void pw_freezer_free(struct pw_freezer *freezer)
         free(freezer);
 }
 
-static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer *freezer, struct pw_error *ret_err)
+static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer *freezer,
+                                   struct pw_error *ret_err)
 {
         uint64_t rooms = ROOM_SPACE * pw_round_up(daemon->settings.host_memory, 4096);
         struct pw_segment like = { .layout = pw_segment_layout(PW_SEGMENT_CLIENT, FREEZER_SLOTS, rooms), .tenant = tenant,
@@ -68,7 +69,8 @@ static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *t
         return status;
 }
 
-static enum pw_status freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer **ret_freezer, struct pw_error *ret_err)
+static enum pw_status freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer **ret_freezer,
+                                 struct pw_error *ret_err)
 {
         struct pw_freezer *freezer = tenant->freezer ? NULL : calloc(1, sizeof *freezer);
         void *control;
@@ -77,7 +79,8 @@ static enum pw_status freezer_of(struct pw_daemon *daemon, struct pw_tenant *ten
         *ret_freezer = tenant->freezer;
         if (tenant->freezer)
                 return PW_OK;
-        control = freezer ? mmap(NULL, PW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+        control = freezer ? mmap(NULL, PW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                                 0) : MAP_FAILED;
         if (control == MAP_FAILED) {
                 free(freezer);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for frozen puts");
@@ -106,7 +109,8 @@ static bool take_lane(struct pw_frozen *frozen)
 /* --- the request ------------------------------------------------------------------------------------------------------------- */
 
 /* What the request says of the value, checked, and that it lies in the client's rooms. */
-static enum pw_status describe(const struct pw_dsession *session, const Pathways__Wire__Freeze *request, struct pw_frozen *frozen, struct pw_error *ret_err)
+static enum pw_status describe(const struct pw_dsession *session, const Pathways__Wire__Freeze *request, struct pw_frozen *frozen,
+                               struct pw_error *ret_err)
 {
         const struct pw_segment_layout *layout = &session->own->layout;
         struct pw_described *described = &frozen->described;
@@ -122,8 +126,10 @@ static enum pw_status describe(const struct pw_dsession *session, const Pathways
                 if (pw_dims_bytes(described->dtype, &described->dims, &bytes, ret_err) != PW_OK || bytes != request->bytes)
                         return pw_error_set(ret_err, PW_SHAPE, "frozen put: dims and bytes do not go together");
         }
-        frozen->room_bytes = pw_max_u64(pw_entry_room_bytes(request->bytes, described->dtype, &described->dims), pw_max_u64(request->bytes, 1));
-        if (request->offset < layout->room_offset || request->offset > layout->bytes || frozen->room_bytes > layout->bytes - request->offset)
+        frozen->room_bytes =
+                pw_max_u64(pw_entry_room_bytes(request->bytes, described->dtype, &described->dims), pw_max_u64(request->bytes, 1));
+        if (request->offset < layout->room_offset || request->offset > layout->bytes ||
+            frozen->room_bytes > layout->bytes - request->offset)
                 return pw_error_set(ret_err, PW_INVALID, "frozen put: the value does not lie in the rooms of its client");
         frozen->from = request->offset;
         return PW_OK;
@@ -153,13 +159,14 @@ void pw_frozen_request(struct pw_dsession *session, uint64_t id, const Pathways_
         uint64_t until_us = request->timeout_us < 0 ? UINT64_MAX : pw_now_us() + (uint64_t)request->timeout_us;
         struct pw_frozen *frozen = calloc(1, sizeof *frozen);
         struct pw_error err;
-        enum pw_status status = frozen ? describe(session, request, frozen, &err) : pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory");
+        enum pw_status status =
+                frozen ? describe(session, request, frozen, &err) : pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory");
 
         if (status == PW_OK)
                 status = freezer_of(session->daemon, session->tenant, &frozen->freezer, &err);
         if (status == PW_OK && !take_lane(frozen))
-                status = pw_error_set(&err, PW_LIMIT, "tenant %s has %u frozen puts that wait for room: let some end first", session->tenant->name,
-                                      PW_LANES_MAX);
+                status = pw_error_set(&err, PW_LIMIT, "tenant %s has %u frozen puts that wait for room: let some end first",
+                                      session->tenant->name, PW_LANES_MAX);
         if (status != PW_OK) {
                 free(frozen);
                 pw_session_reply_error(session, id, status, err.text);
@@ -184,7 +191,7 @@ void pw_frozen_free(struct pw_frozen *frozen)
         free(frozen);
 }
 
-/* --- room, copy, object -------------------------------------------------------------------------------------------------------- */
+/* --- room, copy, object ------------------------------------------------------------------------------------------------------- */
 
 static struct pw_cell cell_of(const struct pw_frozen *frozen)
 {
@@ -212,7 +219,8 @@ void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const st
         frozen->slot = action->grant.first_slot;
         frozen->described.room_segment = segment->number;
         frozen->described.room_offset = action->grant.room_offset;
-        if (!session || action->kind != PW_STORE_GRANT || !pw_entry_take(pw_map_entry(&segment->map, frozen->slot), &frozen->generation)) {
+        if (!session || action->kind != PW_STORE_GRANT ||
+            !pw_entry_take(pw_map_entry(&segment->map, frozen->slot), &frozen->generation)) {
                 pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
                 refuse(daemon, frozen, PW_NO_SPACE, "the room for a frozen put was taken back");
                 return;

@@ -2,7 +2,8 @@
  *
  * A freezer is a producer of the tenant that is no process: a session and a segment of the store whose memfd only the daemon has
  * writable; everybody else gets it read-only, as any other. The daemon asks the store for room there on behalf of the client, which
- * waits for it as for its own, has the worker copy the value from the client's segment, makes it ready, and hands the reference over.
+ * waits for it as for its own, has the worker copy the value from the client's segment, makes it ready, and hands the reference
+ * over.
  */
 #ifndef PW_DAEMON_FROZEN_H
 #define PW_DAEMON_FROZEN_H

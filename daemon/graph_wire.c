@@ -5,11 +5,13 @@
 
 static enum pw_status no_memory(struct pw_error *ret_err)
 {
-        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for the program, or it has more than %u values", PW_GRAPH_VALUES_MAX);
+        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for the program, or it has more than %u values",
+                            PW_GRAPH_VALUES_MAX);
 }
 
 /* The graph's index of slice `id`, added when first seen. */
-static enum pw_status slice_index(struct pw_dsession *session, struct pw_graph *graph, uint32_t id, uint32_t *ret_index, struct pw_error *ret_err)
+static enum pw_status slice_index(struct pw_dsession *session, struct pw_graph *graph, uint32_t id, uint32_t *ret_index,
+                                  struct pw_error *ret_err)
 {
         const struct pw_slice_map *slice;
 
@@ -28,10 +30,12 @@ static enum pw_status slice_index(struct pw_dsession *session, struct pw_graph *
         return PW_OK;
 }
 
-static enum pw_status read_sharding(const Pathways__Wire__Value *wire, uint32_t index, struct pw_sharding *sharding, struct pw_error *ret_err)
+static enum pw_status read_sharding(const Pathways__Wire__Value *wire, uint32_t index, struct pw_sharding *sharding,
+                                    struct pw_error *ret_err)
 {
         if (wire->n_sharding > PW_MESH_AXES_MAX)
-                return pw_error_set(ret_err, PW_SHAPE, "value %u: a sharding of %zu axes, %d at most", index, wire->n_sharding, PW_MESH_AXES_MAX);
+                return pw_error_set(ret_err, PW_SHAPE, "value %u: a sharding of %zu axes, %d at most", index, wire->n_sharding,
+                                    PW_MESH_AXES_MAX);
         for (size_t i = 0; i < wire->n_sharding; i++) {
                 const Pathways__Wire__AxisSharding *axis = wire->sharding[i];
 
@@ -42,7 +46,8 @@ static enum pw_status read_sharding(const Pathways__Wire__Value *wire, uint32_t 
         return PW_OK;
 }
 
-static enum pw_status read_value(struct pw_dsession *session, struct pw_graph *graph, const Pathways__Wire__Value *wire, struct pw_error *ret_err)
+static enum pw_status read_value(struct pw_dsession *session, struct pw_graph *graph, const Pathways__Wire__Value *wire,
+                                 struct pw_error *ret_err)
 {
         struct pw_graph_value *value = pw_graph_add_value(graph);
         uint32_t index = graph->value_count - 1;
@@ -69,7 +74,8 @@ static enum pw_status read_value(struct pw_dsession *session, struct pw_graph *g
         return status;
 }
 
-static enum pw_status read_call(struct pw_dsession *session, struct pw_graph *graph, const Pathways__Wire__Call *wire, struct pw_error *ret_err)
+static enum pw_status read_call(struct pw_dsession *session, struct pw_graph *graph, const Pathways__Wire__Call *wire,
+                                struct pw_error *ret_err)
 {
         struct pw_graph_call *call;
         uint32_t slice;
@@ -78,8 +84,10 @@ static enum pw_status read_call(struct pw_dsession *session, struct pw_graph *gr
         if (status != PW_OK)
                 return status;
         if (wire->params.len > UINT32_MAX)
-                return pw_error_set(ret_err, PW_TOO_LARGE, "call %u, %s: parameters of %zu bytes", graph->call_count, wire->function, wire->params.len);
-        call = pw_graph_add_call(graph, wire->function, wire->args, (uint32_t)wire->n_args, wire->params.data, (uint32_t)wire->params.len);
+                return pw_error_set(ret_err, PW_TOO_LARGE, "call %u, %s: parameters of %zu bytes", graph->call_count,
+                                    wire->function, wire->params.len);
+        call = pw_graph_add_call(graph, wire->function, wire->args, (uint32_t)wire->n_args, wire->params.data,
+                                 (uint32_t)wire->params.len);
         if (!call)
                 return no_memory(ret_err);
         call->slice = slice;
@@ -107,8 +115,8 @@ static enum pw_status read_all(struct pw_dsession *session, const Pathways__Wire
         return status;
 }
 
-enum pw_status pw_graph_read(struct pw_dsession *session, const Pathways__Wire__ProgramCompile *request, struct pw_graph **ret_graph,
-                             struct pw_error *ret_err)
+enum pw_status pw_graph_read(struct pw_dsession *session, const Pathways__Wire__ProgramCompile *request,
+                             struct pw_graph **ret_graph, struct pw_error *ret_err)
 {
         struct pw_graph *graph = pw_graph_new(request->name);
         enum pw_status status;
@@ -165,8 +173,9 @@ void pw_graph_reply(struct pw_dsession *session, uint64_t id, uint32_t program, 
                 return;
         }
         for (uint32_t i = 0; i < count; i++) {
-                uint32_t at = i < image->input_count ? PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[i].value
-                                                     : PW_IMAGE_AT(image, struct pw_image_result, image->results)[i - image->input_count].value;
+                uint32_t at = i < image->input_count
+                                      ? PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[i].value
+                                      : PW_IMAGE_AT(image, struct pw_image_result, image->results)[i - image->input_count].value;
                 const struct pw_image_value *value = pw_image_value(image, at);
 
                 write_type(&types[i], value, row->slices[value->slice].id);

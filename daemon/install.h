@@ -7,7 +7,8 @@
 
 enum pw_install_part { PW_INSTALL_EXECUTOR, PW_INSTALL_MODULES };
 
-/* The path of `part`: beside the daemon's own program (a build tree, or an installation that was moved), else where configure said. */
+/* The path of `part`: beside the daemon's own program (a build tree, or an installation that was moved), else where
+ * configure said. */
 void pw_install_path(enum pw_install_part part, char *path, size_t bytes);
 
 #endif

@@ -272,7 +272,8 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
                 if (read_lane(lane, now_us)) {
                         lane->quiet = 0;
                         any = true;
-                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS && pw_ring_sleep(&lane->reader, is_hungry(lane->session))) {
+                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS &&
+                           pw_ring_sleep(&lane->reader, is_hungry(lane->session))) {
                         pw_list_remove(&lane->hot);
                 }
         }

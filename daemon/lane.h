@@ -18,7 +18,8 @@ bool pw_lanes_turn(struct pw_daemon *daemon);
 void pw_lanes_look(struct pw_daemon *daemon);
 /* One read of every lane of every session. */
 void pw_lanes_read_all(struct pw_daemon *daemon);
-/* Somebody queues for room, and nobody did: each lane that rests asks for the doorbell at each DROP; those with unread records are hot. */
+/* Somebody queues for room, and nobody did: each lane that rests asks for the doorbell at each DROP; those with unread records are
+ * hot. */
 void pw_lanes_hungry(struct pw_daemon *daemon);
 /* All hot lanes ask for a doorbell. False: records came meanwhile, do not sleep. */
 bool pw_lanes_sleep(struct pw_daemon *daemon);

@@ -14,7 +14,8 @@ struct hierarchy { const char *mount, *limit, *usage, *spare; };
 
 static const struct hierarchy second = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
 static const struct hierarchy unified = { "/sys/fs/cgroup/unified", "memory.max", "memory.current", "inactive_file" };
-static const struct hierarchy first = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file" };
+static const struct hierarchy first = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                        "total_inactive_file" };
 
 static FILE *open_file(const char *root, const char *mount, const char *group, const char *name)
 {
@@ -85,7 +86,8 @@ static void take_groups(const char *root, const struct hierarchy *kind, char *gr
 /* One line of /proc/self/cgroup: "0::/a/b", or "4:cpu,memory:/a/b". */
 static void take_line(const char *root, char *line, struct pw_limits *limits)
 {
-        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL, *controller, copy[PATH_BYTES];
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL, *controller,
+             copy[PATH_BYTES];
 
         if (!group)
                 return;

@@ -120,7 +120,8 @@ static void test_first(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_none), cmocka_unit_test(test_second), cmocka_unit_test(test_first) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_none), cmocka_unit_test(test_second),
+                                            cmocka_unit_test(test_first) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,8 @@ enum pw_status pw_modules_new(struct pw_daemon *daemon, struct pw_modules **ret_
                 ok = add_folder(modules, given->items[i]);
         for (uint32_t i = 0; ok && i < given->count; i++)
                 if (access(given->items[i], R_OK | X_OK) < 0)
-                        pw_log(&daemon->log, PW_LOG_WARNING, "folder of modules cannot be read folder=%s reason=\"%s\"", given->items[i], strerror(errno));
+                        pw_log(&daemon->log, PW_LOG_WARNING, "folder of modules cannot be read folder=%s reason=\"%s\"",
+                               given->items[i], strerror(errno));
         pw_install_path(PW_INSTALL_MODULES, installed, sizeof installed);
         if (!ok || !add_folder(modules, installed)) {
                 pw_modules_free(modules);
@@ -113,15 +114,20 @@ static enum pw_status not_found(const struct pw_modules *modules, const char *na
 
         for (uint32_t i = 0; i < modules->folders.count && used < sizeof folders; i++)
                 used += (size_t)snprintf(folders + used, sizeof folders - used, "%s%s", i ? ", " : "", modules->folders.items[i]);
-        return pw_error_set(ret_err, PW_NOT_FOUND, "module %s: no %s.so in %s (pathwaysd --modules DIR adds a folder)", name, name, folders);
+        return pw_error_set(ret_err, PW_NOT_FOUND, "module %s: no %s.so in %s (pathwaysd --modules DIR adds a folder)", name, name,
+                            folders);
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b) { return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec; }
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+        return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
 
 static bool is_as_known(const struct known *known, const char *path, const struct stat *info)
 {
         return known && !strcmp(known->path, path) && known->device == info->st_dev && known->inode == info->st_ino &&
-               known->bytes == info->st_size && same_time(&known->modified, &info->st_mtim) && same_time(&known->changed, &info->st_ctim);
+               known->bytes == info->st_size && same_time(&known->modified, &info->st_mtim) &&
+                       same_time(&known->changed, &info->st_ctim);
 }
 
 /* Without memory for it the file is read again the next time. */
@@ -152,7 +158,8 @@ static enum pw_status check_name(const char *name, struct pw_error *ret_err)
 }
 
 /* The file of module `name`, in the first folder that has it. */
-static enum pw_status find(const struct pw_modules *modules, const char *name, char path[PATH_BYTES], struct stat *ret_info, struct pw_error *ret_err)
+static enum pw_status find(const struct pw_modules *modules, const char *name, char path[PATH_BYTES], struct stat *ret_info,
+                           struct pw_error *ret_err)
 {
         enum pw_status status = check_name(name, ret_err);
 
@@ -171,7 +178,8 @@ static enum pw_status find(const struct pw_modules *modules, const char *name, c
 static enum pw_status open_at(const char *path, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
 {
         int fd = open(path, O_RDONLY | O_CLOEXEC);
-        enum pw_status status = fd < 0 ? pw_error_errno(ret_err, errno, "open module %s", path) : digest_of(fd, path, ret_digest, ret_err);
+        enum pw_status status =
+                fd < 0 ? pw_error_errno(ret_err, errno, "open module %s", path) : digest_of(fd, path, ret_digest, ret_err);
 
         if (status == PW_OK)
                 *ret_fd = fd;
@@ -180,7 +188,8 @@ static enum pw_status open_at(const char *path, int *ret_fd, uint64_t *ret_diges
         return status;
 }
 
-enum pw_status pw_module_open(struct pw_modules *modules, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+enum pw_status pw_module_open(struct pw_modules *modules, const char *name, int *ret_fd, uint64_t *ret_digest,
+                              struct pw_error *ret_err)
 {
         char path[PATH_BYTES];
         struct stat info;

@@ -15,7 +15,8 @@ void pw_modules_free(struct pw_modules *modules);
 PW_MUST_CHECK enum pw_status pw_module_open(struct pw_modules *modules, const char *name, int *ret_fd, uint64_t *ret_digest,
                                             struct pw_error *ret_err);
 /* The digest alone: the file is read only where it has changed since it was last. Errors: likewise. */
-PW_MUST_CHECK enum pw_status pw_module_digest(struct pw_modules *modules, const char *name, uint64_t *ret_digest, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_module_digest(struct pw_modules *modules, const char *name, uint64_t *ret_digest,
+                                              struct pw_error *ret_err);
 /* An executor asks for one. */
 void pw_module_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ModuleRequest *request);
 

@@ -63,7 +63,8 @@ static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t
         else
                 snprintf(to, sizeof to, "h%u:%u%s", daemon->host, list->shards[0].device, list->shard_count > 1 ? ",..." : "");
         pw_id_format(pw_object_id(daemon->store, object), id);
-        pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to, (unsigned long long)entry->bytes, session->client);
+        pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to,
+               (unsigned long long)entry->bytes, session->client);
         pw_traces_moved(daemon, &(struct pw_traced_move){ id, to, session->client, session->tenant->name, entry->bytes,
                                                           now_us - pw_min_u64(now_us, took_us), now_us });
 }

@@ -43,9 +43,11 @@ enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire
                 return pw_error_set(ret_err, PW_PROTOCOL, "a request without its object");
         id = (struct pw_id){ wire->place, wire->epoch, wire->generation };
         if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: of another host, or of an earlier life of this one (this is h%u.%x)",
+                return pw_error_set(ret_err, PW_NOT_FOUND,
+                                    "%s: of another host, or of an earlier life of this one (this is h%u.%x)",
                                     pw_id_format(id, text), daemon->host, daemon->epoch);
-        object = pw_store_find(daemon->store, session->operator_ ? 0 : session->number, pw_id_segment(id), pw_id_slot(id), id.generation);
+        object = pw_store_find(daemon->store, session->operator_ ? 0 : session->number, pw_id_segment(id), pw_id_slot(id),
+                               id.generation);
         if (!object)
                 return pw_error_set(ret_err, PW_GONE, "%s: there is no such object (any more)", pw_id_format(id, text));
         *ret_object = object;
@@ -135,7 +137,8 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
                 status = pw_error_set(&err, PW_NOT_FOUND, "name %s: not bound", request->name);
         lookup = status == PW_OK ? calloc(1, sizeof *lookup) : NULL;
         if (!lookup) {
-                pw_session_reply_error(session, id, status == PW_OK ? PW_NO_MEMORY : status, status == PW_OK ? "pathwaysd is out of memory" : err.text);
+                pw_session_reply_error(session, id, status == PW_OK ? PW_NO_MEMORY : status,
+                                       status == PW_OK ? "pathwaysd is out of memory" : err.text);
                 return;
         }
         lookup->session = session->number;
@@ -183,7 +186,8 @@ void pw_names_session_end(struct pw_dsession *session)
         }
 }
 
-void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                        void (*row)(void *, const struct pw_wait_row *), void *context)
 {
         struct lookup *lookup;
 

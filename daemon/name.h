@@ -13,14 +13,14 @@ void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire
 void pw_names_session_end(struct pw_dsession *session);
 /* Lookups that wait, of `session` or of all (NULL). */
 struct pw_wait_row;
-void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
-                        void *context);
+void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                        void (*row)(void *context, const struct pw_wait_row *row), void *context);
 /* When the next waiting lookup gives up; UINT64_MAX: never. */
 uint64_t pw_names_next_us(const struct pw_daemon *daemon);
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us);
 
 /* The object that an id from outside names, if the session may touch it. Errors: PW_NOT_FOUND (other host or epoch), PW_GONE. */
-PW_MUST_CHECK enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, struct pw_object **ret_object,
-                                             struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire__ObjectId *id,
+                                             struct pw_object **ret_object, struct pw_error *ret_err);
 
 #endif

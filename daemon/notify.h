@@ -1,5 +1,5 @@
-/* What systemd is told of the service, sd_notify(3)'s datagrams: ready, reloading, stopping, alive. Without $NOTIFY_SOCKET nothing is
- * sent. Nobody waits for an answer, and a message that cannot be sent is not sent again.
+/* What systemd is told of the service, sd_notify(3)'s datagrams: ready, reloading, stopping, alive. Without $NOTIFY_SOCKET nothing
+ * is sent. Nobody waits for an answer, and a message that cannot be sent is not sent again.
  */
 #ifndef PW_DAEMON_NOTIFY_H
 #define PW_DAEMON_NOTIFY_H

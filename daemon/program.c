@@ -47,7 +47,8 @@ static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct
 
         if (status != PW_OK)
                 return status;
-        status = pw_scheduler_program_add(scheduler, image, job->graph, session->tenant->name, session->number, ret_program, ret_err);
+        status = pw_scheduler_program_add(scheduler, image, job->graph, session->tenant->name, session->number, ret_program,
+                                          ret_err);
         if (status != PW_OK) {
                 free(image);
                 return status;
@@ -141,8 +142,8 @@ void pw_program_compile(struct pw_dsession *session, uint64_t id, const Pathways
         run_job(job);
 }
 
-void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *),
-                           void *context)
+void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                           void (*row)(void *, const struct pw_wait_row *), void *context)
 {
         struct job *job;
 

@@ -54,7 +54,8 @@ static enum pw_status read_line(const char *line, struct pw_quota *quota, struct
                 enum pw_status status = read_part(strsep(&rest, ","), quota, &err);
 
                 if (status != PW_OK)
-                        return pw_error_set(ret_err, status, "--quota \"%s\": %s, for example bo:host=2GiB,sessions=50", line, err.text);
+                        return pw_error_set(ret_err, status, "--quota \"%s\": %s, for example bo:host=2GiB,sessions=50", line,
+                                            err.text);
         }
         return PW_OK;
 }
@@ -66,7 +67,8 @@ static bool is_of(const char *line, const char *tenant)
         return end && (size_t)(end - line) == strlen(tenant) && !strncmp(line, tenant, strlen(tenant));
 }
 
-enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota, struct pw_error *ret_err)
+enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota,
+                             struct pw_error *ret_err)
 {
         struct pw_quota quota = { PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE }, ignored;
         const char *const names[] = { "*", tenant };
@@ -108,5 +110,6 @@ enum pw_status pw_quota_session(const struct pw_tenant *tenant, struct pw_error 
 {
         if (tenant->sessions < tenant->quota.sessions)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u sessions, its quota: end one, or raise --quota", tenant->name, tenant->sessions);
+        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u sessions, its quota: end one, or raise --quota", tenant->name,
+                            tenant->sessions);
 }

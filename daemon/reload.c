@@ -26,7 +26,8 @@ static enum pw_status admit_deadline(struct pw_daemon *daemon, struct pw_error *
 
 static enum pw_status socket_mode(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        return chmod(daemon->socket_path, daemon->settings.socket_mode) == 0 ? PW_OK : pw_error_errno(ret_err, errno, "chmod %s", daemon->socket_path);
+        return chmod(daemon->socket_path, daemon->settings.socket_mode) == 0 ? PW_OK : pw_error_errno(ret_err, errno, "chmod %s",
+                                                                                                      daemon->socket_path);
 }
 
 /* What is read wherever it is used needs no more than the new value. */
@@ -38,7 +39,8 @@ static enum pw_status nothing_more(struct pw_daemon *daemon, struct pw_error *re
 }
 
 /* What can change while the daemon runs; the help of these options says so. */
-static const struct live { const char *name; enum pw_status (*apply)(struct pw_daemon *daemon, struct pw_error *ret_err); } lives[] = {
+static const struct live { const char *name; enum pw_status (*apply)(struct pw_daemon *daemon,
+                                                                     struct pw_error *ret_err); } lives[] = {
         { "admit-deadline", admit_deadline }, { "log-level", log_level },   { "modules", pw_modules_refresh },
         { "operators", pw_operators_find },     { "quota", pw_quotas_apply },
         { "shutdown", nothing_more },         { "socket-mode", socket_mode },
@@ -62,14 +64,15 @@ static bool change(struct pw_daemon *daemon, const struct pw_option *option, str
         pw_option_format(option, &daemon->settings, before, sizeof before);
         pw_option_format(option, fresh, after, sizeof after);
         if (!live) {
-                pw_log(&daemon->log, PW_LOG_WARNING, "setting needs a restart key=%s is=\"%s\" file=\"%s\"", option->name, before, after);
+                pw_log(&daemon->log, PW_LOG_WARNING, "setting needs a restart key=%s is=\"%s\" file=\"%s\"", option->name, before,
+                       after);
                 return true;
         }
         pw_option_swap(option, &daemon->settings, fresh);
         if (live->apply(daemon, &err) != PW_OK) {
                 pw_option_swap(option, &daemon->settings, fresh);
-                pw_log(&daemon->log, PW_LOG_ERROR, "setting not applied key=%s is=\"%s\" file=\"%s\" reason=\"%s\"", option->name, before, after,
-                       err.text);
+                pw_log(&daemon->log, PW_LOG_ERROR, "setting not applied key=%s is=\"%s\" file=\"%s\" reason=\"%s\"", option->name,
+                       before, after, err.text);
                 return false;
         }
         pw_log(&daemon->log, PW_LOG_INFO, "setting applied key=%s was=\"%s\" is=\"%s\"", option->name, before, after);
@@ -90,7 +93,8 @@ static void apply(struct pw_daemon *daemon, struct pw_settings *fresh)
                 changed++;
                 restart += change(daemon, option, fresh);
         }
-        pw_log(&daemon->log, PW_LOG_INFO, "config read again file=%s changed=%u need_restart=%u", daemon->settings.config, changed, restart);
+        pw_log(&daemon->log, PW_LOG_INFO, "config read again file=%s changed=%u need_restart=%u", daemon->settings.config, changed,
+               restart);
 }
 
 void pw_reload(struct pw_daemon *daemon)

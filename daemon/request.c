@@ -38,7 +38,8 @@ static void take_freeze(struct pw_dsession *session, const Pathways__Wire__Reque
         pw_frozen_request(session, request->id, request->freeze);
 }
 
-/* Who may map a segment: its tenant's sessions, operators and executors; for others there is none. Only the executor of a device may write its memory. */
+/* Who may map a segment: its tenant's sessions, operators and executors; for others there is none. Only the executor of a device
+ * may write its memory. */
 static void take_segment(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         struct pw_segment *segment = pw_segment_get(session->daemon, request->segment->segment);
@@ -226,7 +227,8 @@ void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame)
 
 void pw_request_answered(struct pw_dsession *session, const struct pw_frame *frame)
 {
-        Pathways__Wire__Reply *reply = session->role == PW_ROLE_DESCRIBER ? pathways__wire__reply__unpack(NULL, frame->bytes, frame->payload) : NULL;
+        Pathways__Wire__Reply *reply =
+                session->role == PW_ROLE_DESCRIBER ? pathways__wire__reply__unpack(NULL, frame->bytes, frame->payload) : NULL;
 
         if (!reply) {
                 pw_session_end(session, "a reply that nobody asked for");

@@ -105,7 +105,8 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
         if (wait && wait->frozen)
                 pw_frozen_room(daemon, wait->frozen, action);
         else if (session && action->kind == PW_STORE_REFUSE)
-                pw_session_reply_error(session, wait->id, action->status, action->text ? action->text : pw_status_text(action->status));
+                pw_session_reply_error(session, wait->id, action->status,
+                                       action->text ? action->text : pw_status_text(action->status));
         else if (session)
                 send_grant(session, wait->id, action);
         else if (!wait && action->kind == PW_STORE_GRANT) /* the session has ended since; that of a frozen put is another one's */
@@ -113,7 +114,8 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
         free(wait);
 }
 
-void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                        void (*row)(void *, const struct pw_wait_row *), void *context)
 {
         const struct pw_room_wait *wait;
 
@@ -123,7 +125,8 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
                 if (asker && (!session || asker == session))
                         row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_ROOM, .session = asker, .lane = wait->lane,
                                                             .thread = atomic_load(&asker->control->lanes[wait->lane].thread_id),
-                                                            .bytes = wait->bytes, .since_us = wait->since_us, .until_us = wait->until_us });
+                                                            .bytes = wait->bytes, .since_us = wait->since_us,
+                                                                    .until_us = wait->until_us });
         }
 }
 

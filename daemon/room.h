@@ -12,8 +12,8 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
 void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action);
 /* Requests that wait, of `session` or of all (NULL). */
 struct pw_wait_row;
-void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
-                        void *context);
+void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                        void (*row)(void *context, const struct pw_wait_row *row), void *context);
 void pw_rooms_session_end(struct pw_dsession *session);
 void pw_rooms_done(struct pw_daemon *daemon);
 

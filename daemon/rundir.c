@@ -45,7 +45,8 @@ static enum pw_status choose_state_dir(struct pw_daemon *daemon, struct pw_error
         else if (home)
                 printed = asprintf(&daemon->state_dir, "%s/.local/state/pathways", home);
         else
-                return pw_error_set(ret_err, PW_INVALID, "pathwaysd: neither XDG_STATE_HOME nor HOME names a folder; name one with --state-dir");
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "pathwaysd: neither XDG_STATE_HOME nor HOME names a folder; name one with --state-dir");
         return printed < 0 ? no_memory(ret_err) : PW_OK;
 }
 
@@ -62,7 +63,8 @@ static enum pw_status lock(struct pw_daemon *daemon, struct pw_error *ret_err)
                 if (pread(daemon->lock_fd, text, sizeof text - 1, 0) <= 0)
                         strcpy(text, "unknown");
                 text[strcspn(text, "\n")] = 0;
-                return pw_error_set(ret_err, PW_EXISTS, "run dir %s: a living pathwaysd has it (pid %s); stop that one or choose another --run-dir",
+                return pw_error_set(ret_err, PW_EXISTS,
+                                    "run dir %s: a living pathwaysd has it (pid %s); stop that one or choose another --run-dir",
                                     daemon->run_dir, text);
         }
         length = snprintf(text, sizeof text, "%d\n", (int)getpid());

@@ -15,7 +15,8 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
 {
         static const char *const names[] = { "", "pathways-client", "pathways-futures", "pathways-device" };
         const struct pw_segment_layout *layout = &segment->layout;
-        enum pw_status status = segment->backed.backing ? PW_OK : pw_backing_sole(names[layout->kind], layout->bytes, &segment->backed, ret_err);
+        enum pw_status status =
+                segment->backed.backing ? PW_OK : pw_backing_sole(names[layout->kind], layout->bytes, &segment->backed, ret_err);
         struct pw_window window;
 
         if (status != PW_OK || layout->kind == PW_SEGMENT_DEVICE)
@@ -50,8 +51,9 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
         *segment = *like;
         segment->number = ++daemon->next_segment;
-        status = segment->number > PW_SEGMENT_MAX ? pw_error_set(ret_err, PW_LIMIT, "pathwaysd: segment numbers are used up, restart it")
-                                                  : make_memory(segment, ret_err);
+        status = segment->number > PW_SEGMENT_MAX
+                         ? pw_error_set(ret_err, PW_LIMIT, "pathwaysd: segment numbers are used up, restart it")
+                         : make_memory(segment, ret_err);
         if (status == PW_OK)
                 status = tell_store(daemon, segment, ret_err);
         if (status == PW_OK && !pw_table_put(&daemon->segments, segment->number, segment))

@@ -18,8 +18,8 @@ struct pw_segment {
 
 /* Make the memfd, map what the daemon needs, tell the store (CLIENT and FUTURES). Own: the daemon's table; pw_segment_remove().
  * `like->backed` is taken if and only if it returns PW_OK. */
-PW_MUST_CHECK enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment *like, struct pw_segment **ret_segment,
-                                            struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment *like,
+                                            struct pw_segment **ret_segment, struct pw_error *ret_err);
 struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none */
 void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment);
 

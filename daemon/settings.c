@@ -13,25 +13,36 @@
 #define AT(field) offsetof(struct pw_settings, field)
 
 static const struct pw_option items[] = {
-        { "config", 'c', PW_OPTION_TEXT, AT(config), NULL, "FILE", "Read options from FILE, `name = value` a line. The command line wins." },
+        { "config", 'c', PW_OPTION_TEXT, AT(config), NULL, "FILE",
+          "Read options from FILE, `name = value` a line. The command line wins." },
         { "run-dir", 0, PW_OPTION_TEXT, AT(run_dir), NULL, "DIR",
           "Where the socket pathwaysd.sock lies. Default: /run/pathways as root, else $XDG_RUNTIME_DIR/pathways." },
         { "state-dir", 0, PW_OPTION_TEXT, AT(state_dir), NULL, "DIR",
           "Where the host's last epoch is kept. Default: /var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
-        { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT", "Devices of this host: cpu or emulated, and how many." },
+        { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT",
+          "Devices of this host: cpu or emulated, and how many." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
         { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
-          "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more than seven eighths of what a memory cgroup leaves." },
+          "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more "
+          "than seven eighths of what a memory cgroup leaves." },
         { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", "Capacity of each device." },
-        { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION", "Emulated devices: time that each function takes besides its own." },
-        { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE", "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
-        { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR", "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins. SIGHUP applies a change." },
-        { "executor", 0, PW_OPTION_TEXT, AT(executor), NULL, "FILE", "The executor's program. Default: the installed one, or the one built beside this daemon." },
-        { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), "nobody", "USER", "Whom executors run as where the daemon is root." },
+        { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION",
+          "Emulated devices: time that each function takes besides its own." },
+        { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE",
+          "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
+        { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR",
+          "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins. "
+          "SIGHUP applies a change." },
+        { "executor", 0, PW_OPTION_TEXT, AT(executor), NULL, "FILE",
+          "The executor's program. Default: the installed one, or the one built beside this daemon." },
+        { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), "nobody", "USER",
+          "Whom executors run as where the daemon is root." },
         { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "How islands choose the next gang." },
         { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
-        { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION", "How long a run may wait to be admitted. SIGHUP applies a change." },
-        { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE", "Mode of the socket. A client's tenant is its user. SIGHUP applies a change." },
+        { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION",
+          "How long a run may wait to be admitted. SIGHUP applies a change." },
+        { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE",
+          "Mode of the socket. A client's tenant is its user. SIGHUP applies a change." },
         { "operators", 0, PW_OPTION_TEXT, AT(operators), NULL, "GROUP",
           "Members of GROUP see and touch what is of every tenant. So do root and the daemon's user. Others see only their own. "
           "SIGHUP applies a change." },
@@ -42,9 +53,12 @@ static const struct pw_option items[] = {
         { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
           "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "
           "Not given: nowhere." },
-        { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION", "At SIGTERM, how long runs in flight may go on. SIGHUP applies a change." },
-        { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL", "error, warning, info or debug. SIGHUP applies a change." },
-        { "ready-fd", 0, PW_OPTION_COUNT, AT(ready_fd), "0", "FD", "Write a newline to this descriptor once all executors are ready. 0: none." },
+        { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION",
+          "At SIGTERM, how long runs in flight may go on. SIGHUP applies a change." },
+        { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL",
+          "error, warning, info or debug. SIGHUP applies a change." },
+        { "ready-fd", 0, PW_OPTION_COUNT, AT(ready_fd), "0", "FD",
+          "Write a newline to this descriptor once all executors are ready. 0: none." },
         { "help", 'h', PW_OPTION_FLAG, AT(help), "no", NULL, "Print this and exit." },
         { "version", 'V', PW_OPTION_FLAG, AT(version), "no", NULL, "Print the version and exit." },
         { "help-mdoc", 0, PW_OPTION_FLAG, AT(help_mdoc), "no", NULL, "Print the options as the manual has them and exit." },
@@ -94,8 +108,8 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         if (status != PW_OK)
                 return status;
         if (settings->islands < 1 || settings->islands > PW_ISLANDS_MAX || settings->islands > count)
-                return pw_error_set(ret_err, PW_INVALID, "--islands %u: from 1 to %u, and at most one per device (%u)", settings->islands,
-                                    PW_ISLANDS_MAX, count);
+                return pw_error_set(ret_err, PW_INVALID, "--islands %u: from 1 to %u, and at most one per device (%u)",
+                                    settings->islands, PW_ISLANDS_MAX, count);
         if (settings->http) {
                 struct pw_http_address address;
 
@@ -150,8 +164,9 @@ enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind
         unsigned long count = colon ? strtoul(colon + 1, &end, 10) : 1;
 
         if (!length || length >= 32 || (colon && (end == colon + 1 || *end)) || count < 1 || count > PW_DEVICES_MAX)
-                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": KIND:COUNT with 1 to %u devices, for example emulated:4",
-                                    settings->devices, PW_DEVICES_MAX);
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "--devices \"%s\": KIND:COUNT with 1 to %u devices, for example emulated:4", settings->devices,
+                                    PW_DEVICES_MAX);
         memcpy(kind, settings->devices, length);
         kind[length] = 0;
         if (strcmp(kind, "cpu") && strcmp(kind, "emulated"))

@@ -23,7 +23,8 @@ PW_MUST_CHECK enum pw_status pw_settings_load(struct pw_settings *settings, int 
 void pw_settings_done(struct pw_settings *settings);
 
 /* Errors: PW_INVALID. */
-PW_MUST_CHECK enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw_log_level *ret_level, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw_log_level *ret_level,
+                                                   struct pw_error *ret_err);
 
 /* "emulated:4" -> kind and count. Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind[32], uint32_t *ret_count,

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 
-static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wire__SliceOpen *request, const struct pw_slice_map **ret_slice,
-                                 struct pw_error *ret_err)
+static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wire__SliceOpen *request,
+                                 const struct pw_slice_map **ret_slice, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_slice_ask ask = { .tenant = session->tenant->name,
@@ -17,7 +17,8 @@ static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wi
         enum pw_status status;
 
         if (request->n_mesh > PW_MESH_AXES_MAX)
-                return pw_error_set(ret_err, PW_INVALID, "slice: a mesh of %zu axes, %d at most", request->n_mesh, PW_MESH_AXES_MAX);
+                return pw_error_set(ret_err, PW_INVALID, "slice: a mesh of %zu axes, %d at most", request->n_mesh,
+                                    PW_MESH_AXES_MAX);
         for (size_t i = 0; i < request->n_mesh; i++)
                 ask.mesh[i] = request->mesh[i];
         status = pw_tenant_devices(daemon, session->tenant, ret_err);

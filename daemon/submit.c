@@ -75,7 +75,8 @@ static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, st
         struct pw_store *store = session->daemon->store;
         struct pw_input_place *place = &run->inputs[i];
         bool donated = pw_cell_top(cell) & PW_RUN_INPUT_DONATED;
-        struct pw_object *object = pw_store_find(store, session->number, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
+        struct pw_object *object =
+                pw_store_find(store, session->number, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
 
         *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
         if (!object || pw_store_unclaimed(store, cell)) /* what no run makes: to wait for it may be to wait for itself */
@@ -116,7 +117,8 @@ static bool take_result(struct pw_dlane *lane, struct pw_run *run, uint32_t i, s
         struct pw_object *object;
         struct pw_error err;
 
-        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object, &err) != PW_OK)
+        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object,
+                           &err) != PW_OK)
                 return refuse(lane, err.text);
         object->program = run->program;
         run->results[i]->object = object;
@@ -195,7 +197,8 @@ static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run,
                         any = true;
                 }
         if (any)
-                pw_scheduler_cancel(daemon->scheduler, number, "pathwaysd: a result in its record is not one of its client's", now_us);
+                pw_scheduler_cancel(daemon->scheduler, number, "pathwaysd: a result in its record is not one of its client's",
+                                    now_us);
 }
 
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
@@ -227,15 +230,16 @@ void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, 
 
                 place->pending = false;
                 locate(daemon, object, place);
-                pw_scheduler_input_ready(daemon->scheduler, watch->run, watch->input, place->status, pw_status_text(place->status), now_us);
+                pw_scheduler_input_ready(daemon->scheduler, watch->run, watch->input, place->status, pw_status_text(place->status),
+                                         now_us);
                 free(watch);
                 watch = next;
         }
 }
 
 /* Take the run out of the list of those that wait for `object`. */
-void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object, void (*row)(void *, const struct pw_run *, uint32_t),
-                            void *context)
+void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
+                            void (*row)(void *, const struct pw_run *, uint32_t), void *context)
 {
         for (const struct watch *watch = pw_table_get(&daemon->watched, (uintptr_t)object); watch; watch = watch->next)
                 row(context, watch->run, watch->input);

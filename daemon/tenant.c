@@ -52,10 +52,11 @@ static enum pw_status fill(struct pw_daemon *daemon, struct pw_tenant *tenant, s
         status = pw_quota_apply(daemon, tenant, ret_err);
         if (status != PW_OK)
                 return status;
-        return pw_segment_new(daemon,
-                              &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_FUTURES, FUTURES_SLOTS, FUTURES_ARENA_BYTES),
-                                                    .tenant = tenant },
-                              &tenant->futures, ret_err);
+        return pw_segment_new(
+                daemon,
+                &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_FUTURES, FUTURES_SLOTS, FUTURES_ARENA_BYTES),
+                                      .tenant = tenant },
+                &tenant->futures, ret_err);
 }
 
 enum pw_status pw_tenant_get(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err)

@@ -27,7 +27,8 @@ static struct pw_dsession *find_session(struct pw_daemon *daemon, const struct p
         struct pw_dsession *session, *oldest = NULL;
 
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
-                if (session->ended || session->role != PW_ROLE_CLIENT || strcmp(session->tenant->name, tenant) || !is_called(session, to))
+                if (session->ended || session->role != PW_ROLE_CLIENT || strcmp(session->tenant->name, tenant) ||
+                    !is_called(session, to))
                         continue;
                 pw_lanes_drain(session); /* what it has taken and given back counts */
                 if (pw_store_holds(daemon->store, object, session->number))
@@ -43,8 +44,10 @@ static enum pw_status to_session(struct pw_daemon *daemon, struct pw_object *obj
         struct pw_dsession *session = find_session(daemon, object, to);
 
         if (!session || session->ended)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "transfer: no process of tenant %s that is attached is called %.100s; `pathways owners` lists "
-                                    "owners", pw_object_tenant(daemon->store, object), to);
+                return pw_error_set(ret_err, PW_NOT_FOUND,
+                                    "transfer: no process of tenant %s that is attached is called %.100s; `pathways owners` lists "
+                                    "owners",
+                                    pw_object_tenant(daemon->store, object), to);
         return pw_store_transfer(daemon->store, object, session->number, pw_now_us(), ret_err);
 }
 

@@ -116,7 +116,8 @@ void pw_turn_took(struct pw_daemon *daemon, uint64_t started_us)
 
         pw_count_turn(&daemon->counters, took_us);
         if (took_us > SLOW_TURN_US)
-                pw_log(&daemon->log, PW_LOG_DEBUG, "slow turn took_us=%llu doing=\"%s\" sessions=%u runs_in_flight=%llu", (unsigned long long)took_us,
-                       daemon->doing ? daemon->doing : "work", daemon->sessions.count, (unsigned long long)daemon->runs_in_flight);
+                pw_log(&daemon->log, PW_LOG_DEBUG, "slow turn took_us=%llu doing=\"%s\" sessions=%u runs_in_flight=%llu",
+                       (unsigned long long)took_us, daemon->doing ? daemon->doing : "work", daemon->sessions.count,
+                       (unsigned long long)daemon->runs_in_flight);
         daemon->doing = NULL;
 }

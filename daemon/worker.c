@@ -212,8 +212,8 @@ static void *work_loop(void *context)
 static void refused(struct pw_worker *worker, const struct pw_work *work, const char *why)
 {
         work->backing->refused++;
-        pw_log(&worker->daemon->log, PW_LOG_ERROR, "pages not given back offset=%llu bytes=%llu reason=\"%s\"", (unsigned long long)work->offset,
-               (unsigned long long)work->bytes, why);
+        pw_log(&worker->daemon->log, PW_LOG_ERROR, "pages not given back offset=%llu bytes=%llu reason=\"%s\"",
+               (unsigned long long)work->offset, (unsigned long long)work->bytes, why);
         pw_overhead_refresh(worker->daemon);
 }
 
@@ -259,8 +259,8 @@ static void tell_late(struct pw_worker *worker)
         }
 }
 
-/* The store has what is punched at once, and may grant it again; what its pages still take is overhead once measured, and no longer when
- * they are gone. */
+/* The store has what is punched at once, and may grant it again; what its pages still take is overhead once measured, and no longer
+ * when they are gone. */
 static void recount(struct pw_worker *worker)
 {
         if (worker->recount)

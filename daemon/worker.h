@@ -1,9 +1,9 @@
-/* The worker threads: what is too slow for a turn of the loop, or may wait for a client; pages are allocated in steps of 64 MiB, given back in
- * steps of 128 MiB.
+/* The worker threads: what is too slow for a turn of the loop, or may wait for a client; pages are allocated in steps of 64 MiB,
+ * given back in steps of 128 MiB.
  *
- * Touching a new page costs 10 to 50 times what copying to it does. Works of one memfd begin in order and take turns, except that none overtakes
- * a punch, and one thread works at a time; but who holds a memfd (worker.c) keeps back the works of that memfd alone. Each is reported
- * on the loop thread at most once, by the pipe that the loop reads.
+ * Touching a new page costs 10 to 50 times what copying to it does. Works of one memfd begin in order and take turns, except that
+ * none overtakes a punch, and one thread works at a time; but who holds a memfd (worker.c) keeps back the works of that memfd
+ * alone. Each is reported on the loop thread at most once, by the pipe that the loop reads.
  */
 #ifndef PW_DAEMON_WORKER_H
 #define PW_DAEMON_WORKER_H

@@ -66,8 +66,9 @@ static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map
                 return status;
         status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT, "segment", ret_err);
         if (status == PW_OK) /* only those of the own device can be written */
-                status = pw_map_window(&(struct pw_window){ answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes },
-                                       (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
+                status = pw_map_window(
+                        &(struct pw_window){ answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes },
+                        (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
         pw_answer_done(&answer);
         return status;
 }
@@ -128,8 +129,9 @@ static enum pw_status map_boards(struct pw_attached *attached, const struct pw_a
         if (welcome->device_count > PW_DEVICES_MAX || welcome->island_count > PW_ISLANDS_MAX ||
             params->device >= welcome->device_count || welcome->island >= welcome->island_count ||
             answer->fd_count != 2 + welcome->island_count + welcome->device_count)
-                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd welcomed device %u of %u on island %u of %u with %u descriptors",
-                                    params->device, welcome->device_count, welcome->island, welcome->island_count, answer->fd_count);
+                return pw_error_set(ret_err, PW_PROTOCOL,
+                                    "pathwaysd welcomed device %u of %u on island %u of %u with %u descriptors", params->device,
+                                    welcome->device_count, welcome->island, welcome->island_count, answer->fd_count);
         params->island = welcome->island;
         params->device_count = welcome->device_count;
         params->island_count = welcome->island_count;

@@ -18,7 +18,8 @@ struct describer {
 
 /* --- frames -------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status request_send(const struct describer *describer, const Pathways__Wire__Request *request, struct pw_error *ret_err)
+static enum pw_status request_send(const struct describer *describer, const Pathways__Wire__Request *request,
+                                   struct pw_error *ret_err)
 {
         size_t bytes = pathways__wire__request__get_packed_size(request);
         pw_auto_free uint8_t *message = malloc(bytes + 1);
@@ -295,7 +296,8 @@ enum pw_status pw_describe_serve(int fd, struct pw_error *ret_err)
         struct describer describer = { .fd = fd };
         enum pw_status status;
 
-        describer.around = (struct pw_surroundings){ .context = &describer, .segment = no_segment, .module = ask_module, .doorbell = no_doorbell };
+        describer.around = (struct pw_surroundings){ .context = &describer, .segment = no_segment, .module = ask_module,
+                                                     .doorbell = no_doorbell };
         pw_modules_init(&describer.modules, &describer.around);
         pw_decoder_init(&describer.decoder);
         status = hello(&describer, ret_err);

@@ -136,7 +136,8 @@ static void test_input_in_error(void **state)
                         struct pw_report report = world_report(&world, 0);
                         assert_int_equal(report.result, k);
                         assert_int_equal(report.run, runs[i].number);
-                        assert_int_equal(report.cause_node, i == 1 ? PW_NODE_NONE : 0); /* nodes of another run have no number here */
+                        assert_int_equal(report.cause_node,
+                                         i == 1 ? PW_NODE_NONE : 0); /* nodes of another run have no number here */
                 }
         }
         world_no_report(&world);
@@ -221,10 +222,12 @@ static void test_lost_and_failed(void **state)
         for (uint32_t i = 0; i < 4; i++)
                 values[i] = build_value(build, slice, PW_F64, PW_SCALAR, i == 1 ? PW_PARTIAL(PW_SUM) : PW_BROADCAST);
         build_input(build, values[0]);
-        build_call(build, &(struct build_call){ .function = "broken/fail", .params = &shard, .params_bytes = 8, .inputs = { values[0] },
+        build_call(build,
+                   &(struct build_call){ .function = "broken/fail", .params = &shard, .params_bytes = 8, .inputs = { values[0] },
                                                 .input_count = 1, .output = values[1] });
         build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2] });
-        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { values[0], values[1] }, .input_count = 2, .output = values[3] });
+        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { values[0], values[1] }, .input_count = 2,
+                                                .output = values[3] });
         build_result(build, values[2]);
         build_result(build, values[3]);
         world_init(&world, 2, 1);
@@ -342,7 +345,8 @@ static void test_crash_before_reader(void **state)
 
 /* --- a function writes past its room while another device copies from there ---------------------------------------------- */
 
-static struct world *spoilt; /* doorbells[1]: the gang of device 1 in which that comes out right after device 0 copied; 0: in none */
+static struct world
+        *spoilt; /* doorbells[1]: the gang of device 1 in which that comes out right after device 0 copied; 0: in none */
 
 static enum pw_status assemble_and_spoil(const struct pw_assembly *assembly, uint64_t *ret_moved, struct pw_error *ret_err)
 {
@@ -367,8 +371,10 @@ static struct build *build_reduce(bool pair)
         build_input(build, values[0]);
         build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { values[0] }, .input_count = 1, .output = values[1] });
         if (pair) {
-                uint32_t send = build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .phase = PW_PHASE_SEND });
-                build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .phase = PW_PHASE_RECV, .send_node = send });
+                uint32_t send = build_transfer(
+                        build, &(struct build_transfer){ .from = values[1], .to = values[2], .phase = PW_PHASE_SEND });
+                build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .phase = PW_PHASE_RECV,
+                                                                .send_node = send });
         } else {
                 build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2] });
         }
@@ -422,7 +428,8 @@ static void test_spoilt_while_copied(void **state)
                 assert_int_equal(run_head(&runs[1], 1, 1)->status, PW_OK); /* it read its own, and what device 0 holds */
                 assert_int_equal(run_head(&runs[1], 0, 0)->status, PW_OK);
                 struct input shard = { .bytes = 8, .mesh = { 1 }, .shard_count = 1 };
-                shard.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(1), .device = 1, .offset = runs[0].results[1][1] };
+                shard.shards[0] =
+                        (struct pw_run_shard){ .segment = DEVICE_SEGMENT(1), .device = 1, .offset = runs[0].results[1][1] };
                 run_init(&runs[2], &program, &shard);
                 spoil(&world, 100);
                 run_order_all(&runs[2]);

@@ -129,9 +129,11 @@ uint32_t build_call(struct build *build, const struct build_call *call)
 
 uint32_t build_transfer(struct build *build, const struct build_transfer *transfer)
 {
-        struct pw_image_node node = { .kind = PW_NODE_TRANSFER, .transfer = PW_TRANSFER_ALL_REDUCE, .phase = (uint8_t)transfer->phase,
+        struct pw_image_node node = { .kind = PW_NODE_TRANSFER, .transfer = PW_TRANSFER_ALL_REDUCE,
+                                      .phase = (uint8_t)transfer->phase,
                                       .eager = transfer->eager, .island_partial = transfer->island_partial, .op = PW_SUM,
-                                      .slice = build->values[transfer->to].slice, .source_slice = build->values[transfer->from].slice,
+                                      .slice = build->values[transfer->to].slice,
+                                      .source_slice = build->values[transfer->from].slice,
                                       .send_node = PW_NODE_NONE };
 
         node.inputs = pool_add(build, &transfer->from, 1);

@@ -38,7 +38,8 @@ static void guards_set(const struct pw_gang *gang)
 
 /* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
  * the process ends, and the device is lost as by a crash. */
-__attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_gang *gang, uint32_t index, enum pw_guard_state state)
+__attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_gang *gang, uint32_t index,
+                                                                   enum pw_guard_state state)
 {
         char text[200];
         struct pw_room_head fault;

@@ -25,7 +25,8 @@ static double order_rounds(const struct run *run, uint32_t rounds)
         struct world *world = run->program->world;
         struct pw_island_board *board = world->islands[0];
         struct pw_order batch[64];
-        uint64_t head = atomic_load(&board->head), end = head + (uint64_t)rounds * NODES, members = (UINT64_C(1) << world->device_count) - 1;
+        uint64_t head = atomic_load(&board->head), end = head + (uint64_t)rounds * NODES,
+                 members = (UINT64_C(1) << world->device_count) - 1;
         int64_t start = pw_now_ns();
 
         while (head < end) {
@@ -97,7 +98,8 @@ static struct build *pairs(uint32_t device_count)
         build_call(build, &(struct build_call){ .function = "pw/nop", .inputs = { one }, .input_count = 1, .output = part });
         for (uint32_t i = 2; i < NODES; i += 2) {
                 build_transfer(build, &(struct build_transfer){ .from = part, .to = whole, .eager = true });
-                build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { whole, one }, .input_count = 2, .output = part });
+                build_call(build, &(struct build_call){
+                                          .function = "pw/add", .inputs = { whole, one }, .input_count = 2, .output = part });
         }
         return build;
 }

@@ -28,9 +28,11 @@ static void test_chain(void **state)
         for (uint32_t i = 0; i < 40; i++, from = last) {
                 last = build_value(build, slice, PW_F64, PW_SCALAR, PW_BROADCAST);
                 if (i % 2)
-                        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { from, from }, .input_count = 2, .output = last });
+                        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { from, from }, .input_count = 2,
+                                                                .output = last });
                 else
-                        build_call(build, &(struct build_call){ SCALE(0.75), .inputs = { from }, .input_count = 1, .output = last });
+                        build_call(build,
+                                   &(struct build_call){ SCALE(0.75), .inputs = { from }, .input_count = 1, .output = last });
         }
         build_result(build, last);
         world_init(&world, 1, 1);
@@ -80,7 +82,8 @@ static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
         build_input(build, rows);
         build_call(build, &(struct build_call){ .function = "pw/nop", .inputs = { rows }, .input_count = 1, .output = part });
         build_transfer(build, &(struct build_transfer){ .from = part, .to = whole, .eager = eager });
-        build_call(build, &(struct build_call){ .function = "pw/add", .inputs = { whole, whole }, .input_count = 2, .output = plus });
+        build_call(build,
+                   &(struct build_call){ .function = "pw/add", .inputs = { whole, whole }, .input_count = 2, .output = plus });
         build_result(build, plus);
         world_init(&world, device_count, 1);
         program_init(&program, &world, build);
@@ -156,7 +159,8 @@ static void test_layouts(void **state)
         run_wait(&run);
         assert_memory_equal(run_data(&run, 0, 0), world_at(&world, HOST_SEGMENT, inputs[0].shards[0].offset), inputs[0].bytes);
         for (uint32_t d = 0; d < 4; d++)
-                assert_memory_equal(run_data(&run, 1, d), world_at(&world, HOST_SEGMENT, inputs[1].shards[0].offset), inputs[1].bytes);
+                assert_memory_equal(run_data(&run, 1, d), world_at(&world, HOST_SEGMENT, inputs[1].shards[0].offset),
+                                    inputs[1].bytes);
         world_no_report(&world);
         world_done(&world);
         program_done(&program);
@@ -286,7 +290,8 @@ static void test_results_as_inputs(void **state)
         run_init(&made, &make, inputs);
         run_order_all(&made);
         for (uint32_t i = 0; i < 2; i++) {
-                inputs[i] = (struct input){ .bytes = 8, .sharding = PW_BROADCAST, .mesh = { 2 }, .shard_count = 2, .in_place = i == 1 };
+                inputs[i] =
+                        (struct input){ .bytes = 8, .sharding = PW_BROADCAST, .mesh = { 2 }, .shard_count = 2, .in_place = i == 1 };
                 for (uint32_t k = 0; k < 2; k++)
                         inputs[i].shards[k] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(k), .device = k,
                                                                      .offset = made.results[0][k], .seq = 2 };

@@ -47,14 +47,17 @@ enum pw_status pw_module_check(const struct pw_module *table, const char *name, 
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s has ABI %" PRIu32 ", this executor has %u: rebuild it", name,
                                     table->abi, PW_MODULE_ABI);
         if (!table->name || strcmp(table->name, name))
-                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s calls itself %s", name, table->name ? table->name : "nothing");
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s calls itself %s", name,
+                                    table->name ? table->name : "nothing");
         if (table->function_count > FUNCTIONS_MAX || (table->function_count && !table->functions))
-                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s says that it has %" PRIu32 " functions%s", name, table->function_count,
-                                    table->functions ? "" : ", and no table of them");
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s says that it has %" PRIu32 " functions%s", name,
+                                    table->function_count, table->functions ? "" : ", and no table of them");
         for (uint32_t i = 0; i < table->function_count; i++)
                 if (!table->functions[i].name || !table->functions[i].run || !table->functions[i].shape)
-                        return pw_error_set(ret_err, PW_BAD_MODULE, "module %s: function %" PRIu32 " (%s) lacks a name, a function or a "
-                                            "shape function", name, i, table->functions[i].name ? table->functions[i].name : "unnamed");
+                        return pw_error_set(ret_err, PW_BAD_MODULE,
+                                            "module %s: function %" PRIu32 " (%s) lacks a name, a function or a "
+                                            "shape function",
+                                            name, i, table->functions[i].name ? table->functions[i].name : "unnamed");
         return PW_OK;
 }
 

@@ -51,7 +51,8 @@ static struct pw_task_value *values_resolve(struct pw_program *program, struct p
                 values[i].dtype = value->dtype;
                 values[i].dims = pw_box_dims(&box);
                 values[i].bytes = pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
-                rooms[i].rest = (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - values[i].bytes, UINT32_MAX);
+                rooms[i].rest =
+                        (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - values[i].bytes, UINT32_MAX);
         }
         return values;
 }
@@ -130,9 +131,10 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
 
 void pw_program_function_find(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node)
 {
-        static const struct pw_error no_memory_for_fault = { .status = PW_NO_MEMORY, .text = "no memory to say why there is no function" };
-        const struct pw_image_function *function = PW_IMAGE_AT(program->image, struct pw_image_function, program->image->functions) +
-                                                   node->image->function;
+        static const struct pw_error no_memory_for_fault = { .status = PW_NO_MEMORY,
+                                                             .text = "no memory to say why there is no function" };
+        const struct pw_image_function *function =
+                PW_IMAGE_AT(program->image, struct pw_image_function, program->image->functions) + node->image->function;
         const char *name = pw_image_text(program->image, function->name), *slash = strrchr(name, '/');
         struct pw_found_function found;
         struct pw_error fault, *kept;
@@ -180,7 +182,8 @@ static enum pw_status call_resolve(const struct pw_programs *programs, struct pw
 
 /* --- waits --------------------------------------------------------------------------------------------------------------- */
 
-/* Append the waits on the devices of `slice` in each island, the own device excepted: that runs in order. `ret_waits` NULL: count. */
+/* Append the waits on the devices of `slice` in each island, the own device excepted: that runs in order.
+ * `ret_waits` NULL: count. */
 static uint32_t waits_on(const struct pw_programs *programs, const struct pw_program *program, const struct pw_image_node *on,
                          struct pw_program_wait *ret_waits)
 {
@@ -214,7 +217,8 @@ static bool waits_resolve(const struct pw_programs *programs, struct pw_program 
                 return true;
         ret_list->waits = pw_program_alloc(program, count, sizeof *ret_list->waits);
         for (uint32_t i = 0; ret_list->waits && i < nodes; i++)
-                ret_list->count += waits_on(programs, program, pw_image_node(program->image, on[i]), ret_list->waits + ret_list->count);
+                ret_list->count +=
+                        waits_on(programs, program, pw_image_node(program->image, on[i]), ret_list->waits + ret_list->count);
         return ret_list->waits != NULL;
 }
 

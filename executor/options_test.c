@@ -14,8 +14,10 @@ static void test_all_keys(void **state)
         struct pw_error err;
         (void)state;
 
-        assert_int_equal(pw_device_options_parse("capacity=268435456 kind=emulated launch_delay_us=12 later=1 copy_bandwidth=1000000",
-                                                 &options, &err), PW_OK);
+        assert_int_equal(
+                pw_device_options_parse("capacity=268435456 kind=emulated launch_delay_us=12 later=1 copy_bandwidth=1000000",
+                                        &options, &err),
+                PW_OK);
         assert_string_equal(options.kind, "emulated");
         assert_int_equal(options.params.capacity_bytes, 268435456);
         assert_int_equal(options.params.launch_delay_us, 12);
@@ -24,7 +26,8 @@ static void test_all_keys(void **state)
 
 static void test_what_cannot_be(void **state)
 {
-        static const char *const texts[] = { "", "capacity=1", "kind=cpu capacity=", "kind=cpu capacity=1x", "kind=cpu launch_delay_us=x" };
+        static const char *const texts[] = { "", "capacity=1", "kind=cpu capacity=", "kind=cpu capacity=1x",
+                                             "kind=cpu launch_delay_us=x" };
         struct pw_device_options options;
         struct pw_error err;
         (void)state;

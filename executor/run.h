@@ -54,8 +54,8 @@ static inline struct pw_room_head *pw_run_room(const struct pw_run_view *view, c
 }
 /* The room of a value at place `place` of its slice, in whatever device's memory. Errors: what mapping it gives. */
 PW_MUST_CHECK enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments *segments,
-                                            const struct pw_program_room *room, uint32_t place, const struct pw_room_head **ret_head,
-                                            struct pw_error *ret_err);
+                                            const struct pw_program_room *room, uint32_t place,
+                                            const struct pw_room_head **ret_head, struct pw_error *ret_err);
 static inline const struct pw_run_input *pw_run_input(const struct pw_run_view *view, uint32_t index)
 {
         return PW_RUN_AT(view->record, struct pw_run_input, view->record->inputs) + index;

@@ -13,8 +13,8 @@ struct pw_surroundings {
         enum pw_status (*segment)(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err);
         /* Open module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
         enum pw_status (*module)(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err);
-        /* End the process if its way to the daemon was closed: asked where a function ran for the first time, which is to blame then.
-         * NULL: there is none. */
+        /* End the process if its way to the daemon was closed: asked where a function ran for the first time, which is to blame
+         * then. NULL: there is none. */
         void (*detached)(void *context);
         /* The daemon sleeps and has something to read on the boards. */
         void (*doorbell)(void *context);

@@ -38,8 +38,8 @@ static bool message_alloc(struct message *message, const struct pw_program *prog
         message->call_list = calloc(call_count + 1, sizeof *message->call_list);
         message->stages = calloc(program->stage_count + 1, sizeof *message->stages);
         message->stage_list = calloc(program->stage_count + 1, sizeof *message->stage_list);
-        return message->values && message->value_list && message->axes && message->axis_list && message->calls && message->call_list &&
-               message->stages && message->stage_list;
+        return message->values && message->value_list && message->axes && message->axis_list && message->calls &&
+               message->call_list && message->stages && message->stage_list;
 }
 
 static void fill_value(struct message *message, uint32_t index, struct pw_value *from)

@@ -160,7 +160,8 @@ static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *
         case PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE: on_compile(fake, request); break;
         case PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN: on_slice(fake, request); break;
         default:
-                fake->counts.lane_ends += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END && request->lane_end->lane < PW_LANES_MAX;
+                fake->counts.lane_ends +=
+                        request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END && request->lane_end->lane < PW_LANES_MAX;
                 fake->counts.programs_freed += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_FREE;
                 fake->counts.slices_closed += request->body_case == PATHWAYS__WIRE__REQUEST__BODY_SLICE_CLOSE;
                 fake_reply_status(fake, request->id, PW_OK, "");
@@ -214,7 +215,8 @@ static void *run(void *argument)
         while (!fake->stopped) {
                 struct pollfd on[2] = { { .fd = fake->fd, .events = POLLIN }, { .fd = fake->ask_fd, .events = POLLIN } };
                 int64_t left_ns = fake->waiting_id ? fake->waiting_until_ns - pw_now_ns() : -1;
-                int left_ms = !fake->waiting_id || fake->waiting_until_ns == INT64_MAX ? -1 : left_ns < 0 ? 0 : (int)(left_ns / 1000000) + 1;
+                int left_ms = !fake->waiting_id ||
+                        fake->waiting_until_ns == INT64_MAX ? -1 : left_ns < 0 ? 0 : (int)(left_ns / 1000000) + 1;
                 (void)poll(on, 2, left_ms);
                 if (on[0].revents)
                         read_socket(fake);

@@ -18,7 +18,8 @@
 #define EXTENTS 4096u
 #define HELD_MAX 4096u
 
-struct extent { uint32_t first_slot, slot_count; struct pw_return_writer returns; bool futures; uint32_t lane, size_class; uint64_t back; };
+struct extent { uint32_t first_slot, slot_count; struct pw_return_writer returns; bool futures; uint32_t lane,
+                size_class; uint64_t back; };
 
 struct memory { int fd, client_fd; struct pw_map map; };
 

@@ -12,7 +12,8 @@ static void future_arm(struct fake_daemon *fake, uint32_t slot)
         (void)taken;
 }
 
-static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__RoomRequest *ask, uint32_t count, uint64_t room_bytes)
+static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__RoomRequest *ask, uint32_t count,
+                  uint64_t room_bytes)
 {
         assert(fake->extent_count < EXTENTS && fake->next_slot[ask->futures] + count <= SLOTS);
         struct extent *extent = &fake->extents[fake->extent_count];

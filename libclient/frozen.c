@@ -12,8 +12,8 @@ static int64_t left_us(int64_t deadline_ns)
         return left > 0 ? left : 0;
 }
 
-static enum pw_status ask(const struct pw_future *staged, const struct pw_put_params *params, int64_t timeout_us, struct pw_future **ret_future,
-                          struct pw_error *ret_err)
+static enum pw_status ask(const struct pw_future *staged, const struct pw_put_params *params, int64_t timeout_us,
+                          struct pw_future **ret_future, struct pw_error *ret_err)
 {
         struct pw_session *session = pw_future_session(staged);
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;

@@ -9,7 +9,8 @@
 
 struct pw_bytes { const void *data; uint64_t bytes; };
 /* pw_put() with params->flags. */
-PW_MUST_CHECK enum pw_status pw_put_flagged(struct pw_session *session, const struct pw_bytes *value, const struct pw_put_params *params,
-                                            struct pw_future **ret_future, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_put_flagged(struct pw_session *session, const struct pw_bytes *value,
+                                            const struct pw_put_params *params, struct pw_future **ret_future,
+                                            struct pw_error *ret_err);
 
 #endif

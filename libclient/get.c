@@ -13,8 +13,10 @@
  * stores: so two words go with one store. The lower half of the first word lies first. */
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "halves of words are stored by their place");
-_Static_assert(offsetof(struct pw_view, bytes) == 8 && offsetof(struct pw_view, keep) == 16 && offsetof(struct pw_view, dtype) == 24 &&
-                       offsetof(struct pw_view, dims) == 32 && offsetof(struct pw_dims, dim) == 8, "a view begins with three pairs");
+_Static_assert(offsetof(struct pw_view, bytes) == 8 && offsetof(struct pw_view, keep) == 16 &&
+                       offsetof(struct pw_view, dtype) == 24 && offsetof(struct pw_view, dims) == 32 &&
+                       offsetof(struct pw_dims, dim) == 8,
+               "a view begins with three pairs");
 
 static inline void store_pair(void *to, uint64_t first, uint64_t second) { *(pair *)to = (pair){ first, second }; }
 
@@ -100,8 +102,8 @@ static enum pw_status shard_data(const struct gather *gather, uint32_t place, co
                 return status;
         if (!pw_mul_ok(pw_box_elements(box), gather->element_bytes, &bytes) || bytes > at.bytes || at.offset > segment->map.bytes ||
             bytes > segment->map.bytes - at.offset)
-                return pw_error_set(ret_err, PW_PROTOCOL, "shard %u: %" PRIu64 " bytes at %" PRIu64 " of segment %x cannot be", place,
-                                    at.bytes, at.offset, at.segment);
+                return pw_error_set(ret_err, PW_PROTOCOL, "shard %u: %" PRIu64 " bytes at %" PRIu64 " of segment %x cannot be",
+                                    place, at.bytes, at.offset, at.segment);
         *ret_data = segment->map.base + at.offset;
         return PW_OK;
 }
@@ -302,8 +304,8 @@ enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t ti
         uint32_t shard_count = sharded ? gather.list->shard_count : 1;
         if (shard >= shard_count) {
                 char id[PW_ID_TEXT_BYTES];
-                return pw_error_set(ret_err, PW_INVALID, "%s: shard %u: its shards are 0 to %u", pw_id_format(pw_future_id(future), id), shard,
-                                    shard_count - 1);
+                return pw_error_set(ret_err, PW_INVALID, "%s: shard %u: its shards are 0 to %u",
+                                    pw_id_format(pw_future_id(future), id), shard, shard_count - 1);
         }
         return sharded ? view_shard(&gather, shard, ret_view, ret_err) : view_plain(future, ret_view, ret_err);
 }

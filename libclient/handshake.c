@@ -36,7 +36,8 @@ static enum pw_status read_first(struct pw_connection *connection, struct pw_fra
                 int64_t left_ms = (deadline_ns - pw_now_ns()) / 1000000;
                 struct pollfd on = { .fd = connection->socket.fd, .events = POLLIN };
                 if (left_ms <= 0 || poll(&on, 1, (int)left_ms) == 0)
-                        return pw_error_set(ret_err, PW_DAEMON_GONE, "pathwaysd took the connection but did not answer within 10 s");
+                        return pw_error_set(ret_err, PW_DAEMON_GONE,
+                                            "pathwaysd took the connection but did not answer within 10 s");
                 size_t bytes;
                 status = pw_decoder_read(&connection->decoder, connection->socket.fd, false, &bytes, ret_err);
                 if (status != PW_OK)

@@ -39,7 +39,8 @@ enum pw_status pw_lane_new(struct pw_session *session, uint32_t number, struct p
         lane->number = number;
         lane->shared = &session->control->lanes[number];
         lane->writer.ring = &lane->shared->ring;
-        atomic_store(&lane->writer.ring->watch, PW_RING_HUNGRY); /* the daemon does not know of the lane: whatever comes first calls it */
+        atomic_store(&lane->writer.ring->watch,
+                     PW_RING_HUNGRY); /* the daemon does not know of the lane: whatever comes first calls it */
         *ret_lane = lane;
         return PW_OK;
 }
@@ -73,7 +74,8 @@ static enum pw_status claim_locked(struct pw_session *session, struct pw_client_
 {
         uint32_t number = idle_number(session);
         if (number == PW_LANES_MAX)
-                return pw_error_set(ret_err, PW_LIMIT, "more than %u threads use this session at once: connect another for some of them",
+                return pw_error_set(ret_err, PW_LIMIT,
+                                    "more than %u threads use this session at once: connect another for some of them",
                                     PW_LANES_MAX - 1);
         if (!session->lanes[number]) {
                 enum pw_status status = pw_lane_new(session, number, &session->lanes[number], ret_err);

@@ -38,9 +38,9 @@ PW_MUST_CHECK enum pw_status pw_lane_new(struct pw_session *session, uint32_t nu
 void pw_lane_free(struct pw_client_lane *lane); /* with its slabs */
 
 /* A granted slot of `row` that is now the caller's: in rows of rooms its entry is PENDING of *ret_slot->generation, taken by the
- * client; in PW_ROW_FUTURES by the daemon. Without one it asks the daemon, and waits for room for `timeout_us`: only then does it look
- * at the clock, which costs as much as the copy of some hundred bytes.
- * Errors: PW_NO_SPACE, PW_TOO_LARGE, PW_DAEMON_GONE, PW_NO_MEMORY, PW_PROTOCOL. */
+ * client; in PW_ROW_FUTURES by the daemon. Without one it asks the daemon, and waits for room for `timeout_us`: only then does it
+ * look at the clock, which costs as much as the copy of some hundred bytes. Errors: PW_NO_SPACE, PW_TOO_LARGE, PW_DAEMON_GONE,
+ * PW_NO_MEMORY, PW_PROTOCOL. */
 struct pw_slot_request {
         uint32_t row;
         uint64_t need_bytes;

@@ -20,8 +20,9 @@ PW_MUST_CHECK enum pw_status pw_cancel_run(struct pw_session *session, uint64_t 
 /* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
 PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err);
 
-/* One answer to "what did the devices do": the session's first call begins a trace. Waits until there is a batch, `wait_us` at most;
- * `last`: everything that is left, in as many calls as it takes until the answer says `end`. Errors: PW_DAEMON_GONE, PW_NO_MEMORY. */
+/* One answer to "what did the devices do": the session's first call begins a trace. Waits until there is a batch, `wait_us` at
+ * most; `last`: everything that is left, in as many calls as it takes until the answer says `end`. Errors: PW_DAEMON_GONE,
+ * PW_NO_MEMORY. */
 struct pw_trace_part; /* owns its message */
 PW_MUST_CHECK enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_part **ret_part,
                                            struct pw_error *ret_err);

@@ -16,8 +16,8 @@ static enum pw_status name_check(const char *name, struct pw_error *ret_err)
 }
 
 /* Ask something about the object of `future`: `ret_id` is where the request's message has its id. */
-static enum pw_status tell_about(const struct pw_future *future, Pathways__Wire__Request *request, Pathways__Wire__ObjectId **ret_id,
-                                 struct pw_error *ret_err)
+static enum pw_status tell_about(const struct pw_future *future, Pathways__Wire__Request *request,
+                                 Pathways__Wire__ObjectId **ret_id, struct pw_error *ret_err)
 {
         enum pw_status status = pw_future_check(future, ret_err);
         if (status != PW_OK)

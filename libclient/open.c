@@ -22,7 +22,8 @@ static enum pw_status find_segment(struct pw_session *session, struct pw_id id, 
         if (status != PW_OK)
                 return pw_error_prefix(ret_err, "%s", text), status;
         if (pw_id_slot(id) >= segment->slot_count)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: segment %x has %u slots", text, segment->number, segment->slot_count);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: segment %x has %u slots", text, segment->number,
+                                    segment->slot_count);
         *ret_segment = segment;
         return PW_OK;
 }
@@ -37,7 +38,8 @@ static enum pw_status verdict(uint64_t word, uint32_t generation)
 {
         if (pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING)
                 return PW_GONE;
-        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) || is_moving(word) ? PW_NOT_READY : PW_OK;
+        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) || is_moving(word) ? PW_NOT_READY
+                                                                                                                      : PW_OK;
 }
 
 /* The REF may have been counted: a DROP of what the session does not hold changes nothing. */
@@ -53,9 +55,10 @@ static void give_back(struct pw_client_lane *lane, const struct pw_wait_item *it
 #define FENCES 3u
 
 /* After the REF. Under CLOSING the word itself is the answer, once the daemon has read the ring. A donated object may come back
- * or go on with its run: after a fence the daemon has read the REF, and after some it has decided; what it may have counted is given
- * back. A value that moves stays: who is counted keeps the next move from it. */
-static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id, struct pw_error *ret_err)
+ * or go on with its run: after a fence the daemon has read the REF, and after some it has decided; what it may have counted is
+ * given back. A value that moves stays: who is counted keeps the next move from it. */
+static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id,
+                             struct pw_error *ret_err)
 {
         struct pw_session *session = lane->session;
         struct pw_wait_place place = { session->hints, lane->shared->notes, session->life, PW_LIFE_ALIVE };

@@ -45,7 +45,8 @@ void pw_close(struct pw_session *session);
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
 enum pw_put_flags {
-        PW_PUT_FROZEN = 1, /* nobody can change the bytes from then on, neither this process: they are copied where none can write */
+        PW_PUT_FROZEN =
+                1, /* nobody can change the bytes from then on, neither this process: they are copied where none can write */
 };
 struct pw_put_params {
         enum pw_dtype dtype;  /* PW_OPAQUE: bytes without dims */
@@ -137,8 +138,9 @@ PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_
 
 /* --- names and leases --------------------------------------------------------------------------------------------- */
 
-/* Bind `name` (1 to 255 printable ASCII characters, no space) of the tenant to the object; the name holds a reference of its own and
- * outlives the session. Errors: PW_EXISTS (it names another object), PW_DENIED (another tenant's object), PW_INVALID, PW_GONE. */
+/* Bind `name` (1 to 255 printable ASCII characters, no space) of the tenant to the object; the name holds a reference of its own
+ * and outlives the session. Errors: PW_EXISTS (it names another object), PW_DENIED (another tenant's object),
+ * PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err);
 /* Errors: PW_NOT_FOUND. */
 PW_MUST_CHECK enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw_error *ret_err);
@@ -188,7 +190,8 @@ struct pw_relocate_params {
  * Own:     *future stays the caller's, on failure unchanged and where it was.
  * Errors:  PW_BUSY (the text says who holds it), PW_NO_SPACE, PW_TOO_LARGE, PW_DEADLINE, PW_DENIED (another tenant's), PW_INVALID,
  *          PW_SHAPE, PW_DAEMON_GONE, or the error that it is ready with.   Blocks: for room, and while it is copied. */
-PW_MUST_CHECK enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params,
+                                         struct pw_error *ret_err);
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 

@@ -60,7 +60,10 @@ static inline const void *pw_task_in(const struct pw_task *task, uint32_t i) { r
 static inline void *pw_task_out(const struct pw_task *task, uint32_t i) { return task->outputs[i].data; }
 /* Size of `axis` of input `i`, of the shard. */
 static inline uint64_t pw_task_dim(const struct pw_task *task, uint32_t i, uint32_t axis) { return task->inputs[i].dims.dim[axis]; }
-static inline uint64_t pw_task_out_dim(const struct pw_task *task, uint32_t i, uint32_t axis) { return task->outputs[i].dims.dim[axis]; }
+static inline uint64_t pw_task_out_dim(const struct pw_task *task, uint32_t i, uint32_t axis)
+{
+        return task->outputs[i].dims.dim[axis];
+}
 
 /* Return this with a sentence that says what is wrong: `return pw_task_fail(task, "row %d has no label", row);` */
 #if defined(__GNUC__)

@@ -29,8 +29,8 @@ static bool traceable(struct pw_program *program, const char *call)
 }
 
 /* Note the first error; returns the value that stands for a failed call. */
-__attribute__((format(printf, 3, 4))) static struct pw_value *fail(struct pw_program *program, enum pw_status status, const char *format,
-                                                                  ...)
+__attribute__((format(printf, 3, 4))) static struct pw_value *fail(struct pw_program *program, enum pw_status status,
+                                                                   const char *format, ...)
 {
         va_list args;
         va_start(args, format);
@@ -95,7 +95,8 @@ void pw_program_free(struct pw_program *program)
 static struct pw_value *value_add(struct pw_program *program, const struct pw_value *like)
 {
         struct pw_value *value = malloc(sizeof *value);
-        if (!value || !pw_grow((void **)&program->values, &program->value_capacity, program->value_count + 1, sizeof *program->values)) {
+        if (!value ||
+            !pw_grow((void **)&program->values, &program->value_capacity, program->value_count + 1, sizeof *program->values)) {
                 free(value);
                 fail(program, PW_NO_MEMORY, "%s: no memory for a value", program->name);
                 return NULL;
@@ -137,7 +138,8 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
         if (!pw_grow((void **)&program->inputs, &program->input_capacity, program->input_count + 1, sizeof *program->inputs))
                 return fail(program, PW_NO_MEMORY, "%s: no memory for an input", program->name);
         struct pw_value like = { .kind = PW_VALUE_INPUT, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
-                                 .sharding = sharding, .dtype = dtype, .dims = dims, .flags = flags, .input = program->input_count };
+                                 .sharding = sharding, .dtype = dtype, .dims = dims, .flags = flags,
+                                         .input = program->input_count };
         struct pw_value *value = value_add(program, &like);
         if (!value)
                 return &program->bad;
@@ -180,7 +182,8 @@ static struct pw_stage *stage_add(struct pw_program *program, const char *name, 
 {
         struct pw_stage *stage = malloc(sizeof *stage);
         char *copy = strdup(name);
-        if (!stage || !copy || !pw_grow((void **)&program->stages, &program->stage_capacity, program->stage_count + 1, sizeof *program->stages)) {
+        if (!stage || !copy ||
+            !pw_grow((void **)&program->stages, &program->stage_capacity, program->stage_count + 1, sizeof *program->stages)) {
                 free(stage);
                 free(copy);
                 fail(program, PW_NO_MEMORY, "%s: no memory for stage %s", program->name, name);
@@ -222,7 +225,8 @@ static bool args_fit(struct pw_program *program, const char *function, struct pw
                 fail(program, PW_INVALID, "%s: call %u of %s: args is NULL", program->name, program->call_count, function);
         for (size_t i = 0; i < arg_count && program->err.status == PW_OK; i++) {
                 if (!args[i])
-                        fail(program, PW_INVALID, "%s: call %u of %s: argument %zu is NULL", program->name, program->call_count, function, i);
+                        fail(program, PW_INVALID, "%s: call %u of %s: argument %zu is NULL", program->name, program->call_count,
+                             function, i);
                 else if (args[i]->program != program)
                         fail(program, PW_BAD_PROGRAM, "%s: call %u of %s: argument %zu is a value of program %s", program->name,
                              program->call_count, function, i, args[i]->program->name ? args[i]->program->name : "(none)");
@@ -239,16 +243,17 @@ static bool params_fit(struct pw_program *program, const char *function, const s
                 fail(program, PW_INVALID, "%s: call %u of %s: no shardings for outputs 1 to %u", program->name, program->call_count,
                      function, params->output_count - 1);
         else if (params->params_bytes && !params->params)
-                fail(program, PW_INVALID, "%s: call %u of %s: params is NULL for %" PRIu64 " bytes", program->name, program->call_count,
-                     function, params->params_bytes);
+                fail(program, PW_INVALID, "%s: call %u of %s: params is NULL for %" PRIu64 " bytes", program->name,
+                     program->call_count, function, params->params_bytes);
         else if (params->stage && params->stage->program != program)
-                fail(program, PW_BAD_PROGRAM, "%s: call %u of %s: its stage is of program %s", program->name, program->call_count, function,
-                     params->stage->program->name ? params->stage->program->name : "(none)");
+                fail(program, PW_BAD_PROGRAM, "%s: call %u of %s: its stage is of program %s", program->name, program->call_count,
+                     function, params->stage->program->name ? params->stage->program->name : "(none)");
         return program->err.status == PW_OK;
 }
 
 /* Copy the call into the program. */
-static bool call_add(struct pw_program *program, const struct pw_traced_call *like, struct pw_value *const *args, const void *params)
+static bool call_add(struct pw_program *program, const struct pw_traced_call *like, struct pw_value *const *args,
+                     const void *params)
 {
         struct pw_traced_call call = *like;
         bool grown = pw_grow((void **)&program->calls, &program->call_capacity, program->call_count + 1, sizeof *program->calls);
@@ -289,8 +294,9 @@ static struct pw_value *outputs_add(struct pw_program *program, const struct pw_
         return first;
 }
 
-struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice, const char *function, struct pw_value *const *args,
-                              size_t arg_count, struct pw_sharding sharding, const struct pw_call_params *params)
+struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice, const char *function,
+                              struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
+                              const struct pw_call_params *params)
 {
         static const struct pw_call_params none = { .params = NULL };
         if (!program)
@@ -302,11 +308,15 @@ struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice
                             program->call_count, function ? function : "(null)");
         if (!params)
                 params = &none;
-        if (!slice_fits(program, slice, function) || !args_fit(program, function, args, arg_count) || !params_fit(program, function, params))
+        if (!slice_fits(program, slice, function) || !args_fit(program, function, args, arg_count) ||
+            !params_fit(program, function, params))
                 return &program->bad;
-        struct pw_traced_call like = { .function = (char *)(uintptr_t)function, .slice = slice->number, .arg_count = (uint32_t)arg_count,
+        struct pw_traced_call like = { .function = (char *)(uintptr_t)function,
+                                       .slice = slice->number,
+                                       .arg_count = (uint32_t)arg_count,
                                        .output_count = params->output_count ? params->output_count : 1,
-                                       .params_bytes = params->params_bytes, .time_limit_us = params->time_limit_us,
+                                       .params_bytes = params->params_bytes,
+                                       .time_limit_us = params->time_limit_us,
                                        .stage = params->stage ? 1 + params->stage->index : 0 };
         if (!call_add(program, &like, args, params->params))
                 return &program->bad;
@@ -338,7 +348,8 @@ void pw_result(struct pw_program *program, struct pw_value *value)
         else if (value->program != program)
                 fail(program, PW_BAD_PROGRAM, "%s: pw_result() %u is a value of program %s", program->name, program->result_count,
                      value->program->name ? value->program->name : "(none)");
-        else if (!pw_grow((void **)&program->results, &program->result_capacity, program->result_count + 1, sizeof *program->results))
+        else if (!pw_grow((void **)&program->results, &program->result_capacity, program->result_count + 1,
+                          sizeof *program->results))
                 fail(program, PW_NO_MEMORY, "%s: no memory for a result", program->name);
         else
                 program->results[program->result_count++] = value->index;

@@ -67,7 +67,8 @@ static void no_slice(struct world *world, struct pw_program *program)
 }
 static void foreign_arg(struct world *world, struct pw_program *program)
 {
-        pw_result(program, pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program), world->foreign), PW_SPLIT(0)));
+        pw_result(program,
+                  pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program), world->foreign), PW_SPLIT(0)));
 }
 static void foreign_result(struct world *world, struct pw_program *program) { pw_result(program, world->foreign); }
 static void null_arg(struct world *world, struct pw_program *program)
@@ -397,7 +398,10 @@ static void test_short_shard(void **state)
 }
 
 static int setup_split(void **state) { return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_SPLIT(0) }); }
-static int setup_partial(void **state) { return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_PARTIAL(PW_SUM) }); }
+static int setup_partial(void **state)
+{
+        return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_PARTIAL(PW_SUM) });
+}
 static int setup_broadcast(void **state) { return start(state, &(struct fake_params){ .sharded = true }); }
 static int setup_short(void **state)
 {

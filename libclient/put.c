@@ -28,8 +28,9 @@ static enum pw_status described_of(uint64_t bytes, const struct pw_put_params *p
                 return status;
         if (value_bytes != bytes) {
                 char dims[128];
-                return pw_error_set(ret_err, PW_SHAPE, "%s %s has %" PRIu64 " bytes, %" PRIu64 " were given", pw_dtype_text(params->dtype),
-                                    pw_dims_format(&params->dims, dims, sizeof dims), value_bytes, bytes);
+                return pw_error_set(ret_err, PW_SHAPE, "%s %s has %" PRIu64 " bytes, %" PRIu64 " were given",
+                                    pw_dtype_text(params->dtype), pw_dims_format(&params->dims, dims, sizeof dims), value_bytes,
+                                    bytes);
         }
         ret_described->dtype = params->dtype;
         ret_described->dims = params->dims;
@@ -130,8 +131,8 @@ enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t byt
         return PW_OK;
 }
 
-enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params, struct pw_future **ret_future,
-                         void **ret_data, struct pw_error *ret_err)
+enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
+                         struct pw_future **ret_future, void **ret_data, struct pw_error *ret_err)
 {
         struct put put;
         if (params && params->flags)

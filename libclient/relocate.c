@@ -81,7 +81,8 @@ static enum pw_status copy_to_host(const struct move *move, struct pw_future **r
         return status;
 }
 
-static enum pw_status run_copy(const struct move *move, struct pw_program *program, struct pw_future **ret_copy, struct pw_error *ret_err)
+static enum pw_status run_copy(const struct move *move, struct pw_program *program, struct pw_future **ret_copy,
+                               struct pw_error *ret_err)
 {
         struct pw_future *copy;
         uint64_t word;
@@ -110,9 +111,10 @@ static enum pw_status copy_to_devices(const struct move *move, struct pw_future 
         return status;
 }
 
-/* --- the call ------------------------------------------------------------------------------------------------------------------ */
+/* --- the call ----------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status check_params(const struct pw_relocate_params *params, const struct pw_future *future, struct pw_error *ret_err)
+static enum pw_status check_params(const struct pw_relocate_params *params, const struct pw_future *future,
+                                   struct pw_error *ret_err)
 {
         if (params && params->timeout_us < 0)
                 return pw_error_set(ret_err, PW_INVALID, "a timeout of %" PRId64 " us", params->timeout_us);
@@ -122,7 +124,8 @@ static enum pw_status check_params(const struct pw_relocate_params *params, cons
 }
 
 /* Wait for the value; see that nothing else in the process refers to it through this handle. */
-static enum pw_status prepare(struct move *move, struct pw_future *future, const struct pw_relocate_params *params, struct pw_error *ret_err)
+static enum pw_status prepare(struct move *move, struct pw_future *future, const struct pw_relocate_params *params,
+                              struct pw_error *ret_err)
 {
         int64_t timeout_us = params && params->timeout_us ? params->timeout_us : DEFAULT_TIMEOUT_US;
         uint64_t word;
@@ -141,7 +144,8 @@ static enum pw_status prepare(struct move *move, struct pw_future *future, const
         move->is_result = pw_future_segment(future)->kind == PW_SEGMENT_FUTURES;
         if ((atomic_load(&future->refs) & PW_REFS_COUNT) == 1)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_BUSY, "%s: this process has a view of it, or another reference", pw_id_format(pw_future_id(future), id));
+        return pw_error_set(ret_err, PW_BUSY, "%s: this process has a view of it, or another reference",
+                            pw_id_format(pw_future_id(future), id));
 }
 
 /* It is in host memory already. */

@@ -30,7 +30,8 @@ struct pw_future *pw_donate(struct pw_future **future)
 
 /* --- checks ----------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status input_error(const struct run *run, uint32_t i, enum pw_status status, const char *why, struct pw_error *ret_err)
+static enum pw_status input_error(const struct run *run, uint32_t i, enum pw_status status, const char *why,
+                                  struct pw_error *ret_err)
 {
         return pw_error_set(ret_err, status, "%s: input %u: %s", run->program->name, i, why);
 }
@@ -39,9 +40,9 @@ static enum pw_status type_error(const struct run *run, uint32_t i, const struct
 {
         const struct pw_value *want = run->program->inputs[i];
         char want_dims[128], got_dims[128];
-        return pw_error_set(ret_err, PW_SHAPE, "%s: input %u takes %s %s, got %s %s", run->program->name, i, pw_dtype_text(want->dtype),
-                            pw_dims_format(&want->dims, want_dims, sizeof want_dims), pw_dtype_text(got->dtype),
-                            pw_dims_format(&got->dims, got_dims, sizeof got_dims));
+        return pw_error_set(ret_err, PW_SHAPE, "%s: input %u takes %s %s, got %s %s", run->program->name, i,
+                            pw_dtype_text(want->dtype), pw_dims_format(&want->dims, want_dims, sizeof want_dims),
+                            pw_dtype_text(got->dtype), pw_dims_format(&got->dims, got_dims, sizeof got_dims));
 }
 
 /* Does what is known of a ready input fit what was declared? Bytes without dims need only be as many. */
@@ -85,7 +86,8 @@ static enum pw_status donations_check(const struct run *run, struct pw_error *re
                 for (uint32_t i = 0; i < run->input_count; i++)
                         uses += run->inputs[i] == run->donations[d].future;
                 if (uses > 1)
-                        return pw_error_set(ret_err, PW_DONATED_USE, "%s: a donated future is an input %u times", run->program->name, uses);
+                        return pw_error_set(ret_err, PW_DONATED_USE, "%s: a donated future is an input %u times",
+                                            run->program->name, uses);
                 run->donations[d].listed = uses == 1;
         }
         return PW_OK;
@@ -95,11 +97,14 @@ static enum pw_status run_check(const struct run *run, struct pw_error *ret_err)
 {
         const struct pw_program *program = run->program;
         if (run->input_count != program->input_count)
-                return pw_error_set(ret_err, PW_INVALID, "%s takes %u inputs, got %u", program->name, program->input_count, run->input_count);
+                return pw_error_set(ret_err, PW_INVALID, "%s takes %u inputs, got %u", program->name, program->input_count,
+                                    run->input_count);
         if (run->params && run->params->deadline_us < 0)
-                return pw_error_set(ret_err, PW_INVALID, "%s: a deadline of %" PRId64 " us", program->name, run->params->deadline_us);
+                return pw_error_set(ret_err, PW_INVALID, "%s: a deadline of %" PRId64 " us", program->name,
+                                    run->params->deadline_us);
         if (run->params && run->params->priority)
-                return pw_error_set(ret_err, PW_INVALID, "%s: priority %u is reserved: it has to be 0", program->name, run->params->priority);
+                return pw_error_set(ret_err, PW_INVALID, "%s: priority %u is reserved: it has to be 0", program->name,
+                                    run->params->priority);
         if (run->input_count && !run->inputs)
                 return pw_error_set(ret_err, PW_INVALID, "%s: inputs is NULL", program->name);
         if (run->input_count > UINT16_MAX || program->result_count > UINT16_MAX ||
@@ -225,7 +230,8 @@ enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *
         if (!program)
                 return pw_given_check(program, "the program", ret_err);
         if (!program->compiled)
-                return pw_error_set(ret_err, PW_INVALID, "%s: not compiled: pw_compile() comes first", program->name ? program->name : "the program");
+                return pw_error_set(ret_err, PW_INVALID, "%s: not compiled: pw_compile() comes first",
+                                    program->name ? program->name : "the program");
         if (lost)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to note the donations", program->name);
         enum pw_status status = pw_session_check(program->session, ret_err);

@@ -57,15 +57,17 @@ enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wi
                                   struct pw_segment **ret_segment, struct pw_error *ret_err)
 {
         if (!layout_possible(info))
-                return pw_error_set(ret_err, PW_PROTOCOL, "segment %x: %u slots, rooms from %llu of %llu bytes cannot be", info->segment,
-                                    info->slot_count, (unsigned long long)info->room_offset, (unsigned long long)info->bytes);
+                return pw_error_set(ret_err, PW_PROTOCOL, "segment %x: %u slots, rooms from %llu of %llu bytes cannot be",
+                                    info->segment, info->slot_count, (unsigned long long)info->room_offset,
+                                    (unsigned long long)info->bytes);
         struct pw_segment_leaf *leaf = leaf_make(map, info->segment);
         pw_auto_free struct pw_segment *segment = calloc(1, sizeof *segment);
         if (!leaf || !segment)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the map of segment %x", info->segment);
         if (atomic_load(&leaf->items[info->segment & 0xff]))
                 return pw_error_set(ret_err, PW_PROTOCOL, "segment %x was announced twice", info->segment);
-        enum pw_status status = pw_map_window(&(struct pw_window){ fd, info->offset, info->bytes }, writable, &segment->map, ret_err);
+        enum pw_status status = pw_map_window(&(struct pw_window){ fd, info->offset, info->bytes }, writable, &segment->map,
+                                              ret_err);
         if (status != PW_OK)
                 return status;
         segment->number = info->segment;

@@ -112,6 +112,7 @@ PW_MUST_CHECK enum pw_status pw_session_call(struct pw_session *session, Pathway
                                              Pathways__Wire__Reply__BodyCase body, struct pw_answer *ret_answer,
                                              struct pw_error *ret_err);
 /* The same where nothing but the status is of interest. */
-PW_MUST_CHECK enum pw_status pw_session_tell(struct pw_session *session, Pathways__Wire__Request *request, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_session_tell(struct pw_session *session, Pathways__Wire__Request *request,
+                                             struct pw_error *ret_err);
 
 #endif

@@ -6,10 +6,12 @@ static enum pw_status params_check(const struct pw_slice_params *params, struct 
         if (!params || params->device_count == 0)
                 return pw_error_set(ret_err, PW_INVALID, "a slice has at least one device, device_count is 0");
         if (params->island < 0)
-                return pw_error_set(ret_err, PW_INVALID, "island %d: it is 1 + the number of an island, or 0 for any", params->island);
+                return pw_error_set(ret_err, PW_INVALID, "island %d: it is 1 + the number of an island, or 0 for any",
+                                    params->island);
         if (!params->mesh[0])
-                return params->mesh[1] ? pw_error_set(ret_err, PW_INVALID, "mesh {0, %u}: the first axis has no size", params->mesh[1])
-                                       : PW_OK;
+                return params->mesh[1]
+                               ? pw_error_set(ret_err, PW_INVALID, "mesh {0, %u}: the first axis has no size", params->mesh[1])
+                               : PW_OK;
         uint64_t count = (uint64_t)params->mesh[0] * (params->mesh[1] ? params->mesh[1] : 1);
         if (count != params->device_count)
                 return pw_error_set(ret_err, PW_INVALID, "mesh {%u, %u} has %llu places, device_count is %u", params->mesh[0],

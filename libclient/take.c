@@ -51,9 +51,11 @@ static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slo
                 return PW_OK;
         if (grant->segment != segment->number ||
             (request->row < PW_CLASS_COUNT && grant->room_bytes < pw_class_bytes(request->row)))
-                return pw_error_set(ret_err, PW_PROTOCOL, "rooms of %" PRIu64 " bytes in segment %x were granted, not what was asked for",
+                return pw_error_set(ret_err, PW_PROTOCOL,
+                                    "rooms of %" PRIu64 " bytes in segment %x were granted, not what was asked for",
                                     grant->room_bytes, grant->segment);
-        struct pw_grant_bounds bounds = { session->control_map.base, session->control_map.bytes, segment->slot_count, segment->map.bytes };
+        struct pw_grant_bounds bounds = { session->control_map.base, session->control_map.bytes, segment->slot_count,
+                                          segment->map.bytes };
         return pw_row_add(&lane->rows[request->row], grant, &bounds, ret_err);
 }
 

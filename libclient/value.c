@@ -6,7 +6,8 @@
 static enum pw_status impossible(const struct pw_future *future, const char *what, struct pw_error *ret_err)
 {
         char id[PW_ID_TEXT_BYTES];
-        return pw_error_set(ret_err, PW_PROTOCOL, "%s: its producer wrote %s that cannot be", pw_id_format(pw_future_id(future), id), what);
+        return pw_error_set(ret_err, PW_PROTOCOL, "%s: its producer wrote %s that cannot be",
+                            pw_id_format(pw_future_id(future), id), what);
 }
 
 enum pw_status pw_future_described(const struct pw_future *future, struct pw_described *ret_described, const void **ret_data,

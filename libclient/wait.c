@@ -135,7 +135,8 @@ static enum pw_status wait_narrow(struct wait *wait, int64_t deadline_ns, struct
 }
 
 /* The same by bells. Errors: besides, PW_DAEMON_GONE where the word that `place` has for life changed. */
-static enum pw_status sleep_wide(struct wait *wait, struct pw_client_lane *lane, const struct pw_wait_place *place, int64_t deadline_ns)
+static enum pw_status sleep_wide(struct wait *wait, struct pw_client_lane *lane, const struct pw_wait_place *place,
+                                 int64_t deadline_ns)
 {
         enum pw_status status = PW_OK;
         struct pw_wide wide;

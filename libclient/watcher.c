@@ -122,7 +122,8 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
         if (why->status == PW_DAEMON_GONE)
                 snprintf(connection->gone_text, sizeof connection->gone_text, "pathwaysd has gone away: it closed the socket");
         else
-                snprintf(connection->gone_text, sizeof connection->gone_text, "%.*s", (int)sizeof connection->gone_text - 1, why->text);
+                snprintf(connection->gone_text, sizeof connection->gone_text, "%.*s", (int)sizeof connection->gone_text - 1,
+                         why->text);
         atomic_store(connection->life, PW_LIFE_GONE);
         pw_list_each(&connection->waiters, waiter, struct pw_reply_waiter, node)
                 pthread_cond_signal(&waiter->answered);

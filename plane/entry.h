@@ -175,7 +175,8 @@ struct pw_shard_list {
         uint32_t mesh[PW_MESH_AXES_MAX];
         struct pw_sharding sharding;
         struct pw_dims dims; /* of the whole value */
-        _Atomic uint64_t lost; /* shards whose devices were lost, a bit each: others hold the same, for the value is READY. Bits are only set */
+        _Atomic uint64_t lost; /* shards whose devices were lost, a bit each: others hold the same, for the value is READY. Bits are
+                                  only set */
         struct pw_shard_place shards[];
 };
 

@@ -130,7 +130,8 @@ static void fill_and_describe(enum pw_dtype dtype, struct pw_dims dims, uint64_t
         assert_memory_equal(out.dims.dim, dims.dim, dims.rank * sizeof(uint64_t));
         if (room_bytes)
                 assert_int_equal(pw_entry_describe(&entry, (uint8_t *)map, 63 + room_bytes, &out),
-                                 bytes && room_bytes >= bytes && (bytes == room_bytes || dims.rank > PW_ENTRY_DIMS) ? PW_PROTOCOL : PW_OK);
+                                 bytes && room_bytes >= bytes && (bytes == room_bytes || dims.rank > PW_ENTRY_DIMS) ? PW_PROTOCOL
+                                                                                                                    : PW_OK);
 }
 
 static void test_fields(void **state)

@@ -94,7 +94,8 @@ enum pw_status pw_map_window(const struct pw_window *window, bool writable, stru
         if (!bytes || !pw_add_ok(window->offset, bytes, &end) || (uint64_t)status.st_size < end)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a segment of %" PRIu64 " bytes was announced, the file has %" PRIu64,
                                     bytes, (uint64_t)status.st_size);
-        base = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, window->fd, (off_t)window->offset);
+        base = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, window->fd,
+                    (off_t)window->offset);
         if (base == MAP_FAILED)
                 return pw_error_errno(ret_err, errno, "mapping %" PRIu64 " bytes", bytes);
         if (madvise(base, bytes, MADV_DONTFORK)) {
@@ -151,7 +152,8 @@ enum pw_status pw_memfd_copy(int to, uint64_t to_offset, int from, uint64_t from
                 ssize_t put = got > 0 ? TEMP_FAILURE_RETRY(pwrite(to, buffer, (size_t)got, (off_t)to_offset)) : 0;
 
                 if (got <= 0 || put <= 0)
-                        return pw_error_errno(ret_err, got && errno ? errno : EIO, "copying %" PRIu64 " bytes between memfds", bytes);
+                        return pw_error_errno(ret_err, got && errno ? errno : EIO, "copying %" PRIu64 " bytes between memfds",
+                                              bytes);
                 from_offset += (uint64_t)put;
                 to_offset += (uint64_t)put;
                 bytes -= (uint64_t)put;

@@ -58,7 +58,8 @@ static inline struct pw_entry *pw_map_entry(const struct pw_map *map, uint32_t s
  * The caller knows that the memory is there: beyond the cgroup's limit the answer is the OOM killer. Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_memfd_populate(int fd, uint64_t offset, uint64_t bytes, struct pw_error *ret_err);
 /* Copy bytes from one to another, through the process's own memory: neither needs a map. Worker thread only. Errors: PW_SYSTEM. */
-PW_MUST_CHECK enum pw_status pw_memfd_copy(int to, uint64_t to_offset, int from, uint64_t from_offset, uint64_t bytes, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_memfd_copy(int to, uint64_t to_offset, int from, uint64_t from_offset, uint64_t bytes,
+                                           struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_memfd_punch(int fd, uint64_t offset, uint64_t bytes, struct pw_error *ret_err);
 
 #endif

@@ -27,7 +27,8 @@ static bool grow_orders(struct pw_actions *actions)
 {
         struct pw_order_item *before = actions->orders;
 
-        bool more = pw_grow_ahead((void **)&actions->orders, &actions->orders_capacity, actions->orders_count, sizeof *actions->orders);
+        bool more =
+                pw_grow_ahead((void **)&actions->orders, &actions->orders_capacity, actions->orders_count, sizeof *actions->orders);
 
         for (uint32_t i = 0; actions->orders != before && i < actions->count; i++)
                 if (actions->items[i].kind == PW_ACT_ORDER && actions->items[i].order_count)

@@ -1,7 +1,7 @@
 /* Cancelling a run: what is not ordered is not, what is ordered is skipped where it has not begun, what has begun goes on.
  *
- * Deciding is not letting go: its results are errors at once, but their rooms and the run's block stay granted, as letting go, until
- * every device has done what it was given of the run, or its process is dead.
+ * Deciding is not letting go: its results are errors at once, but their rooms and the run's block stay granted, as letting go,
+ * until every device has done what it was given of the run, or its process is dead.
  */
 #include "scheduler/state.h"
 
@@ -13,7 +13,8 @@ void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_b
                  live->cancelled_by[0] ? " by " : ": nobody holds its results", live->cancelled_by);
 }
 
-/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms; else nothing more is. */
+/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms; else
+ * nothing more is. */
 void pw_live_stop(struct pw_live *live)
 {
         pw_chain_let_go(live);

@@ -41,8 +41,8 @@ static void add_block(struct check *check, const struct pw_live *live, uint32_t 
 
         for (uint32_t place = 0; place < slice->device_count; place++) {
                 uint32_t number = slice->devices[place];
-                struct pw_room room = { number, pw_program_device(live->program, number)->rooms->segment, pw_live_block(live, index, place),
-                                        block->bytes };
+                struct pw_room room = { number, pw_program_device(live->program, number)->rooms->segment,
+                                        pw_live_block(live, index, place), block->bytes };
 
                 add_room(check, room, live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
@@ -83,7 +83,8 @@ static void check_rooms(struct check *check)
                 const struct pw_room *before = &check->rooms[i - 1], *room = &check->rooms[i];
 
                 check->device = check->scheduler->devices[room->device];
-                if (before->device == room->device && before->segment == room->segment && before->offset + before->bytes > room->offset)
+                if (before->device == room->device && before->segment == room->segment &&
+                    before->offset + before->bytes > room->offset)
                         problem(check, "a room begins in another", room->offset, before->offset + before->bytes);
         }
 }
@@ -141,7 +142,8 @@ static void check_quotas(struct check *check)
                 uint64_t used = 0;
 
                 for (uint32_t d = 0; d < PW_DEVICES_MAX; d++) {
-                        const struct pw_rooms *rooms = check->scheduler->devices[d] ? pw_device_rooms(check->scheduler->devices[d], quota->tenant) : NULL;
+                        const struct pw_rooms *rooms =
+                                check->scheduler->devices[d] ? pw_device_rooms(check->scheduler->devices[d], quota->tenant) : NULL;
 
                         used += rooms ? pw_range_used(rooms->range) : 0;
                 }

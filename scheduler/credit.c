@@ -236,7 +236,8 @@ static void convert(struct credit *credit, uint32_t value)
         uint32_t chain = value, next;
 
         while (!credit->lowered[value] && graph->values[value].kind == PW_VALUE_AS) {
-                for (chain = value; (next = graph->values[chain].source), graph->values[next].kind == PW_VALUE_AS && !credit->lowered[next];)
+                for (chain = value;
+                     (next = graph->values[chain].source), graph->values[next].kind == PW_VALUE_AS && !credit->lowered[next];)
                         chain = next;
                 lower(credit, chain);
                 if (!changes_nothing(graph, &graph->values[chain]))
@@ -272,10 +273,11 @@ static enum pw_status refuse(const struct credit *credit, struct pw_error *ret_e
 
         while (credit->lowered[graph->calls[call].outputs[0]])
                 call++;
-        return pw_error_set(ret_err, PW_BAD_PROGRAM,
-                            "call %u, %s, needs a credit of stage %s, whose quota is %u: only calls that come later would give one back",
-                            call, graph->calls[call].function, graph->stages[graph->calls[call].stage - 1].name,
-                            graph->stages[graph->calls[call].stage - 1].quota);
+        return pw_error_set(
+                ret_err, PW_BAD_PROGRAM,
+                "call %u, %s, needs a credit of stage %s, whose quota is %u: only calls that come later would give one back", call,
+                graph->calls[call].function, graph->stages[graph->calls[call].stage - 1].name,
+                graph->stages[graph->calls[call].stage - 1].quota);
 }
 
 static enum pw_status order(struct credit *credit, struct pw_error *ret_err)

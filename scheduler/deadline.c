@@ -86,8 +86,9 @@ static void end_members(struct pw_live *live)
                 char text[100];
                 if (!is_in_function(live, device, &seq))
                         continue;
-                snprintf(text, sizeof text, "%s", live->orphan && live->run.cancelled ? "it outlived the client of its cancelled run"
-                                                                                      : "it outlived the deadline of its run");
+                snprintf(text, sizeof text, "%s",
+                         live->orphan && live->run.cancelled ? "it outlived the client of its cancelled run"
+                                                             : "it outlived the deadline of its run");
                 action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
                 action->device = device->number;
                 action->seq = seq;
@@ -104,7 +105,8 @@ static void expire_admitted(struct pw_live *live)
 
         if (!live->letting_go && !live->run.cancelled) {
                 pw_live_waiting_for(live, &row);
-                snprintf(text, sizeof text, "run %lu of %s was not done at its deadline, %s after it was submitted: it waited for %s",
+                snprintf(text, sizeof text,
+                         "run %lu of %s was not done at its deadline, %s after it was submitted: it waited for %s",
                          (unsigned long)live->run.number, live->run.row->name,
                          pw_duration_format(live->run.deadline_us - live->run.submitted_us, took),
                          row.waiting_for[0] ? row.waiting_for : "its last gangs");

@@ -51,8 +51,8 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead)
 void pw_device_free(struct pw_device *device);
 
 /* memory.c */
-PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quota *quota, uint32_t segment, uint64_t bytes,
-                                               struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quota *quota, uint32_t segment,
+                                               uint64_t bytes, struct pw_error *ret_err);
 struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant); /* NULL: none */
 /* `bytes` is a multiple of 64, as all rooms are. False: no capacity, or no range that is long enough. */
 bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset);

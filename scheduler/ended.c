@@ -75,5 +75,6 @@ void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row)
         *ret_row = (struct pw_run_row){ .number = ended->number, .submitted_us = ended->submitted_us, .ended_us = ended->ended_us,
                                         .program = ended->program, .tenant = ended->tenant,
                                         .client = ended->client[0] ? ended->client : NULL, .state = PW_RUN_ENDED,
-                                        .outcome = ended->outcome, .error = ended->error, .nodes = ended->nodes, .nodes_ordered = ended->nodes_ordered };
+                                        .outcome = ended->outcome, .error = ended->error, .nodes = ended->nodes,
+                                                .nodes_ordered = ended->nodes_ordered };
 }

@@ -84,13 +84,15 @@ bool pw_graph_add_stage(struct pw_graph *graph, const char *name, uint32_t quota
 bool pw_graph_add_slice(struct pw_graph *graph, const struct pw_slice_map *slice);
 
 /* Everything refers to something earlier that is there; there are results; shardings fit the dims of inputs; a call's args lie on
- * its slice; donated inputs are used. Errors: PW_BAD_PROGRAM, PW_SHAPE, naming call and argument ("call 3, digits/update, argument 1: ..."). */
+ * its slice; donated inputs are used. Errors: PW_BAD_PROGRAM, PW_SHAPE, naming call and argument ("call 3, digits/update, argument
+ * 1: ..."). */
 PW_MUST_CHECK enum pw_status pw_graph_check(struct pw_graph *graph, struct pw_error *ret_err);
 
 /* The next question for the describing executor: the shard shapes of one call for one class of places of the mesh (shards of an
  * uneven split have two sizes). PW_NOT_READY: every value is shaped. `task` has inputs, params and output_count filled. */
 struct pw_shape_query { uint32_t call, variant; const char *function; struct pw_shape_task task; };
-PW_MUST_CHECK enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct pw_shape_query *ret_query, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct pw_shape_query *ret_query,
+                                                 struct pw_error *ret_err);
 /* The answer to it: outputs in query->task; in_place, limit and digest of the function. Errors: PW_SHAPE (a whole value that
  * no sharding gives: the shards do not fit together). */
 struct pw_function_facts { uint32_t in_place; uint64_t time_limit_us, digest; };

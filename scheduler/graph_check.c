@@ -251,8 +251,8 @@ static enum pw_status check_stages(struct pw_graph *graph, struct pw_error *ret_
                 if (!call->stage)
                         continue;
                 if (call->stage > graph->stage_count)
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: there is no stage %" PRIu32, c, call->function,
-                                            call->stage - 1);
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: there is no stage %" PRIu32, c,
+                                            call->function, call->stage - 1);
                 stage = &graph->stages[call->stage - 1];
                 if (stage->used && stage->slice != call->slice)
                         return pw_error_set(ret_err, PW_BAD_PROGRAM, "call %" PRIu32 ", %s: stage %s has calls on another slice", c,

@@ -48,7 +48,10 @@ static void no_slice(struct pw_graph *graph) { graph->values[1].slice = 2; }
 static void bad_mesh(struct pw_graph *graph) { graph->slices[0].mesh[0] = 3; }
 static void no_kind(struct pw_graph *graph) { graph->values[1].kind = (enum pw_value_kind)9; }
 static void no_axis(struct pw_graph *graph) { graph->values[1].sharding = PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0)); }
-static void no_output_axis(struct pw_graph *graph) { graph->values[2].sharding = PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_PARTIAL(PW_SUM)); }
+static void no_output_axis(struct pw_graph *graph)
+{
+        graph->values[2].sharding = PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_PARTIAL(PW_SUM));
+}
 static void no_dim(struct pw_graph *graph) { graph->values[1].sharding = PW_SPLIT(2); }
 static void no_op(struct pw_graph *graph) { graph->values[2].sharding = PW_PARTIAL(9); }
 static void no_dtype(struct pw_graph *graph) { graph->values[1].dtype = (enum pw_dtype)40; }
@@ -89,19 +92,22 @@ static const struct {
         { no_dim, PW_SHAPE, "input 1: sharding over axis 0 of the mesh: split(2) of a value of rank 2" },
         { no_op, PW_SHAPE, "call 0, digits/gradient, output 0: sharding over axis 0 of the mesh: there is no op 9" },
         { no_dtype, PW_SHAPE, "input 1: there is no dtype with the number 40" },
-        { too_many_bytes, PW_TOO_LARGE, "input 1: a value of i32 [18446744073709551615, 65] has more bytes than 64 bits can count" },
+        { too_many_bytes, PW_TOO_LARGE,
+          "input 1: a value of i32 [18446744073709551615, 65] has more bytes than 64 bits can count" },
         { partial_input, PW_SHAPE, "input 1: an input is a whole value: it cannot be partial" },
         { no_call, PW_BAD_PROGRAM, "value 3: it is of call 7, there are 2" },
         { no_output, PW_BAD_PROGRAM, "call 1, digits/update, output 1: digits/update has no output 1" },
         { output_twice, PW_BAD_PROGRAM, "call 0, digits/gradient, output 0: output 0 of digits/gradient is named twice" },
         { output_missing, PW_BAD_PROGRAM, "call 0, digits/gradient: no value names its output 1" },
-        { output_elsewhere, PW_BAD_PROGRAM, "call 1, digits/update, output 0: it is not on the slice of digits/update, which makes it" },
+        { output_elsewhere, PW_BAD_PROGRAM,
+          "call 1, digits/update, output 0: it is not on the slice of digits/update, which makes it" },
         { no_name, PW_BAD_PROGRAM, "call 0, digits: a function is called \"module/function\"" },
         { two_slashes, PW_BAD_PROGRAM, "call 0, a/b/c: a function is called \"module/function\"" },
         { far_arg, PW_BAD_PROGRAM, "call 1, digits/update: argument 1: value 55 is not there, there are 4" },
         { cycle, PW_BAD_PROGRAM, "call 0, digits/gradient: argument 1: value 3 is made later: a cycle" },
         { own_output, PW_BAD_PROGRAM, "call 1, digits/update: argument 1: value 3 is made later: a cycle" },
-        { arg_elsewhere, PW_BAD_PROGRAM, "call 0, digits/gradient: argument 1: it lies on another slice than the call; move it with pw_move()" },
+        { arg_elsewhere, PW_BAD_PROGRAM,
+          "call 0, digits/gradient: argument 1: it lies on another slice than the call; move it with pw_move()" },
         { call_elsewhere, PW_BAD_PROGRAM, "call 1, digits/update: it is on slice 5, there are 2" },
         { too_many_outputs, PW_BAD_PROGRAM, "call 1, digits/update: 17 outputs; 16 at most" },
         { too_many_args, PW_BAD_PROGRAM, "call 0, digits/gradient: 17 arguments; a function takes 16 at most" },
@@ -140,7 +146,8 @@ static void test_two_ops(void **state)
         PW_MAKE_CALL(graph, 0, "m/f", mixed, 0);
         assert_true(pw_graph_add_result(graph, 1));
         assert_int_equal(pw_graph_check(graph, &err), PW_SHAPE);
-        assert_string_equal(err.text, "call 0, m/f, output 0: sharding over axis 1 of the mesh: partial by another op than the axis before");
+        assert_string_equal(err.text,
+                            "call 0, m/f, output 0: sharding over axis 1 of the mesh: partial by another op than the axis before");
         pw_graph_free(graph);
 }
 

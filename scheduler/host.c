@@ -82,7 +82,8 @@ static void write_seq(struct pw_host *host, const struct pw_run *run, uint32_t s
         }
 }
 
-static void fill_order(struct pw_host *host, uint32_t island, const struct pw_order_item *item, uint64_t seq, struct pw_order *ret_order)
+static void fill_order(struct pw_host *host, uint32_t island, const struct pw_order_item *item, uint64_t seq,
+                       struct pw_order *ret_order)
 {
         const struct pw_image_node *node = pw_image_node(item->run->row->image, item->node);
         uint32_t column = column_of(item->run, island);
@@ -165,7 +166,7 @@ enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *actio
         return PW_OK;
 }
 
-/* --- what comes back ----------------------------------------------------------------------------------------------------------- */
+/* --- what comes back ---------------------------------------------------------------------------------------------------------- */
 
 /* The last gang that a device did, if it ended its run there, says how much memory was alive. */
 static void tell_peak(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler)
@@ -193,7 +194,8 @@ static bool take_reports(struct pw_host *host, uint32_t device, struct pw_schedu
         return any;
 }
 
-/* The count as it is published now, and whether it is news. The seq is read first, as it is written last: it belongs to no later count. */
+/* The count as it is published now, and whether it is news. The seq is read first, as it is written last: it belongs to no later
+ * count. */
 static bool count_read(struct pw_host *host, uint32_t device, uint64_t *ret_done, uint64_t *ret_seq)
 {
         struct pw_device_board *board = host->devices[device].board;
@@ -208,7 +210,8 @@ static bool count_read(struct pw_host *host, uint32_t device, uint64_t *ret_done
 }
 
 /* False: that cannot be. */
-static bool progress(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler, uint64_t done, uint64_t seq, uint64_t now_us)
+static bool progress(struct pw_host *host, uint32_t device, struct pw_scheduler *scheduler, uint64_t done, uint64_t seq,
+                     uint64_t now_us)
 {
         host->devices[device].done = done;
         tell_peak(host, device, scheduler);
@@ -288,7 +291,7 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
 
 void pw_host_awake(struct pw_host *host) { set_asleep(host, 0); }
 
-/* --- listings -------------------------------------------------------------------------------------------------------------------- */
+/* --- listings ----------------------------------------------------------------------------------------------------------------- */
 
 const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line, uint32_t serial)
 {
@@ -318,7 +321,8 @@ static void each_ordered(struct pw_host *host, uint32_t device, void (*row)(void
         }
 }
 
-void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row), void *context)
+void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row),
+                       void *context)
 {
         struct pw_device_board *board = device < PW_DEVICES_MAX ? host->devices[device].board : NULL;
         uint64_t count, first;

@@ -13,16 +13,18 @@ struct pw_host;
 
 struct pw_host *pw_host_new(void); /* NULL: out of memory */
 void pw_host_free(struct pw_host *host);
-PW_MUST_CHECK enum pw_status pw_host_island(struct pw_host *host, uint32_t island, struct pw_island_board *board, uint64_t board_bytes, struct pw_error *ret_err);
-PW_MUST_CHECK enum pw_status pw_host_device(struct pw_host *host, uint32_t device, uint32_t island, struct pw_device_board *board, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_host_island(struct pw_host *host, uint32_t island, struct pw_island_board *board,
+                                            uint64_t board_bytes, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_host_device(struct pw_host *host, uint32_t device, uint32_t island, struct pw_device_board *board,
+                                            struct pw_error *ret_err);
 void pw_host_bells(struct pw_host *host, struct pw_bells *bells);
 
 /* Do PREPARE, ORDER, LOST_BEFORE, FAIL_GANG, BELL, CANCEL, PROGRAM_ENDED; others are not for it. The image and its slice records
  * are written for the first run of a program and stay until PROGRAM_ENDED; so does the room of a run's record, for the next run.
  * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY: only of PREPARE, the run is then to be cancelled before anything of it is ordered. */
 PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *action, struct pw_error *ret_err);
-/* Feeds reports, then progress, of each device into the scheduler. Did anything come that somebody waited for? Gangs that end within
- * the window of their device are no news. Cheap when nothing came. */
+/* Feeds reports, then progress, of each device into the scheduler. Did anything come that somebody waited for? Gangs that end
+ * within the window of their device are no news. Cheap when nothing came. */
 struct pw_scheduler;
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
 /* Devices, a bit each, whose boards say what cannot be: counts beyond what they were given, or that went back. Nothing of that is
@@ -47,6 +49,7 @@ struct pw_gang_row {
 };
 /* The first that it has not done, if it is ordered. */
 bool pw_host_next_gang(struct pw_host *host, uint32_t device, struct pw_gang_row *ret_row);
-void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row), void *context);
+void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row),
+                       void *context);
 
 #endif

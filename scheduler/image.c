@@ -166,7 +166,8 @@ static void put_blocks(struct writer *writer, const struct pw_lowering *low, uin
                 *ITEM(writer, struct pw_image_block, array, i) = (struct pw_image_block){ low->block_bytes[i], i, 0 };
         for (uint32_t s = 0; s < low->graph->stage_count; s++)
                 *ITEM(writer, struct pw_image_block, array, low->graph->slice_count + s) =
-                        (struct pw_image_block){ low->block_bytes[low->graph->slice_count + s], low->graph->stages[s].slice, 1 + s };
+                        (struct pw_image_block){ low->block_bytes[low->graph->slice_count + s], low->graph->stages[s].slice,
+                                                 1 + s };
 }
 
 static void put_stages(struct writer *writer, const struct pw_lowering *low, uint32_t array)

@@ -1,4 +1,5 @@
-/* Is an image consistent in itself? For tests: lowering must never make one that is not. Nothing of it is believed but its length. */
+/* Is an image consistent in itself? For tests: lowering must never make one that is not. Nothing of it is believed
+ * but its length. */
 #include "scheduler/lower.h"
 
 #include "base/memory.h"
@@ -30,8 +31,8 @@ static enum pw_status check_arrays(const struct check *check)
         const struct pw_image *image = check->image;
         uint64_t values = image->value_count, nodes = image->node_count, slices = image->slice_count;
 
-        if (image->bytes < sizeof *image || image->magic != PW_IMAGE_MAGIC || !is_text(image, image->name) || slices != check->slice_count ||
-            !inside(image, image->slices, slices * sizeof(struct pw_image_slice), 8) ||
+        if (image->bytes < sizeof *image || image->magic != PW_IMAGE_MAGIC || !is_text(image, image->name) ||
+            slices != check->slice_count || !inside(image, image->slices, slices * sizeof(struct pw_image_slice), 8) ||
             !inside(image, image->blocks, (slices + (uint64_t)image->stage_count) * sizeof(struct pw_image_block), 8) ||
             !inside(image, image->stages, (uint64_t)image->stage_count * sizeof(struct pw_image_stage), 8) ||
             !inside(image, image->values, values * sizeof(struct pw_image_value), 8) ||
@@ -57,7 +58,8 @@ static enum pw_status check_tables(const struct check *check)
         for (uint32_t i = 0; i < image->stage_count; i++)
                 good &= is_text(image, pw_image_stage(image, i)->name);
         for (uint32_t i = 0; i < pw_image_block_count(image); i++)
-                good &= pw_image_block(image, i)->slice < image->slice_count && pw_image_block(image, i)->stage <= image->stage_count;
+                good &= pw_image_block(image, i)->slice < image->slice_count &&
+                        pw_image_block(image, i)->stage <= image->stage_count;
         for (uint32_t i = 0; i < image->input_count; i++)
                 good &= inputs[i].value < image->value_count;
         for (uint32_t i = 0; i < image->result_count; i++)
@@ -157,11 +159,11 @@ static enum pw_status check_values(const struct check *check, const bool *writte
                 if (value->shard_bytes > INT64_MAX || value->offset > INT64_MAX || value->dims.rank > PW_RANK_MAX ||
                     !*pw_dtype_text(value->dtype))
                         return FAIL(check, "value %" PRIu32 ": is of no type, or of no size", i);
-                if (in_block ? value->index >= pw_image_block_count(image) ||
-                                       pw_image_block(image, value->index)->slice != value->slice ||
-                                       value->offset % PW_LINE_BYTES ||
-                                       value->offset + pw_room_bytes(value->shard_bytes) > pw_image_block(image, value->index)->bytes
-                             : value->index >= image->result_count)
+                if (in_block
+                            ? value->index >= pw_image_block_count(image) ||
+                                      pw_image_block(image, value->index)->slice != value->slice || value->offset % PW_LINE_BYTES ||
+                                      value->offset + pw_room_bytes(value->shard_bytes) > pw_image_block(image, value->index)->bytes
+                            : value->index >= image->result_count)
                         return FAIL(check, "value %" PRIu32 ": its room lies outside", i);
                 for (uint32_t j = 0; j < i; j++) {
                         enum pw_status status = check_pair(check, i, j);
@@ -198,7 +200,8 @@ static enum pw_status check_ends(const struct check *check)
                        : FAIL(check, "the peak is %" PRIu64 ", not %" PRIu64, largest, image->peak_bytes);
 }
 
-enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t slice_count, struct pw_error *ret_err)
+enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t slice_count,
+                              struct pw_error *ret_err)
 {
         struct check check = { image, slices, slice_count, ret_err };
         pw_auto_free bool *written = NULL;

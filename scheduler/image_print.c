@@ -38,7 +38,8 @@ static void append_value(char *text, size_t bytes, const struct pw_image *image,
                 append(text, bytes, "result %u", value->index);
         else if (pw_image_block(image, value->index)->stage)
                 append(text, bytes, "stage %s+%" PRIu64,
-                       pw_image_text(image, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1)->name), value->offset);
+                       pw_image_text(image, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1)->name),
+                       value->offset);
         else
                 append(text, bytes, "block+%" PRIu64, value->offset);
 }

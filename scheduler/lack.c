@@ -9,7 +9,8 @@
 #define OTHERS UINT32_MAX /* the program of what is of other tenants than the reader */
 struct holder { uint32_t program; uint64_t bytes; uint32_t count; };
 
-/* Whose results: those in a device, or those of a tenant. Of other tenants than the reader it is said how much they hold together. */
+/* Whose results: those in a device, or those of a tenant. Of other tenants than the reader it is said how much they
+ * hold together. */
 struct held_of { const struct pw_device *device; const char *tenant, *reader; };
 
 /* A room lies in the segment of its tenant, also when its program is gone. */
@@ -26,7 +27,8 @@ static bool is_of(const struct pw_scheduler *scheduler, const struct pw_room *ro
 }
 
 /* The programs whose results take most, largest first. */
-static uint32_t find_holders(struct pw_scheduler *scheduler, const struct held_of *of, struct holder *ret_holders, uint32_t capacity)
+static uint32_t find_holders(struct pw_scheduler *scheduler, const struct held_of *of, struct holder *ret_holders,
+                             uint32_t capacity)
 {
         struct pw_result *result;
         uint32_t count = 0;
@@ -63,9 +65,11 @@ static void list_holders(struct pw_scheduler *scheduler, const struct held_of *o
 
         text[0] = 0;
         for (uint32_t i = 0; i < count && i < 3 && at < text_bytes; i++) {
-                const struct pw_program_row *row = holders[i].program == OTHERS ? NULL : pw_scheduler_program(scheduler, holders[i].program);
+                const struct pw_program_row *row =
+                        holders[i].program == OTHERS ? NULL : pw_scheduler_program(scheduler, holders[i].program);
                 if (holders[i].program == OTHERS) {
-                        at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by other tenants", pw_size_format(holders[i].bytes, size));
+                        at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by other tenants",
+                                               pw_size_format(holders[i].bytes, size));
                         continue;
                 }
                 at += (size_t)snprintf(text + at, text_bytes - at, "; %s held by tenant %s, %s: %u %s of %s",
@@ -83,11 +87,14 @@ static void lack_of_quota(const struct pw_live *live, char *text, size_t text_by
         size_t at;
 
         at = (size_t)snprintf(text, text_bytes, "tenant %s lacks %s: it has %s of its quota of %s of device memory", quota->tenant,
-                              pw_size_format(live->short_bytes, lacks), pw_size_format(pw_quota_used(quota), used), pw_size_format(quota->bytes, size));
+                              pw_size_format(live->short_bytes, lacks), pw_size_format(pw_quota_used(quota), used),
+                              pw_size_format(quota->bytes, size));
         if (quota->used[PW_USE_BLOCK] && at < text_bytes)
-                at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s", pw_size_format(quota->used[PW_USE_BLOCK], blocks));
+                at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s",
+                                       pw_size_format(quota->used[PW_USE_BLOCK], blocks));
         if (at < text_bytes)
-                list_holders(live->program->scheduler, &(struct held_of){ NULL, quota->tenant, quota->tenant }, text + at, text_bytes - at);
+                list_holders(live->program->scheduler, &(struct held_of){ NULL, quota->tenant, quota->tenant }, text + at,
+                             text_bytes - at);
 }
 
 void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)

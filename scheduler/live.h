@@ -176,6 +176,7 @@ void pw_place_inputs(struct pw_live *live);
 enum pw_place_verdict pw_place_run(struct pw_live *live);
 /* Bytes by which the run can never fit, and where; 0: it can. */
 uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint64_t *ret_need);
-uint64_t pw_place_least(const struct pw_live *live); /* bytes that it needs of all devices together, if all is updated in place that can be */
+uint64_t pw_place_least(
+        const struct pw_live *live); /* bytes that it needs of all devices together, if all is updated in place that can be */
 
 #endif

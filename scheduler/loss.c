@@ -46,7 +46,8 @@ static uint64_t places_lost(const struct pw_result *result, const struct pw_devi
 static bool lives_on(const struct pw_result *result)
 {
         for (uint64_t rest = result->lost; rest; rest &= rest - 1)
-                if (pw_living_replica(&result->value.sharding, result->mesh, (uint32_t)__builtin_ctzll(rest), result->lost) == UINT32_MAX)
+                if (pw_living_replica(&result->value.sharding, result->mesh, (uint32_t)__builtin_ctzll(rest), result->lost) ==
+                    UINT32_MAX)
                         return false;
         return true;
 }

@@ -170,7 +170,8 @@ static enum pw_status lower_results(struct pw_lowering *low, struct pw_error *re
         for (uint32_t i = 0; i < low->graph->result_count; i++) {
                 uint32_t value = low->value_of[low->graph->results[i]];
                 low->results[i] = value;
-                if (low->values[value].result == PW_NODE_NONE && !(low->values[value].input != PW_NODE_NONE && is_donated(low, value)))
+                if (low->values[value].result == PW_NODE_NONE &&
+                    !(low->values[value].input != PW_NODE_NONE && is_donated(low, value)))
                         low->values[value].result = i;
         }
         for (uint32_t i = 0; i < low->graph->result_count; i++) {
@@ -284,7 +285,8 @@ enum pw_status pw_lower(const struct pw_graph *graph, struct pw_image **ret_imag
         low.block_starts = calloc((size_t)graph->slice_count + graph->stage_count + 1, sizeof *low.block_starts);
         low.stages = calloc((size_t)graph->stage_count + 1, sizeof *low.stages);
         low.takes = calloc((size_t)graph->call_count + 1, sizeof *low.takes);
-        if (!low.value_of || !low.inputs || !low.donated || !low.results || !low.block_bytes || !low.block_starts || !low.stages || !low.takes)
+        if (!low.value_of || !low.inputs || !low.donated || !low.results || !low.block_bytes || !low.block_starts || !low.stages ||
+            !low.takes)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         status = lower_nodes(&low, ret_err);
         if (status != PW_OK)

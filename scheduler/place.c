@@ -37,8 +37,8 @@ static void place_input(struct pw_live *live, uint32_t index)
                      !pw_result_live(place->result)->letting_go;
 
         live->inputs[index].in_place = live->inputs[index].takes = false;
-        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || place->result->donated || place->result->lost ||
-            !lies_as_declared(live, index) || !(in_block || (takes->takes_result && alone)))
+        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || place->result->donated ||
+            place->result->lost || !lies_as_declared(live, index) || !(in_block || (takes->takes_result && alone)))
                 return;
         live->inputs[index].in_place = true;
         live->inputs[index].takes = !in_block;
@@ -196,8 +196,8 @@ static bool take_result(struct taking *taking, uint32_t index)
                 return true;
         for (uint32_t place = 0; place < map->device_count; place++) {
                 struct pw_room *room = &result->rooms[place];
-                *room = (struct pw_room){ map->devices[place], pw_program_device(live->program, map->devices[place])->rooms->segment,
-                                          0, bytes };
+                *room = (struct pw_room){ map->devices[place],
+                                          pw_program_device(live->program, map->devices[place])->rooms->segment, 0, bytes };
                 if (!take(taking, room->device, bytes, PW_USE_RESULT, &room->offset)) {
                         while (place--)
                                 give(live, result->rooms[place].device, result->rooms[place].offset, bytes, PW_USE_RESULT);
@@ -236,7 +236,8 @@ static void settle_result(struct pw_live *live, uint32_t index)
         if (!pw_result_live(result)->letting_go)
                 return;
         for (uint32_t place = 0; place < result->room_count; place++)
-                pw_room_change(scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT, PW_USE_LETTING_GO);
+                pw_room_change(scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT,
+                               PW_USE_LETTING_GO);
 }
 
 static bool take_all(struct taking *taking)

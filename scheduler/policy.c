@@ -36,5 +36,6 @@ enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err)
                 return PW_OK;
         for (uint32_t i = 0; i < pw_array_count(policies) && used < sizeof names; i++)
                 used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", policies[i].name);
-        return pw_error_set(ret_err, PW_INVALID, "--policy \"%.80s\": there %s %s", name, pw_array_count(policies) == 1 ? "is only" : "are", names);
+        return pw_error_set(ret_err, PW_INVALID, "--policy \"%.80s\": there %s %s", name,
+                            pw_array_count(policies) == 1 ? "is only" : "are", names);
 }

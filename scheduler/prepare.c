@@ -281,7 +281,8 @@ static enum pw_status run_state(struct pw_host *host, struct pw_run *run, struct
                         run->host = program->runs = state;
                 }
         }
-        return program && run->host ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->number);
+        return program && run->host ? PW_OK
+                                    : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->number);
 }
 
 enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t island, struct pw_error *ret_err)
@@ -350,6 +351,7 @@ void pw_prepare_behind(struct pw_host *host, struct pw_run *run, uint32_t column
                 if (!(ahead = ahead_of(live, on)))
                         continue;
                 theirs = pw_prepare_record(host, &ahead->run, column);
-                memcpy((char *)record + record->ahead_seqs + on->seq_slot * bytes, (char *)theirs + theirs->seqs + on->seq_slot * bytes, bytes);
+                memcpy((char *)record + record->ahead_seqs + on->seq_slot * bytes,
+                       (char *)theirs + theirs->seqs + on->seq_slot * bytes, bytes);
         }
 }

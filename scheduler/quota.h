@@ -17,7 +17,10 @@ struct pw_device_quota {
         uint64_t held;      /* look at the queue in which one of its runs waits for others of its own to give back */
 };
 
-static inline uint64_t pw_quota_used(const struct pw_device_quota *quota) { return quota->used[0] + quota->used[1] + quota->used[2]; }
+static inline uint64_t pw_quota_used(const struct pw_device_quota *quota)
+{
+        return quota->used[0] + quota->used[1] + quota->used[2];
+}
 static inline uint64_t pw_quota_left(const struct pw_device_quota *quota)
 {
         return quota->bytes > pw_quota_used(quota) ? quota->bytes - pw_quota_used(quota) : 0;

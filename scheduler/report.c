@@ -150,7 +150,8 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us)
 {
         struct pw_live *live = pw_live_find(scheduler, report->run);
-        enum pw_status status = pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
+        enum pw_status status =
+                pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
 
         scheduler->now_us = now_us;
         if (!live || !pw_program_device(live->program, device)) /* it has no part in that run */

@@ -153,8 +153,9 @@ static enum pw_status refuse(const struct choice *choice, struct pw_error *ret_e
                                     ask->device_count, choice->short_of_memory, choice->total,
                                     pw_size_format(ask->memory_bytes, size));
         if (ask->island_count > 1 && choice->total >= ask->device_count)
-                return pw_error_set(ret_err, PW_TOO_LARGE, "slice of %u devices over %u islands: fewer islands have %u devices each",
-                                    ask->device_count, ask->island_count, ask->device_count / ask->island_count);
+                return pw_error_set(ret_err, PW_TOO_LARGE,
+                                    "slice of %u devices over %u islands: fewer islands have %u devices each", ask->device_count,
+                                    ask->island_count, ask->device_count / ask->island_count);
         return pw_error_set(ret_err, PW_TOO_LARGE, "slice of %u devices: there are %u%s%s%s", ask->device_count, choice->total,
                             ask->kind ? " of kind " : "", ask->kind ? ask->kind : "",
                             ask->memory_bytes ? " with that much memory" : ask->island ? " in that island" : "");

@@ -84,12 +84,16 @@ static void test_refusals(void **state)
 {
         (void)state;
         refuse((struct pw_slice_ask){ .device_count = 9 }, PW_TOO_LARGE, "slice of 9 devices: there are 8");
-        refuse((struct pw_slice_ask){ .device_count = 3, .kind = "cpu" }, PW_TOO_LARGE, "slice of 3 devices: there are 2 of kind cpu");
-        refuse((struct pw_slice_ask){ .device_count = 1, .kind = "cuda" }, PW_TOO_LARGE, "slice of 1 devices: there are 0 of kind cuda");
-        refuse((struct pw_slice_ask){ .device_count = 5, .island = 1 }, PW_TOO_LARGE, "slice of 5 devices: there are 4 in that island");
+        refuse((struct pw_slice_ask){ .device_count = 3, .kind = "cpu" }, PW_TOO_LARGE,
+               "slice of 3 devices: there are 2 of kind cpu");
+        refuse((struct pw_slice_ask){ .device_count = 1, .kind = "cuda" }, PW_TOO_LARGE,
+               "slice of 1 devices: there are 0 of kind cuda");
+        refuse((struct pw_slice_ask){ .device_count = 5, .island = 1 }, PW_TOO_LARGE,
+               "slice of 5 devices: there are 4 in that island");
         refuse((struct pw_slice_ask){ .device_count = 3, .island_count = 3 }, PW_TOO_LARGE,
                "slice of 3 devices over 3 islands: fewer islands have 1 devices each");
-        refuse((struct pw_slice_ask){ .device_count = 3, .island_count = 2 }, PW_INVALID, "3 devices cannot be spread evenly over 2 islands");
+        refuse((struct pw_slice_ask){ .device_count = 3, .island_count = 2 }, PW_INVALID,
+               "3 devices cannot be spread evenly over 2 islands");
         refuse((struct pw_slice_ask){ .device_count = 4, .mesh = { 3, 2 } }, PW_INVALID, "a mesh of 6 devices for a slice of 4");
         refuse((struct pw_slice_ask){ .device_count = 0 }, PW_INVALID, "a slice of 0 devices");
         refuse((struct pw_slice_ask){ .device_count = 8, .memory_bytes = 2000 }, PW_TOO_LARGE,

@@ -125,7 +125,8 @@ void pw_result_let_go(struct pw_result_live *result)
 
         if (!result->letting_go && owns_rooms(result)) {
                 for (uint32_t i = 0; i < open->room_count; i++)
-                        pw_room_change(result->scheduler->devices[open->rooms[i].device], &open->rooms[i], PW_USE_RESULT, PW_USE_LETTING_GO);
+                        pw_room_change(result->scheduler->devices[open->rooms[i].device], &open->rooms[i], PW_USE_RESULT,
+                                       PW_USE_LETTING_GO);
                 result->scheduler->look = true;
         }
         result->letting_go = true;

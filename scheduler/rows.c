@@ -31,7 +31,8 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
                 if (!island)
                         continue;
                 out = (struct pw_island_row){ .island = i, .devices = (uint32_t)__builtin_popcountll(island->members),
-                                              .admitted = island->admitted, .ordered = island->seq, .policy = island->policy->name };
+                                              .admitted = island->admitted, .ordered = island->seq,
+                                                      .policy = island->policy->name };
                 pw_list_each(&scheduler->queue, live, struct pw_live, link)
                         out.queued += (live->program->device_mask & island->members) != 0;
                 row(context, &out);
@@ -111,12 +112,13 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
                 return;
         at = gang_at(scheduler, device);
         if (strcmp(at->part->live->run.row->tenant, live->run.row->tenant)) /* the text is the run's tenant's to read */
-                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, of another tenant", scheduler->host,
-                         device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device));
+                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, of another tenant",
+                         scheduler->host, device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device));
         else
-                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host, device->number,
-                         device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
-                         gang_name(at->part->live, at->part->plan->gangs[at->gang].node), (unsigned long)at->part->live->run.number);
+                snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host,
+                         device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
+                         gang_name(at->part->live, at->part->plan->gangs[at->gang].node),
+                         (unsigned long)at->part->live->run.number);
         if (at->part->live != live)
                 row->blocking_run = at->part->live->run.number;
 }
@@ -135,7 +137,8 @@ static void waits_for_chain(const struct pw_live *live, uint32_t chain, struct p
                 snprintf(row->waiting_for, WAITING_BYTES, "a credit of stage %s of quota %u, held by run %lu",
                          pw_image_text(image, stage->name), stage->quota, (unsigned long)row->blocking_run);
         else
-                snprintf(row->waiting_for, WAITING_BYTES, "room in the block of run %lu, which it takes over", (unsigned long)row->blocking_run);
+                snprintf(row->waiting_for, WAITING_BYTES, "room in the block of run %lu, which it takes over",
+                         (unsigned long)row->blocking_run);
 }
 
 static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *part, struct pw_run_row *row)

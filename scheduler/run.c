@@ -22,8 +22,8 @@ static size_t live_bytes(const struct pw_program *program)
         return pw_round_up(sizeof(struct pw_live), 16) + pw_round_up(inputs * sizeof(struct pw_input_place), 16) +
                pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
                pw_round_up(inputs * sizeof(struct pw_live_input), 16) + pw_round_up(columns * sizeof(struct pw_part), 16) +
-               pw_round_up(columns * columns * sizeof(uint32_t), 16) +
-               pw_round_up(program->place_count * sizeof(uint64_t), 16) + pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
+               pw_round_up(columns * columns * sizeof(uint32_t), 16) + pw_round_up(program->place_count * sizeof(uint64_t), 16) +
+               pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
 static struct pw_live *live_new(struct pw_program *program)
@@ -290,7 +290,8 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
         }
         need = pw_place_least(live);
         if (need > pw_live_quota(live)->bytes) {
-                snprintf(text, sizeof text, "run %lu of %s needs %s of its devices together; the quota of tenant %s is %s: raise --quota",
+                snprintf(text, sizeof text,
+                         "run %lu of %s needs %s of its devices together; the quota of tenant %s is %s: raise --quota",
                          (unsigned long)run->number, run->row->name, pw_size_format(need, need_text), run->row->tenant,
                          pw_size_format(pw_live_quota(live)->bytes, have_text));
                 pw_live_fail(live, PW_TOO_LARGE, text);

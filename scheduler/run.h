@@ -29,7 +29,7 @@ struct pw_result {
         struct pw_room *rooms;  /* per place; owned */
         uint64_t *seqs;         /* per place: seq of the writer on its device; 0 until ordered; owned */
         uint32_t users;         /* runs that read it and have not ended: its rooms stay */
-        uint64_t lost;          /* places whose devices were lost since they were written, a bit each; others hold the same, or it is an error */
+        uint64_t lost;          /* places whose devices were lost since they were written, a bit each: others hold the same */
         bool donated;           /* its rooms went on to a result of another run */
         struct pw_list link;
 };
@@ -88,24 +88,25 @@ struct pw_program_row {
 /* --- actions -------------------------------------------------------------------------------------------------------------- */
 
 enum pw_action_kind {
-        PW_ACT_PREPARE = 1,  /* write the record of `run` for `island` into its board (host.h); one per run and host */
-        PW_ACT_ORDER,        /* append `orders` to the log of `island` and ring `members`; one per turn, island and host */
-        PW_ACT_NOTICE,       /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
-        PW_ACT_SUBMIT,       /* message to `island`: admit `run` */
-        PW_ACT_RESULT,       /* decide `result`: status and text (the shard list follows from it) */
-        PW_ACT_RESULT_LOST,  /* it was ready and its device is gone: status and text */
-        PW_ACT_SHARDS_LOST,  /* `members`, places of `result`, which is ready and goes on: others hold the same */
-        PW_ACT_RELEASE,      /* the run's reference to `object` is to be released */
-        PW_ACT_RUN_ENDED,    /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
-        PW_ACT_LOST_BEFORE,  /* tell the board of `island`: what `device` wrote before `seq` is lost */
-        PW_ACT_FAIL_GANG,    /* the dead member `device` of gang `seq` of `island`: write its mark in error, so that peers go on, and
-                              * `failed`; done follows from the next process, which first writes the heads of what it should have written */
-        PW_ACT_END_MEMBER,   /* end the process of `device` if it is in gang `seq`: status, and text why */
-        PW_ACT_BELL,         /* ring the executors in `members` */
-        PW_ACT_CANCEL,       /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
-        PW_ACT_UNHELD,       /* nobody held `object`, a result that is still to come, and now nobody holds what came before it either:
-                              * unless somebody holds it by now, pw_scheduler_unheld() is to follow */
-        PW_ACT_PROGRAM_ENDED,/* `program` is to be forgotten by the host: freed after this action */
+        PW_ACT_PREPARE = 1, /* write the record of `run` for `island` into its board (host.h); one per run and host */
+        PW_ACT_ORDER,       /* append `orders` to the log of `island` and ring `members`; one per turn, island and host */
+        PW_ACT_NOTICE,      /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
+        PW_ACT_SUBMIT,      /* message to `island`: admit `run` */
+        PW_ACT_RESULT,      /* decide `result`: status and text (the shard list follows from it) */
+        PW_ACT_RESULT_LOST, /* it was ready and its device is gone: status and text */
+        PW_ACT_SHARDS_LOST, /* `members`, places of `result`, which is ready and goes on: others hold the same */
+        PW_ACT_RELEASE,     /* the run's reference to `object` is to be released */
+        PW_ACT_RUN_ENDED,   /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
+        PW_ACT_LOST_BEFORE, /* tell the board of `island`: what `device` wrote before `seq` is lost */
+        PW_ACT_FAIL_GANG,   /* the dead member `device` of gang `seq` of `island`: write its mark in error, so that peers go on, and
+                             * `failed`; done follows from the next process, which first writes the heads of what it should have
+                             * written */
+        PW_ACT_END_MEMBER,  /* end the process of `device` if it is in gang `seq`: status, and text why */
+        PW_ACT_BELL,        /* ring the executors in `members` */
+        PW_ACT_CANCEL,      /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
+        PW_ACT_UNHELD, /* nobody held `object`, a result that is still to come, and now nobody holds what came before it either:
+                        * unless somebody holds it by now, pw_scheduler_unheld() is to follow */
+        PW_ACT_PROGRAM_ENDED, /* `program` is to be forgotten by the host: freed after this action */
 };
 
 struct pw_action {
@@ -168,19 +169,24 @@ struct pw_run_row {
         bool aside;              /* admitted runs will not give it back: sessions, names or leases hold it */
 };
 struct pw_scheduler;
-void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row), void *context);
+void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row),
+                              void *context);
 void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
 /* Of one run, under way or among the last that ended. False: it is neither; *ret_last is then the number of the last run. */
 bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last);
 /* Besides those that are under way the last that ended, in the order of their numbers. */
-void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
-void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row), void *context);
+void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row),
+                            void *context);
+void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row),
+                               void *context);
 /* Since the start, by how they ended; and those that are not admitted: for an input, or for room. */
 struct pw_run_counts { uint64_t done, failed, cancelled, waiting_input, waiting_room; };
 struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *scheduler);
 struct pw_island_row { uint32_t island, devices; uint32_t queued, admitted; uint64_t ordered; const char *policy; };
-void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_island_row *row), void *context);
+void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_island_row *row),
+                              void *context);
 /* Invariants: rooms of a memory do not overlap and add up; every order was appended once; each violation is one call. */
-uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem), void *context);
+uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem),
+                            void *context);
 
 #endif

@@ -216,8 +216,9 @@ uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)
                         return 0;
-        return scheduler->queue_count || !pw_list_empty(&scheduler->waiting) || !pw_list_empty(&scheduler->timed) ? scheduler->next_deadline
-                                                                                                                 : UINT64_MAX;
+        return scheduler->queue_count || !pw_list_empty(&scheduler->waiting) || !pw_list_empty(&scheduler->timed)
+                       ? scheduler->next_deadline
+                       : UINT64_MAX;
 }
 
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us)

@@ -37,18 +37,22 @@ struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler); /* run.
 /* --- devices ---------------------------------------------------------------------------------------------------------- */
 
 struct pw_device_add { uint32_t device, island; const char *kind; uint64_t capacity_bytes; };
-PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add, struct pw_error *ret_err);
-/* The memory of a device that one tenant may map: rooms for its runs are placed there. Needed before a slice of the tenant has it. */
-PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t device, const char *tenant, uint32_t segment,
-                                                  uint64_t bytes, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add,
+                                                     struct pw_error *ret_err);
+/* The memory of a device that one tenant may map: rooms for its runs are placed there. Needed before a slice of the tenant
+ * has it. */
+PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t device, const char *tenant,
+                                                  uint32_t segment, uint64_t bytes, struct pw_error *ret_err);
 bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t device, const char *tenant);
 /* How much a tenant may have of all devices together; UINT64_MAX: no limit. A run beyond it waits for its tenant's own rooms. */
-PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes,
+                                                struct pw_error *ret_err);
 uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
-/* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that were
- * ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is ordered
- * stays; it runs again after _up. The caller has fed what its board said last (pw_host_poll) before. */
-void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t device, uint64_t seq, enum pw_status status, const char *text, uint64_t now_us);
+/* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that
+ * were ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is
+ * ordered stays; it runs again after _up. The caller has fed what its board said last (pw_host_poll) before. */
+void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t device, uint64_t seq, enum pw_status status,
+                              const char *text, uint64_t now_us);
 void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t device, uint64_t now_us);
 
 /* --- slices ----------------------------------------------------------------------------------------------------------- */
@@ -76,13 +80,14 @@ PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *sched
 void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t program);
 struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint32_t program); /* run.h; NULL: none */
 
-/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program or out of
- * memory. */
+/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program or out
+ * of memory. */
 struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t program);
 /* Decide about it, or let it wait: never fails; what is wrong makes its results errors (actions RESULT). Own: the scheduler's. */
 void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us);
 /* A host input of `run` that was pending is ready (its place is filled in) or in error. */
-void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t input, enum pw_status status, const char *text, uint64_t now_us);
+void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t input, enum pw_status status,
+                              const char *text, uint64_t now_us);
 struct pw_run *pw_scheduler_run(struct pw_scheduler *scheduler, uint64_t run); /* under way; NULL: there is none */
 /* Its results become errors now, which name `by`, a client (NULL: nobody holds them any more). No gang of it is ordered from here
  * on; rooms stay, letting go, until the devices have done what was ordered. */
@@ -101,7 +106,8 @@ bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint
 /* What was taken of that: gangs done, and the seq of the last of them. */
 struct pw_device_done { uint64_t count, seq; };
 struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t device);
-/* A device says that it had this many bytes of one run alive at once: believed of a run that it takes part in, up to its capacity. */
+/* A device says that it had this many bytes of one run alive at once: believed of a run that it takes part in, up to
+ * its capacity. */
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* Hand a message action back that is for an island (or the coordinator) of this host. */

@@ -131,9 +131,11 @@ static void test_refusals(void **state)
 
         (void)state;
         expect_error(PW_SPLIT(0), &(struct wrong){ { f, f }, { PW_DIMS(3, 3), PW_DIMS(5, 3) }, { { 0 } } }, PW_SHAPE,
-                     "call 0, t/like0: output 0: its shards do not fit together: place 0 makes [3, 3], split(0) of [16, 3] gives it [4, 3]");
+                     "call 0, t/like0: output 0: its shards do not fit together: place 0 makes [3, 3], split(0) of [16, 3] gives "
+                     "it [4, 3]");
         expect_error(PW_BROADCAST, &(struct wrong){ { f, f }, { PW_DIMS(3, 3), PW_DIMS(2, 3) }, { { 0 } } }, PW_SHAPE,
-                     "call 0, t/like0: output 0: its shards do not fit together: place 2 makes [2, 3], broadcast of [3, 3] gives it [3, 3]");
+                     "call 0, t/like0: output 0: its shards do not fit together: place 2 makes [2, 3], broadcast of [3, 3] gives "
+                     "it [3, 3]");
         expect_error(PW_SPLIT(0), &(struct wrong){ { f, PW_I32 }, { PW_DIMS(3), PW_DIMS(2) }, { { 0 } } }, PW_SHAPE,
                      "call 0, t/like0: output 0: its shards do not fit together: place 0 makes f32 [10], place 2 i32 [2]");
         expect_error(PW_SPLIT(1), &(struct wrong){ { f, f }, { PW_DIMS(3), PW_DIMS(3) }, { { 0 } } }, PW_SHAPE,
@@ -142,12 +144,12 @@ static void test_refusals(void **state)
                      "call 0, t/like0: output 0: there is no dtype with the number 77");
         expect_error(PW_SPLIT(0), &(struct wrong){ { f, f }, { deep, deep }, { { 0 } } }, PW_SHAPE,
                      "call 0, t/like0: output 0: rank 9 is above 8");
-        expect_error(PW_SPLIT(0), &(struct wrong){ { PW_U8, PW_U8 }, { PW_DIMS(UINT64_MAX), PW_DIMS(UINT64_MAX) }, { { 0 } } }, PW_TOO_LARGE,
-                     "call 0, t/like0: output 0: its whole size is more than 64 bits can count");
-        expect_error(PW_SPLIT(0), &(struct wrong){ { f, f }, { PW_DIMS(3), PW_DIMS(2) }, { { .in_place = 2 }, { .in_place = 2 } } }, PW_BAD_MODULE,
-                     "call 0, t/like0: it updates input 1 in place, but has 1 arguments");
-        expect_error(PW_SPLIT(0), &(struct wrong){ { f, f }, { PW_DIMS(3), PW_DIMS(2) }, { { .digest = 2 }, { .digest = 3 } } }, PW_BAD_MODULE,
-                     "call 0, t/like0: its module was replaced while the program was compiled; compile it again");
+        expect_error(PW_SPLIT(0), &(struct wrong){ { PW_U8, PW_U8 }, { PW_DIMS(UINT64_MAX), PW_DIMS(UINT64_MAX) }, { { 0 } } },
+                     PW_TOO_LARGE, "call 0, t/like0: output 0: its whole size is more than 64 bits can count");
+        expect_error(PW_SPLIT(0), &(struct wrong){ { f, f }, { PW_DIMS(3), PW_DIMS(2) }, { { .in_place = 2 }, { .in_place = 2 } } },
+                     PW_BAD_MODULE, "call 0, t/like0: it updates input 1 in place, but has 1 arguments");
+        expect_error(PW_SPLIT(0), &(struct wrong){ { f, f }, { PW_DIMS(3), PW_DIMS(2) }, { { .digest = 2 }, { .digest = 3 } } },
+                     PW_BAD_MODULE, "call 0, t/like0: its module was replaced while the program was compiled; compile it again");
 }
 
 /* A conversion takes the dims of its source, which its sharding must fit. */
@@ -160,7 +162,8 @@ static void test_as(void **state)
         pw_make_as(graph, 1, 0, PW_SPLIT(5));
         assert_int_equal(pw_graph_check(graph, &err), PW_OK);
         assert_int_equal(pw_make_shapes(graph, &err), PW_SHAPE);
-        assert_string_equal(err.text, "value 2, made from value 1: sharding over axis 0 of the mesh: split(5) of a value of rank 2");
+        assert_string_equal(err.text,
+                            "value 2, made from value 1: sharding over axis 0 of the mesh: split(5) of a value of rank 2");
         pw_graph_free(graph);
 }
 

@@ -127,7 +127,8 @@ static void test_rooms(void **state)
         for (uint32_t i = 0; i < pw_array_count(cases); i++)
                 for (uint32_t by_stage = 0; by_stage < 2; by_stage++) {
                         struct pw_image *image = NULL;
-                        const struct pw_image_stage *stage = stage_of(pipeline(cases[i].quota, cases[i].microbatches, by_stage), 0, &image);
+                        const struct pw_image_stage *stage =
+                                stage_of(pipeline(cases[i].quota, cases[i].microbatches, by_stage), 0, &image);
                         assert_int_equal(stage->rooms, cases[i].rooms);
                         assert_int_equal(stage->blocks, cases[i].blocks);
                         assert_int_equal(stage->room_bytes, pw_room_bytes(400));
@@ -155,7 +156,8 @@ static void test_refused(void **state)
         one = call_in(graph, 0, "m/one", input);
         two = call_in(graph, 0, "m/two", input);
         assert_true(pw_graph_add_result(graph, PW_MAKE_CALL(graph, 0, "m/both", PW_BROADCAST, one, two)));
-        refused(graph, "call 1, m/two, needs a credit of stage one, whose quota is 1: only calls that come later would give one back");
+        refused(graph,
+                "call 1, m/two, needs a credit of stage one, whose quota is 1: only calls that come later would give one back");
         graph = make(1);
         input = pw_make_input(graph, 0, PW_DIMS(100), (struct pw_sharding)PW_BROADCAST, 0);
         one = call_in(graph, 0, "m/one", input);
@@ -166,14 +168,16 @@ static void test_refused(void **state)
         graph = make(0);
         refused(graph, "stage one: a quota of 0");
         graph = make(1);
-        assert_true(pw_graph_add_result(graph, call_in(graph, 0, "m/one", pw_make_input(graph, 0, PW_DIMS(1), (struct pw_sharding)PW_BROADCAST, 0))));
+        assert_true(pw_graph_add_result(graph, call_in(graph, 0, "m/one",
+                                                       pw_make_input(graph, 0, PW_DIMS(1), (struct pw_sharding)PW_BROADCAST, 0))));
         graph->calls[0].stage = 7;
         refused(graph, "call 0, m/one: there is no stage 6");
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_in_turn), cmocka_unit_test(test_rooms), cmocka_unit_test(test_refused) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_in_turn), cmocka_unit_test(test_rooms),
+                                            cmocka_unit_test(test_refused) };
 
         return cmocka_run_group_tests_name("stage", tests, NULL, NULL);
 }

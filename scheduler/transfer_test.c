@@ -62,8 +62,8 @@ static void test_kinds(void **state)
 
         (void)state;
         for (size_t i = 0; i < pw_array_count(rows); i++)
-                assert_string_equal(pw_transfer_text(pw_transfer_between(&rows[i].from, rows[i].from_mesh, &rows[i].to, rows[i].to_mesh,
-                                                                         rows[i].same_slice)),
+                assert_string_equal(pw_transfer_text(pw_transfer_between(&rows[i].from, rows[i].from_mesh, &rows[i].to,
+                                                                         rows[i].to_mesh, rows[i].same_slice)),
                                     rows[i].kind);
         assert_string_equal(pw_transfer_text(PW_TRANSFER_KINDS), "?");
 }
@@ -83,7 +83,8 @@ static void expect_reach(const struct pw_slice_map *from_slice, struct pw_shardi
 
         assert_int_equal(pw_transfer_reach(&ends, &reach, NULL), PW_OK);
         assert_int_equal(pw_transfer_in_steps(&ends, &steps, NULL), PW_OK);
-        assert_string_equal(reach.other_island ? steps ? "islands, in steps" : "islands" : reach.other_device ? "devices" : "own", expected);
+        assert_string_equal(reach.other_island ? steps ? "islands, in steps" : "islands" : reach.other_device ? "devices" : "own",
+                            expected);
 }
 
 static void test_reach(void **state)
@@ -101,7 +102,8 @@ static void test_reach(void **state)
         /* rows of the square are islands */
         expect_reach(&square, TWO(AB, AP), &square, TWO(AB, AB), "devices");
         expect_reach(&square, TWO(AB, AS0), &square, TWO(AB, AB), "devices");
-        expect_reach(&square, TWO(AP, AB), &square, TWO(AB, AB), "islands"); /* one member in each island: nothing to reduce inside */
+        expect_reach(&square, TWO(AP, AB), &square, TWO(AB, AB),
+                     "islands"); /* one member in each island: nothing to reduce inside */
         expect_reach(&square, TWO(AP, AP), &square, TWO(AB, AB), "islands, in steps");
         expect_reach(&uneven, TWO(AS0, AP), &uneven, TWO(AS0, AB), "islands"); /* a group without a member in island 1 */
         /* another slice: the nearest replica */

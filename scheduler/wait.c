@@ -60,7 +60,8 @@ static enum pw_status find_starts(struct pw_lowering *low, struct pw_error *ret_
         for (uint32_t b = 0; b < low->graph->slice_count + low->graph->stage_count; b++) {
                 low->block_starts[b] = at;
                 if (!pw_add_ok(at, low->block_bytes[b], &at) || at > RESULTS_OFFSET)
-                        return pw_error_set(ret_err, PW_TOO_LARGE, "the values of the program have more bytes than 64 bits can count");
+                        return pw_error_set(ret_err, PW_TOO_LARGE,
+                                            "the values of the program have more bytes than 64 bits can count");
         }
         return PW_OK;
 }
@@ -299,7 +300,8 @@ static void waits_done(struct waits *waits)
 
 enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err)
 {
-        __attribute__((cleanup(waits_done))) struct waits waits = { low, calloc((size_t)low->graph->slice_count + 1, sizeof *waits.slices) };
+        __attribute__((cleanup(waits_done))) struct waits waits = { low, calloc((size_t)low->graph->slice_count + 1,
+                                                                                sizeof *waits.slices) };
         enum pw_status status = waits.slices ? find_starts(low, ret_err) : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
 
         for (uint32_t i = 0; i < low->graph->slice_count && status == PW_OK; i++)

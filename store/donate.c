@@ -1,7 +1,8 @@
 /* Donation: a session's reference becomes a run's; after the look it is known whether anybody else holds the object. */
 #include "store/parts.h"
 
-enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run, struct pw_error *ret_err)
+enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run,
+                               struct pw_error *ret_err)
 {
         bool first = object->first_ref && object->grantee == session;
         struct pw_ref *ref = first ? NULL : pw_ref_find(store, object, (struct pw_owner){ PW_OWNER_SESSION, session });

@@ -156,7 +156,8 @@ static void test_extent(void **state)
         fixture_put(ann, one.first_slot);
         pw_store_extent_end(f.store, &one, f.now_us);
         pw_store_extent_end(f.store, &one, f.now_us); /* again */
-        pw_store_extent_end(f.store, &(struct pw_store_grant){ .extent = two.extent, .serial = one.serial }, f.now_us); /* of an earlier one */
+        pw_store_extent_end(f.store, &(struct pw_store_grant){ .extent = two.extent, .serial = one.serial },
+                            f.now_us); /* of an earlier one */
         assert_int_equal(pw_store_use(f.store, "ann").objects, 1 + 4);
         assert_int_equal(pw_word_state(pw_entry_load(pw_map_entry(&ann->map, one.first_slot + 1))), PW_ENTRY_TAKEN);
         assert_int_equal(pw_word_state(pw_entry_load(pw_map_entry(&ann->map, two.first_slot))), PW_ENTRY_FREE);

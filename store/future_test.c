@@ -1,4 +1,5 @@
-/* Futures of programs: claimed once, by whom they were granted to, decided once; cancelled when nobody holds any; watched entries. */
+/* Futures of programs: claimed once, by whom they were granted to, decided once; cancelled when nobody holds any;
+ * watched entries. */
 #include "store/fixture_test.h"
 
 #define SHARDS_MAX 200u
@@ -309,9 +310,11 @@ static void test_arena_full(void **state)
                         pw_store_decide(r.f.store, claim(&r, places[i], 1 + i), &decision, 0);
                         ready_count += fixture_state(places[i]) == PW_ENTRY_READY;
                 }
-                assert_int_equal(ready_count, 16 * PW_KIB / pw_round_up(sizeof many.list + SHARDS_MAX * sizeof many.list.shards[0], 64));
+                assert_int_equal(ready_count,
+                                 16 * PW_KIB / pw_round_up(sizeof many.list + SHARDS_MAX * sizeof many.list.shards[0], 64));
                 assert_int_equal(pw_word_status(pw_entry_load(places[ready_count].entry)), PW_NO_SPACE);
-                assert_non_null(strstr((char *)r.f.futures.base + places[ready_count].entry->room_offset, "no space for its list of shards"));
+                assert_non_null(strstr((char *)r.f.futures.base + places[ready_count].entry->room_offset,
+                                       "no space for its list of shards"));
                 for (uint32_t i = 0; i < 16; i++)
                         fixture_drop(&r.f, r.ann, places[i]);
                 fixture_reclaim(&r.f);

@@ -11,7 +11,8 @@ bool pw_look_reserve(struct pw_store *store)
         for (uint32_t i = 0; i < 2; i++) {
                 struct looks *looks = &store->looks[i];
 
-                if (!pw_grow((void **)&looks->sessions, &looks->capacity, looks->count + store->sessions.count + 1, sizeof *looks->sessions))
+                if (!pw_grow((void **)&looks->sessions, &looks->capacity, looks->count + store->sessions.count + 1,
+                             sizeof *looks->sessions))
                         return false;
         }
         return true;

@@ -69,7 +69,8 @@ static void open_by_id(struct world *world, struct client *client, bool between)
         object = &world->objects[number];
         if (!model_names_it(object) || object->final)
                 return;
-        assert_int_equal(pw_store_reader_add(world->store, object->segment, client->session, NULL), PW_OK); /* it asks for the segment */
+        assert_int_equal(pw_store_reader_add(world->store, object->segment, client->session, NULL),
+                         PW_OK); /* it asks for the segment */
         model_publish(client, number, true);
         word = pw_entry_load(object->entry);
         if (pw_word_state(word) == PW_ENTRY_CLOSING) {
@@ -111,7 +112,8 @@ static void claim_results(struct world *world, struct client *client, struct run
                 struct pw_cell cell = pw_cell_object(0, object->segment, object->slot, object->generation);
                 void *payload = (void *)(uintptr_t)(run->results[i] + 1);
 
-                assert_int_equal(pw_store_claim(world->store, client->session, cell, run->number, payload, &run->outputs[i], NULL), PW_OK);
+                assert_int_equal(pw_store_claim(world->store, client->session, cell, run->number, payload, &run->outputs[i], NULL),
+                                 PW_OK);
                 object->payload = 1;
                 model_hold_it(client, run->results[i], false);
         }
@@ -151,9 +153,10 @@ static uint32_t holders_of(const struct world *world, uint32_t object)
 
 static void decide_results(struct world *world, struct run *run)
 {
-        union { struct pw_shard_list list; char space[sizeof(struct pw_shard_list) + 4 * sizeof(struct pw_shard_place)]; } shards = {
-                .list.shard_count = 4
-        };
+        union {
+                struct pw_shard_list list;
+                char space[sizeof(struct pw_shard_list) + 4 * sizeof(struct pw_shard_place)];
+        } shards = { .list.shard_count = 4 };
         bool fails = run->cancelled || model_dice(world, 4) == 0;
 
         for (uint32_t i = 0; i < run->result_count; i++)
@@ -421,12 +424,12 @@ static void one_seed(uint64_t seed)
                 if (i % 100 == 0)
                         check(world);
         }
-        print_message(
-                "puts %llu grants %llu looks %llu refusals %llu opened %llu reopened %llu payloads %llu cancels %llu donated %llu\n",
-                (unsigned long long)world->puts, (unsigned long long)world->grants, (unsigned long long)world->looks,
-                (unsigned long long)world->refusals, (unsigned long long)world->opened, (unsigned long long)world->reopened,
-                (unsigned long long)world->freed_payloads, (unsigned long long)world->cancels,
-                (unsigned long long)world->donated);
+        print_message("puts %llu grants %llu looks %llu refusals %llu opened %llu reopened %llu payloads %llu cancels %llu donated "
+                      "%llu\n",
+                      (unsigned long long)world->puts, (unsigned long long)world->grants, (unsigned long long)world->looks,
+                      (unsigned long long)world->refusals, (unsigned long long)world->opened, (unsigned long long)world->reopened,
+                      (unsigned long long)world->freed_payloads, (unsigned long long)world->cancels,
+                      (unsigned long long)world->donated);
         close_world(world);
         free(world);
 }
@@ -465,7 +468,8 @@ static void test_lanes_end(void **state)
                         uint32_t object = have_slot(world, client, row);
 
                         if (row != ROW_FUTURES)
-                                assert_true(pw_entry_decide(world->objects[object].entry, world->objects[object].generation, PW_OK, 0, 1, &old));
+                                assert_true(pw_entry_decide(world->objects[object].entry, world->objects[object].generation, PW_OK,
+                                                            0, 1, &old));
                         model_publish(client, object, false);
                 }
                 model_read_ring(world, client);

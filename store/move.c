@@ -27,7 +27,8 @@ static const struct pw_shard_list *list_of(const struct segment *segment, const 
 
 /* --- may it? -------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status busy(struct pw_store *store, const struct pw_object *object, const struct pw_charge *holder, struct pw_error *ret_err)
+static enum pw_status busy(struct pw_store *store, const struct pw_object *object, const struct pw_charge *holder,
+                           struct pw_error *ret_err)
 {
         char id[PW_ID_TEXT_BYTES], who[120];
 
@@ -37,7 +38,8 @@ static enum pw_status busy(struct pw_store *store, const struct pw_object *objec
 }
 
 /* Is `session` the only one that may read it, through one reference? */
-static enum pw_status check_alone(struct pw_store *store, const struct pw_object *object, uint32_t session, struct pw_error *ret_err)
+static enum pw_status check_alone(struct pw_store *store, const struct pw_object *object, uint32_t session,
+                                  struct pw_error *ret_err)
 {
         bool first = object->first_ref && object->grantee == session;
         uint32_t own = first;
@@ -54,7 +56,8 @@ static enum pw_status check_alone(struct pw_store *store, const struct pw_object
         }
         pw_id_format(pw_object_id(store, object), id);
         if (own > 1)
-                return pw_error_set(ret_err, PW_BUSY, "%s: it cannot be moved while the session holds it through %u handles", id, own);
+                return pw_error_set(ret_err, PW_BUSY, "%s: it cannot be moved while the session holds it through %u handles", id,
+                                    own);
         return own ? PW_OK : pw_error_set(ret_err, PW_GONE, "%s: the session does not hold it", id);
 }
 
@@ -80,7 +83,8 @@ static enum pw_status check_ready(struct pw_store *store, const struct pw_object
 }
 
 /* May this result be moved? Before the look it is not known who holds it. */
-static enum pw_status check_result(struct pw_store *store, uint32_t number, const struct pw_object *object, bool looked, struct pw_error *ret_err)
+static enum pw_status check_result(struct pw_store *store, uint32_t number, const struct pw_object *object, bool looked,
+                                   struct pw_error *ret_err)
 {
         struct session *session = pw_session_of(store, number);
         char id[PW_ID_TEXT_BYTES];
@@ -88,7 +92,8 @@ static enum pw_status check_result(struct pw_store *store, uint32_t number, cons
 
         pw_id_format(pw_object_id(store, object), id);
         if (!is_result(store, object))
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "%s: a client put it, and its id says where; only results of programs can move", id);
+                return pw_error_set(ret_err, PW_UNSUPPORTED,
+                                    "%s: a client put it, and its id says where; only results of programs can move", id);
         if (!session || session->tenant != pw_segment_of(store, object->segment)->tenant)
                 return pw_error_set(ret_err, PW_DENIED, "%s: it is of another tenant", id);
         if (object->donated)
@@ -117,8 +122,8 @@ static bool put_place(struct pw_store *store, const struct pw_object *with, stru
 }
 
 /* Is it a value that `object` could be? */
-static enum pw_status check_with(struct pw_store *store, uint32_t number, struct pw_object *object, struct pw_object *with, bool looked,
-                                 struct pw_error *ret_err)
+static enum pw_status check_with(struct pw_store *store, uint32_t number, struct pw_object *object, struct pw_object *with,
+                                 bool looked, struct pw_error *ret_err)
 {
         struct segment *segment = pw_segment_of(store, object->segment), *other = pw_segment_of(store, with->segment);
         uint64_t bytes = pw_segment_entry(segment, object->slot)->bytes;

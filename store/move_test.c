@@ -3,7 +3,8 @@
 
 #define BYTES 4096u
 
-struct host { struct fixture f; struct client *ann, *other, *bo; struct pw_store_grant futures, rooms; struct pw_return_reader returns; };
+struct host { struct fixture f; struct client *ann, *other, *bo; struct pw_store_grant futures,
+              rooms; struct pw_return_reader returns; };
 
 static void open_host(struct host *h)
 {
@@ -23,7 +24,8 @@ static struct place result(struct host *h, uint32_t i, uint32_t device)
         struct place place = fixture_future(&h->f, h->futures.first_slot + i);
         struct pw_object *object;
 
-        assert_int_equal(pw_store_claim(h->f.store, h->ann->session, fixture_cell(place), 1 + i, place.entry, &object, NULL), PW_OK);
+        assert_int_equal(pw_store_claim(h->f.store, h->ann->session, fixture_cell(place), 1 + i, place.entry, &object, NULL),
+                         PW_OK);
         memset(&two, 0, sizeof two);
         two.list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_U8, .mesh = { 2, 1 }, .dims = { 1, { BYTES } } };
         for (uint32_t j = 0; j < 2; j++)
@@ -126,7 +128,8 @@ static void test_outlives_its_mover(void **state)
         assert_int_equal(fixture_state(room), PW_ENTRY_READY);
         pw_object_row(h.f.store, fixture_known(&h.f, room), &row);
         assert_string_equal(pw_store_charge_text(h.f.store, &row.charge, who, sizeof who), "name weights");
-        assert_int_equal(pw_store_free_object(h.f.store, fixture_known(&h.f, room), true, h.f.now_us, NULL), PW_OK); /* not by hand */
+        assert_int_equal(pw_store_free_object(h.f.store, fixture_known(&h.f, room), true, h.f.now_us, NULL),
+                         PW_OK); /* not by hand */
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_state(room), PW_ENTRY_READY);
         fixture_check(&h.f);
@@ -240,9 +243,9 @@ static void test_what_cannot_be(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_into_a_room_and_out), cmocka_unit_test(test_outlives_its_mover),    cmocka_unit_test(test_who_holds_it),
-                cmocka_unit_test(test_a_reference_meanwhile), cmocka_unit_test(test_what_cannot_be),
-                cmocka_unit_test(test_a_copy_that_goes_meanwhile),
+                cmocka_unit_test(test_into_a_room_and_out), cmocka_unit_test(test_outlives_its_mover),
+                cmocka_unit_test(test_who_holds_it),        cmocka_unit_test(test_a_reference_meanwhile),
+                cmocka_unit_test(test_what_cannot_be),      cmocka_unit_test(test_a_copy_that_goes_meanwhile),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

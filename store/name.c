@@ -16,15 +16,18 @@ struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const cha
         return ref;
 }
 
-enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object, struct pw_error *ret_err)
+enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object,
+                                  struct pw_error *ret_err)
 {
         uint64_t key = name_key(tenant, name);
         struct pw_ref *ref = pw_name_ref(store, tenant, name);
         char *copy;
 
-        /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it does not share. */
+        /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it
+         * does not share. */
         if (strcmp(pw_object_tenant(store, object), tenant))
-                return pw_error_set(ret_err, PW_DENIED, "name %s: the object is of tenant %s, names of tenant %s are for its own objects", name,
+                return pw_error_set(ret_err, PW_DENIED,
+                                    "name %s: the object is of tenant %s, names of tenant %s are for its own objects", name,
                                     pw_object_tenant(store, object), tenant);
         if (ref && ref->object == object)
                 return PW_OK;
@@ -56,7 +59,8 @@ static void remove_ref(struct pw_store *store, struct pw_ref *ref)
         pw_ref_remove(store, ref);
 }
 
-enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us, struct pw_error *ret_err)
+enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us,
+                                    struct pw_error *ret_err)
 {
         struct pw_ref *ref = pw_name_ref(store, tenant, name);
 
@@ -118,7 +122,8 @@ static uint32_t remove_refs(struct pw_store *store, struct pw_object *object, bo
         return removed;
 }
 
-enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us, struct pw_error *ret_err)
+enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us,
+                                    struct pw_error *ret_err)
 {
         bool first = force && object->first_ref;
         uint32_t removed;
@@ -132,6 +137,7 @@ enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *ob
         }
         pw_ref_drop(store, object, 1);
         if (!removed && !force)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "it has neither name nor lease; --force drops the references of sessions too");
+                return pw_error_set(ret_err, PW_NOT_FOUND,
+                                    "it has neither name nor lease; --force drops the references of sessions too");
         return PW_OK;
 }

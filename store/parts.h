@@ -23,7 +23,8 @@ static inline struct segment *pw_segment_of(struct pw_store *store, uint32_t num
 }
 /* Sent to the daemon; NULL: out of memory. */
 struct pw_store_action *pw_store_act(struct pw_store *store, enum pw_store_action_kind kind);
-void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status status, const char *text); /* REFUSE; LOOK_AGAIN: PW_OK */
+void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status status,
+                     const char *text); /* REFUSE; LOOK_AGAIN: PW_OK */
 void pw_session_broke(struct pw_store *store, struct session *session, const char *text);
 /* Nobody holds anything in the segment of a dead process: tell, once. Else punch what is idle there. */
 void pw_segment_settle(struct pw_store *store, struct segment *segment);
@@ -41,7 +42,10 @@ static inline struct pw_object *pw_object_at(const struct segment *segment, uint
 
         return chunk && chunk[slot % PW_CHUNK_SLOTS].extent ? &chunk[slot % PW_CHUNK_SLOTS] : NULL;
 }
-static inline struct pw_entry *pw_segment_entry(const struct segment *segment, uint32_t slot) { return pw_map_entry(&segment->map, slot); }
+static inline struct pw_entry *pw_segment_entry(const struct segment *segment, uint32_t slot)
+{
+        return pw_map_entry(&segment->map, slot);
+}
 /* From now on known, with no claim. */
 void pw_object_know(struct segment *segment, struct pw_object *object, uint32_t generation);
 /* The object of that generation, known from now on, its grantee's first reference included; NULL: none. */
@@ -57,8 +61,10 @@ void pw_object_set_word(struct pw_store *store, struct segment *segment, struct 
 
 /* ref.c */
 enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_ref **ret_ref);
-struct pw_ref *pw_ref_find(struct pw_store *store, const struct pw_object *object, struct pw_owner owner); /* a session's or a run's */
-struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref); /* NULL: first; returns NULL behind the last */
+struct pw_ref *pw_ref_find(struct pw_store *store, const struct pw_object *object,
+                           struct pw_owner owner); /* a session's or a run's */
+struct pw_ref *pw_ref_next(const struct pw_object *object,
+                           const struct pw_ref *ref);           /* NULL: first; returns NULL behind the last */
 void pw_ref_remove(struct pw_store *store, struct pw_ref *ref); /* all of its count */
 void pw_ref_drop(struct pw_store *store, struct pw_object *object, uint32_t count); /* claims without a node, or whose node went */
 void pw_ref_drop_first(struct pw_store *store, struct pw_object *object);
@@ -69,7 +75,8 @@ void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
 /* look.c */
 bool pw_look_reserve(struct pw_store *store); /* for one session more */
-void pw_look_for(struct pw_store *store, struct segment *segment, const struct pw_object *object); /* who may refer to it, next time */
+void pw_look_for(struct pw_store *store, struct segment *segment,
+                 const struct pw_object *object); /* who may refer to it, next time */
 void pw_look_session_end(struct session *session);
 void pw_look_segment_end(struct segment *segment);
 
@@ -91,7 +98,10 @@ struct pw_ref *pw_move_backing_ref(const struct pw_object *object); /* its claim
 void pw_move_leave(struct pw_store *store, struct pw_object *object); /* its rooms, or the one that it lies in */
 
 /* refusal.c */
-static inline uint64_t pw_room_bytes(const struct pw_room_request *ask) { return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class); }
+static inline uint64_t pw_room_bytes(const struct pw_room_request *ask)
+{
+        return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class);
+}
 /* What rooms of the segment can take when nobody else has any. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment);
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status); /* it was never queued */
@@ -104,7 +114,8 @@ struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *e
 /* How many of `count` slots with such rooms the tenant may be granted. */
 uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_t count);
 bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes); /* not even as its only one */
-bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes); /* one more would be too many bytes, not too many objects */
+bool pw_quota_of_bytes(const struct tenant *tenant,
+                       uint64_t room_bytes); /* one more would be too many bytes, not too many objects */
 
 /* pages.c: pages of rooms, booked while they are populated */
 uint64_t pw_segment_charged(const struct segment *segment); /* of them, to its tenant */
@@ -114,7 +125,8 @@ void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64
 bool pw_pages_punch_any(struct pw_store *store, uint64_t free_bytes); /* until so many are free */
 
 /* ending.c: sessions and lanes end in parts */
-void pw_ending_extent(struct pw_store *store, struct extent *extent); /* its lane, or its session, ended: from now on it serves none */
+void pw_ending_extent(struct pw_store *store,
+                      struct extent *extent); /* its lane, or its session, ended: from now on it serves none */
 bool pw_ending_part(struct pw_store *store); /* true: there is more */
 bool pw_ending_more(const struct pw_store *store);
 static inline bool pw_session_ending(const struct session *session) { return session && !pw_list_empty(&session->of_ending); }
@@ -133,8 +145,8 @@ void pw_extent_give(struct extent *extent, struct pw_object *object); /* a FREE 
 void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a slot that is TAKEN now */
 void pw_extent_settle(struct pw_store *store, struct extent *extent); /* after slots were taken: dormant or gone if all are */
 uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent);
-/* Its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are looked at, and it
- * may be gone. */
+/* Its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are looked at, and
+ * it may be gone. */
 bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget);
 void pw_extent_drop(struct pw_store *store, struct extent *extent); /* with its segment */
 bool pw_extent_page_taken(const struct extent *extent, uint64_t page);

@@ -3,7 +3,8 @@
 
 #include "store/parts.h"
 
-enum pw_status pw_store_quota(struct pw_store *store, const char *name, const struct pw_quota *quota, uint64_t now_us, struct pw_error *ret_err)
+enum pw_status pw_store_quota(struct pw_store *store, const char *name, const struct pw_quota *quota, uint64_t now_us,
+                              struct pw_error *ret_err)
 {
         struct tenant *tenant = pw_tenant_of(store, name);
 
@@ -19,7 +20,8 @@ struct pw_use pw_store_use(const struct pw_store *store, const char *name)
 {
         const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
 
-        return tenant && !strcmp(tenant->name, name) ? (struct pw_use){ tenant->host_bytes, tenant->slots } : (struct pw_use){ 0, 0 };
+        return tenant && !strcmp(tenant->name, name) ? (struct pw_use){ tenant->host_bytes, tenant->slots }
+                                                     : (struct pw_use){ 0, 0 };
 }
 
 static uint64_t left(uint64_t quota, uint64_t used) { return quota > used ? quota - used : 0; }
@@ -40,5 +42,6 @@ bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes)
 /* Which of the two quotas stands in the way of one room more? */
 bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes)
 {
-        return left(tenant->quota.objects, tenant->slots) && pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, tenant->host_bytes);
+        return left(tenant->quota.objects, tenant->slots) &&
+               pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, tenant->host_bytes);
 }

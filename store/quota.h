@@ -11,8 +11,8 @@ struct pw_store;
 struct pw_quota { uint64_t host_bytes, device_bytes, objects, sessions; };
 
 /* From now on, for requests that wait too. What is granted beyond it already stays. */
-PW_MUST_CHECK enum pw_status pw_store_quota(struct pw_store *store, const char *tenant, const struct pw_quota *quota, uint64_t now_us,
-                                            struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_quota(struct pw_store *store, const char *tenant, const struct pw_quota *quota,
+                                            uint64_t now_us, struct pw_error *ret_err);
 
 /* Bytes of the pages of rooms that it was granted, those included that a living process of an ended session may still write
  * into; slots that it was granted and that were not taken back, for a value each. */

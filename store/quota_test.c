@@ -173,7 +173,8 @@ static void test_objects(void **state)
         fixture_clear(&h.f);
         token = ask(&h, h.ann, 0, 1);
         pw_store_tick(h.f.store, h.f.now_us + 1000000);
-        assert_non_null(strstr(refused(&h, token, PW_NO_SPACE), "for an object: tenant ann has 8 slots of its quota of 8 objects: 64 KiB held"));
+        assert_non_null(strstr(refused(&h, token, PW_NO_SPACE),
+                               "for an object: tenant ann has 8 slots of its quota of 8 objects: 64 KiB held"));
         fixture_close(&h.f);
 }
 

@@ -1,7 +1,8 @@
 /* The end of an object: CLOSING, the look, freed or reopened, with whatever comes in between; words that a client spoils. */
 #include "store/fixture_test.h"
 
-struct one { struct fixture f; struct client *ann, *other; struct pw_store_grant grant; struct pw_return_reader returns; struct place place; };
+struct one { struct fixture f; struct client *ann,
+             *other; struct pw_store_grant grant; struct pw_return_reader returns; struct place place; };
 
 static void open_one(struct one *o)
 {
@@ -236,7 +237,8 @@ static void test_worn_slot(void **state)
 
         (void)state;
         open_one(&o);
-        atomic_store(&pw_map_entry(&o.ann->map, o.grant.first_slot + 1)->word, pw_word_make(PW_ENTRY_FREE, 0, UINT32_MAX - 1, PW_OK));
+        atomic_store(&pw_map_entry(&o.ann->map, o.grant.first_slot + 1)->word,
+                     pw_word_make(PW_ENTRY_FREE, 0, UINT32_MAX - 1, PW_OK));
         last = fixture_put(o.ann, o.grant.first_slot + 1);
         assert_int_equal(last.generation, UINT32_MAX);
         fixture_drop(&o.f, o.ann, last);

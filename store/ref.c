@@ -78,7 +78,9 @@ enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, stru
                 pw_list_append(&store->spare_refs, &ref->of_object);
                 return PW_NO_MEMORY;
         }
-        *ref = (struct pw_ref){ .object = object, .number = owner.number, .since_us = store->now_us, .count = 1, .kind = (uint8_t)owner.kind };
+        *ref = (struct pw_ref){
+                .object = object, .number = owner.number, .since_us = store->now_us, .count = 1, .kind = (uint8_t)owner.kind
+        };
         link_ref(object, ref);
         pw_list_init(&ref->of_owner);
         if (object->closing)
@@ -163,10 +165,12 @@ enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, s
         enum pw_status status;
 
         if (object->donated == 2)
-                return pw_error_set(ret_err, PW_DONATED_USE, "%s: it was given to a run", pw_id_format(pw_object_id(store, object), id));
+                return pw_error_set(ret_err, PW_DONATED_USE, "%s: it was given to a run",
+                                    pw_id_format(pw_object_id(store, object), id));
         status = count_up(store, object, owner);
-        return status == PW_OK ? PW_OK : pw_error_set(ret_err, status, "a reference to %s: %s", pw_id_format(pw_object_id(store, object), id),
-                                                      pw_status_text(status));
+        return status == PW_OK ? PW_OK
+                               : pw_error_set(ret_err, status, "a reference to %s: %s",
+                                              pw_id_format(pw_object_id(store, object), id), pw_status_text(status));
 }
 
 void pw_store_release(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us)
@@ -210,7 +214,8 @@ enum pw_status pw_store_drop(struct pw_store *store, uint32_t number, struct pw_
 
         store->now_us = now_us;
         if (!session || !segment || !pw_session_sees(session, segment))
-                return PW_OK; /* the segment went with its last object, which an operator took away; or it never was there for the session */
+                return PW_OK; /* the segment went with its last object, which an operator took away; or it never was there for the
+                                 session */
         if (pw_cell_slot(cell) >= segment->layout.slot_count)
                 return broken(session);
         if (!object)

@@ -13,14 +13,15 @@ uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segm
 }
 
 /* How much its tenant has, and who of it. */
-static void describe_over(struct pw_store *store, const struct tenant *tenant, const struct pw_room_request *ask, char *text, size_t text_bytes)
+static void describe_over(struct pw_store *store, const struct tenant *tenant, const struct pw_room_request *ask, char *text,
+                          size_t text_bytes)
 {
         char holders[240], used[16], quota[16];
 
         pw_store_holders_text(store, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us }, holders, sizeof holders);
         if (pw_quota_of_bytes(tenant, pw_room_bytes(ask)))
-                snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name, pw_size_format(tenant->host_bytes, used),
-                         pw_size_format(tenant->quota.host_bytes, quota), holders);
+                snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name,
+                         pw_size_format(tenant->host_bytes, used), pw_size_format(tenant->quota.host_bytes, quota), holders);
         else
                 snprintf(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %s", tenant->name,
                          (unsigned long long)tenant->slots, (unsigned long long)tenant->quota.objects, holders);
@@ -41,8 +42,9 @@ static void describe_wait(struct pw_store *store, const struct request *request,
                          pw_room_bytes(ask) ? need : "an object", who);
                 return;
         }
-        snprintf(text, text_bytes, "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory", waited,
-                 need, store->params.host, pw_store_holders_text(store, &of, who, sizeof who));
+        snprintf(text, text_bytes,
+                 "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory", waited, need,
+                 store->params.host, pw_store_holders_text(store, &of, who, sizeof who));
 }
 
 static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)
@@ -55,8 +57,10 @@ static void describe_too_large(struct pw_store *store, const struct pw_room_requ
                 snprintf(text, text_bytes, "%s do not fit into the quota of tenant %s, %s of host memory; raise --quota", need,
                          session->tenant->name, pw_size_format(session->tenant->quota.host_bytes, has));
         else
-                snprintf(text, text_bytes, "%s do not fit into the %s of host memory on h%u that are neither reserved for devices nor overhead; "
-                         "raise --host-memory", need, pw_size_format(pw_room_usable(store, session->segment), has), store->params.host);
+                snprintf(text, text_bytes,
+                         "%s do not fit into the %s of host memory on h%u that are neither reserved for devices nor overhead; "
+                         "raise --host-memory",
+                         need, pw_size_format(pw_room_usable(store, session->segment), has), store->params.host);
 }
 
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status)
@@ -66,11 +70,12 @@ void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, e
         if (status == PW_TOO_LARGE)
                 describe_too_large(store, ask, text, sizeof text);
         else if (status == PW_LIMIT)
-                snprintf(text, sizeof text, ask->futures ? "the tenant has no more slots for futures; give back what is not needed"
-                                                         : "the segment of the session has no more slots; connect once more for more");
+                snprintf(text, sizeof text,
+                         ask->futures ? "the tenant has no more slots for futures; give back what is not needed"
+                                      : "the segment of the session has no more slots; connect once more for more");
         else
-                snprintf(text, sizeof text, "a room of %s: %s", pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need),
-                         pw_status_text(status));
+                snprintf(text, sizeof text, "a room of %s: %s",
+                         pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need), pw_status_text(status));
         pw_store_answer(store, ask->token, status, text);
 }
 

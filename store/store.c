@@ -130,7 +130,8 @@ void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status stat
 
 void pw_session_broke(struct pw_store *store, struct session *session, const char *text)
 {
-        struct pw_store_action *action = session && !session->broke && !session->ended ? pw_store_act(store, PW_STORE_END_SESSION) : NULL;
+        struct pw_store_action *action =
+                session && !session->broke && !session->ended ? pw_store_act(store, PW_STORE_END_SESSION) : NULL;
 
         if (!session)
                 return;
@@ -217,7 +218,8 @@ static enum pw_status fill_segment(struct pw_store *store, struct segment *segme
         segment->session = params->session ? pw_session_of(store, params->session) : NULL;
         pw_list_init(&segment->extents);
         segment->slots = pw_range_new(params->layout.slot_count, 1);
-        segment->rooms = pw_range_new(params->layout.bytes - params->layout.room_offset, params->session ? PW_PAGE_BYTES : PW_LINE_BYTES);
+        segment->rooms =
+                pw_range_new(params->layout.bytes - params->layout.room_offset, params->session ? PW_PAGE_BYTES : PW_LINE_BYTES);
         if (!segment->tenant || !segment->slots || !segment->rooms)
                 return PW_NO_MEMORY;
         if (params->session && (!segment->session || segment->session->segment))

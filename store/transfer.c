@@ -9,7 +9,8 @@ static void forget_charge(const struct pw_object *object)
 }
 
 /* The session's claim: it has one, or is given one, which the next reference that it takes is. */
-static enum pw_status claim_of(struct pw_store *store, struct pw_object *object, const struct session *session, struct pw_ref **ret_ref)
+static enum pw_status claim_of(struct pw_store *store, struct pw_object *object, const struct session *session,
+                               struct pw_ref **ret_ref)
 {
         struct pw_owner owner = { PW_OWNER_SESSION, session->number };
         enum pw_status status;
@@ -23,7 +24,8 @@ static enum pw_status claim_of(struct pw_store *store, struct pw_object *object,
         return status;
 }
 
-enum pw_status pw_store_transfer(struct pw_store *store, struct pw_object *object, uint32_t to, uint64_t now_us, struct pw_error *ret_err)
+enum pw_status pw_store_transfer(struct pw_store *store, struct pw_object *object, uint32_t to, uint64_t now_us,
+                                 struct pw_error *ret_err)
 {
         const struct session *session = pw_session_of(store, to);
         struct pw_ref *ref;
@@ -44,7 +46,8 @@ enum pw_status pw_store_transfer(struct pw_store *store, struct pw_object *objec
         return PW_OK;
 }
 
-enum pw_status pw_store_transfer_to_name(struct pw_store *store, struct pw_object *object, const char *name, struct pw_error *ret_err)
+enum pw_status pw_store_transfer_to_name(struct pw_store *store, struct pw_object *object, const char *name,
+                                         struct pw_error *ret_err)
 {
         struct pw_ref *ref = pw_name_ref(store, pw_object_tenant(store, object), name);
 
@@ -59,5 +62,6 @@ enum pw_status pw_store_transfer_to_name(struct pw_store *store, struct pw_objec
 
 bool pw_store_holds(struct pw_store *store, const struct pw_object *object, uint32_t session)
 {
-        return (object->first_ref && object->grantee == session) || pw_ref_find(store, object, (struct pw_owner){ PW_OWNER_SESSION, session });
+        return (object->first_ref && object->grantee == session) ||
+               pw_ref_find(store, object, (struct pw_owner){ PW_OWNER_SESSION, session });
 }

@@ -27,7 +27,9 @@ static void charged(struct host *h, const char *who)
 
         pw_store_each_object(h->f.store, find_charge, &charge);
         assert_string_equal(pw_store_charge_text(h->f.store, &charge, text, sizeof text), who);
-        assert_non_null(strstr(pw_store_holders_text(h->f.store, &(struct pw_holders_of){ .now_us = h->f.now_us }, holders, sizeof holders), who)); /* says the same */
+        assert_non_null(
+                strstr(pw_store_holders_text(h->f.store, &(struct pw_holders_of){ .now_us = h->f.now_us }, holders, sizeof holders),
+                       who)); /* says the same */
 }
 
 static enum pw_status transfer(struct host *h, const struct client *to)
@@ -178,7 +180,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_moves_to_the_oldest), cmocka_unit_test(test_grantee_lets_go), cmocka_unit_test(test_transfer),
-                cmocka_unit_test(test_goes_on), cmocka_unit_test(test_to_a_name), cmocka_unit_test(test_who_holds), cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_goes_on), cmocka_unit_test(test_to_a_name), cmocka_unit_test(test_who_holds),
+                cmocka_unit_test(test_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

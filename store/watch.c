@@ -20,7 +20,8 @@ bool pw_store_watch(struct pw_store *store, struct pw_object *object)
         object->watched = 1; /* in a futures segment that is all: the store decides there itself */
         if (!producer)
                 return false;
-        if (!pw_grow((void **)&producer->watched, &producer->watched_capacity, producer->watched_count + 1, sizeof *producer->watched)) {
+        if (!pw_grow((void **)&producer->watched, &producer->watched_capacity, producer->watched_count + 1,
+                     sizeof *producer->watched)) {
                 object->watched = 0;
                 pw_object_fail(store, pw_segment_of(store, object->segment), object, PW_NO_MEMORY);
                 return true;

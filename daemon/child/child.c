@@ -181,14 +181,16 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         child->state = PW_CHILD_DEAD;
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
-        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING, "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u",
-               who, (int)child->pid, how, in_what, child->crashes);
+        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING,
+               "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid, how, in_what,
+               child->crashes);
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (is_describer(child))
                 pw_describe_down(daemon, how);
         else
-                pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED, how);
+                pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED,
+                                    how);
         daemon->more = true;
         start_again(child);
 }
@@ -201,7 +203,8 @@ enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_
         if (!daemon->children)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
         for (uint32_t i = 0; i <= daemon->device_count; i++)
-                daemon->children[i] = (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
+                daemon->children[i] =
+                        (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
         status = pw_child_boards(daemon, ret_err);
         for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++) {
                 daemon->children[i].delay = event_new(daemon->base, -1, 0, on_delay, &daemon->children[i]);
@@ -302,7 +305,8 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
 {
         const struct pw_child *child = &daemon->children[device];
 
-        if (child->state == PW_CHILD_READY && atomic_load(&child->board->running) == seq && atomic_load(&child->board->done.seq) < seq)
+        if (child->state == PW_CHILD_READY && atomic_load(&child->board->running) == seq &&
+            atomic_load(&child->board->done.seq) < seq)
                 pw_child_kill(daemon, device, status, why);
 }
 

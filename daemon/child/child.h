@@ -1,8 +1,8 @@
 /* Children: one executor per device and the describing executor; started, restarted with back-off, killed over a limit. Each is a
  * group of processes of its own, with what its functions start, and they end together.
  *
- * States: STARTING (spawned, not attached) -> READY (attached) -> DEAD (exited) -> STARTING again, at once or after the back-off. The
- * first crash restarts at once; from the second in a row on there is a delay, doubled each time.
+ * States: STARTING (spawned, not attached) -> READY (attached) -> DEAD (exited) -> STARTING again, at once or after the back-off.
+ * The first crash restarts at once; from the second in a row on there is a delay, doubled each time.
  */
 #ifndef PW_DAEMON_CHILD_CHILD_H
 #define PW_DAEMON_CHILD_CHILD_H
@@ -36,7 +36,8 @@ void pw_children_done(struct pw_daemon *daemon);
 bool pw_children_ready(const struct pw_daemon *daemon);
 
 /* A session says that it is the child's. Errors: PW_DENIED (another process), PW_INVALID (no such device, already attached). */
-PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device,
+                                               struct pw_error *ret_err);
 void pw_child_detached(struct pw_dsession *session);
 /* What its device is in fails with `status` and the text `why`. */
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
@@ -50,12 +51,12 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
 uint64_t pw_children_next_us(const struct pw_daemon *daemon);
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us);
 
-/* Gang `seq` of the island of `device`: what was ordered. False if the log has it no more. The board's own memory: good until what is
- * there makes place for another run. */
+/* Gang `seq` of the island of `device`: what was ordered. False if the log has it no more. The board's own memory: good until what
+ * is there makes place for another run. */
 struct pw_child_order { const struct pw_run_record *record; const struct pw_image *image; const struct pw_image_node *node; };
 bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order);
 /* "digits/gradient", run number: of gang `seq` of an island; false if the log has it no more. */
-bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
-                   uint64_t *ret_run);
+bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node,
+                   const char **ret_name, uint64_t *ret_run);
 
 #endif

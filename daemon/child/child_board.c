@@ -98,7 +98,8 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
         pw_host_settle(daemon->boards, daemon->scheduler, child->number);
         pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
         pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
-        atomic_store(&child->board->spoilt_before, 0); /* LOST_BEFORE says it now, and a function may have written any number there */
+        atomic_store(&child->board->spoilt_before,
+                     0); /* LOST_BEFORE says it now, and a function may have written any number there */
 }
 
 void pw_child_boards_look(struct pw_daemon *daemon)
@@ -120,11 +121,13 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
         return count;
 }
 
-/* NULL: it is not in the board. The record of an old gang may have made place for something else: what it says is only looked up. */
+/* NULL: it is not in the board. The record of an old gang may have made place for something else: what it says is
+ * only looked up. */
 static const struct pw_run_record *record_at(const struct pw_island_board *board, uint32_t line)
 {
         uint64_t offset = (uint64_t)line * PW_LINE_BYTES;
-        bool inside = offset >= offsetof(struct pw_island_board, arena) && offset + sizeof(struct pw_run_record) <= PW_ISLAND_BOARD_BYTES;
+        bool inside = offset >= offsetof(struct pw_island_board, arena) &&
+                offset + sizeof(struct pw_run_record) <= PW_ISLAND_BOARD_BYTES;
 
         return inside ? (const void *)((const char *)board + offset) : NULL;
 }
@@ -147,8 +150,8 @@ bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t se
         return true;
 }
 
-bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node, const char **ret_name,
-                   uint64_t *ret_run)
+bool pw_child_gang(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_image_node **ret_node,
+                   const char **ret_name, uint64_t *ret_run)
 {
         struct pw_child_order order;
 

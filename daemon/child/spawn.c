@@ -92,8 +92,8 @@ static void become_executor(const struct launch *launch)
         if (launch->socket == CHILD_SOCKET ? fcntl(CHILD_SOCKET, F_SETFD, 0) < 0 : dup2(launch->socket, CHILD_SOCKET) < 0)
                 _exit(126);
         close_range(CHILD_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what the daemon was started with is not theirs */
-        if (launch->change_user &&
-            (setgroups(0, NULL) < 0 || setresgid(launch->gid, launch->gid, launch->gid) < 0 || setresuid(launch->uid, launch->uid, launch->uid) < 0))
+        if (launch->change_user && (setgroups(0, NULL) < 0 || setresgid(launch->gid, launch->gid, launch->gid) < 0 ||
+                                    setresuid(launch->uid, launch->uid, launch->uid) < 0))
                 _exit(126);
         syscall(SYS_execveat, program, "", launch->argv, environment, AT_EMPTY_PATH);
         _exit(127);

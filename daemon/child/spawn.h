@@ -11,6 +11,7 @@ struct pw_spawned { pid_t pid; int pidfd, socket; };
 
 /* Start the executor of `device`, -1: the describing executor. Own: *ret_spawned's descriptors are the caller's.
  * Errors: PW_SYSTEM, PW_NOT_FOUND (no executor program, no such user). */
-PW_MUST_CHECK enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned *ret_spawned, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned *ret_spawned,
+                                      struct pw_error *ret_err);
 
 #endif

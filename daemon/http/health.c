@@ -20,8 +20,9 @@ bool pw_health(const struct pw_daemon *daemon, char text[PW_HEALTH_BYTES])
         else if (daemon->phase == PW_STARTING)
                 snprintf(text, PW_HEALTH_BYTES, "starting: %u of %u devices are ready\n", ready, daemon->device_count);
         else if (ready < daemon->device_count)
-                snprintf(text, PW_HEALTH_BYTES, "%s: %u of %u devices are down, h%u:%u among them\n", ready ? "degraded" : "no device works",
-                         daemon->device_count - ready, daemon->device_count, daemon->host, down);
+                snprintf(text, PW_HEALTH_BYTES, "%s: %u of %u devices are down, h%u:%u among them\n",
+                         ready ? "degraded" : "no device works", daemon->device_count - ready, daemon->device_count, daemon->host,
+                         down);
         else
                 snprintf(text, PW_HEALTH_BYTES, "ok\n");
         return daemon->phase == PW_SERVING && ready;

@@ -8,14 +8,17 @@
 
 static enum pw_status bad(const char *text, struct pw_error *ret_err)
 {
-        return pw_error_set(ret_err, PW_INVALID, "--http \"%.80s\": ADDR:PORT or unix:PATH, for example 127.0.0.1:9464, [::1]:9464, unix:/run/pathways/http.sock",
-                            text);
+        return pw_error_set(
+                ret_err, PW_INVALID,
+                "--http \"%.80s\": ADDR:PORT or unix:PATH, for example 127.0.0.1:9464, [::1]:9464, unix:/run/pathways/http.sock",
+                text);
 }
 
 static enum pw_status not_here(const char *text, struct pw_error *ret_err)
 {
         return pw_error_set(ret_err, PW_INVALID,
-                            "--http %.80s: beyond this host nothing is served without TLS, which --http does not speak; listen on 127.0.0.1, [::1] or unix:PATH, behind a proxy that does",
+                            "--http %.80s: beyond this host nothing is served without TLS, which --http does not speak; listen on "
+                            "127.0.0.1, [::1] or unix:PATH, behind a proxy that does",
                             text);
 }
 
@@ -43,19 +46,22 @@ static bool parse_port(const char *text, in_port_t *ret_port)
         return port <= 65535;
 }
 
-static enum pw_status parse_in(const char *text, const char *host, in_port_t port, struct pw_http_address *ret_address, struct pw_error *ret_err)
+static enum pw_status parse_in(const char *text, const char *host, in_port_t port, struct pw_http_address *ret_address,
+                               struct pw_error *ret_err)
 {
         struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = port };
 
         if (inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &in.sin_addr) != 1)
-                return pw_error_set(ret_err, PW_INVALID, "--http %.80s: names are not looked up, give a number such as 127.0.0.1", text);
+                return pw_error_set(ret_err, PW_INVALID, "--http %.80s: names are not looked up, give a number such as 127.0.0.1",
+                                    text);
         if (ntohl(in.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
                 return not_here(text, ret_err);
         *ret_address = (struct pw_http_address){ .in = in, .bytes = sizeof in };
         return PW_OK;
 }
 
-static enum pw_status parse_in6(const char *text, const char *host, in_port_t port, struct pw_http_address *ret_address, struct pw_error *ret_err)
+static enum pw_status parse_in6(const char *text, const char *host, in_port_t port, struct pw_http_address *ret_address,
+                                struct pw_error *ret_err)
 {
         struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = port };
 

@@ -33,7 +33,8 @@ static bool is_node_awaited(struct search *search, const struct pw_image_node *o
                 for (uint32_t place = 0; seq && place < slice->device_count; place++) {
                         uint32_t device = slice->devices[place].device;
 
-                        if (slice->devices[place].island != islands[i] || device == search->device || !is_behind(search->daemon, device, seq))
+                        if (slice->devices[place].island != islands[i] || device == search->device ||
+                            !is_behind(search->daemon, device, seq))
                                 continue;
                         search->found.device = device;
                         search->found.node = on;
@@ -49,7 +50,8 @@ static bool is_any_awaited(struct search *search, uint32_t nodes, uint32_t count
         const uint32_t *indexes = PW_IMAGE_AT(image, uint32_t, nodes);
 
         for (uint32_t i = 0; i < count; i++)
-                if (is_node_awaited(search, pw_image_node(image, indexes[i]), RECORD_AT(search->order->record, _Atomic uint64_t, seqs)))
+                if (is_node_awaited(search, pw_image_node(image, indexes[i]),
+                                    RECORD_AT(search->order->record, _Atomic uint64_t, seqs)))
                         return true;
         return false;
 }
@@ -57,7 +59,8 @@ static bool is_any_awaited(struct search *search, uint32_t nodes, uint32_t count
 static bool is_input_awaited(struct search *search)
 {
         const struct pw_run_record *record = search->order->record;
-        const struct pw_run_input *input = RECORD_AT(record, struct pw_run_input, record->inputs) + search->order->node->input_index;
+        const struct pw_run_input *input = RECORD_AT(record, struct pw_run_input,
+                                                     record->inputs) + search->order->node->input_index;
         const struct pw_run_shard *shards = RECORD_AT(record, struct pw_run_shard, input->shards);
 
         if (input->in_place || input->status != PW_OK || input->is_inline)
@@ -83,14 +86,16 @@ static const struct pw_image_stage *stage_of(const struct pw_child_order *order)
         return stage ? pw_image_stage(order->image, stage - 1) : NULL;
 }
 
-bool pw_blocked_find(const struct pw_daemon *daemon, uint32_t device, const struct pw_child_order *order, struct pw_blocked *ret_blocked)
+bool pw_blocked_find(const struct pw_daemon *daemon, uint32_t device, const struct pw_child_order *order,
+                     struct pw_blocked *ret_blocked)
 {
         struct search search = { .daemon = daemon, .device = device, .order = order };
         const struct pw_image_node *node = order->node;
         bool awaited = is_any_awaited(&search, node->waits, node->wait_count, order->record->seqs);
 
         if (!awaited)
-                awaited = search.found.before = is_any_awaited(&search, node->behind, node->behind_count, order->record->ahead_seqs);
+                awaited = search.found.before = is_any_awaited(&search, node->behind, node->behind_count,
+                                                               order->record->ahead_seqs);
         if (awaited)
                 search.found.stage = stage_of(order);
         else if (node->kind == PW_NODE_LOAD)
@@ -104,5 +109,6 @@ bool pw_blocked_device(const struct pw_daemon *daemon, uint32_t device, uint64_t
 {
         struct pw_child_order order;
 
-        return pw_child_order(daemon, device, seq, &order) && is_behind(daemon, device, seq) && pw_blocked_find(daemon, device, &order, ret_blocked);
+        return pw_child_order(daemon, device, seq, &order) && is_behind(daemon, device, seq) &&
+               pw_blocked_find(daemon, device, &order, ret_blocked);
 }

@@ -14,7 +14,8 @@ struct pw_blocked {
 };
 
 /* False: nothing; `order` is that of a gang which `device` has not done. */
-bool pw_blocked_find(const struct pw_daemon *daemon, uint32_t device, const struct pw_child_order *order, struct pw_blocked *ret_blocked);
+bool pw_blocked_find(const struct pw_daemon *daemon, uint32_t device, const struct pw_child_order *order,
+                     struct pw_blocked *ret_blocked);
 /* The same of the gang that `device` is in. False, too, where it is in none. */
 bool pw_blocked_device(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_blocked *ret_blocked);
 

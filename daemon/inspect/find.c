@@ -6,16 +6,19 @@
 
 #include <stdio.h>
 
-enum pw_status pw_find_object(struct pw_dsession *session, const char *text, struct pw_object **ret_object, struct pw_error *ret_err)
+enum pw_status pw_find_object(struct pw_dsession *session, const char *text, struct pw_object **ret_object,
+                              struct pw_error *ret_err)
 {
         struct pw_store *store = session->daemon->store;
         struct pw_object *object = pw_store_name_find(store, session->tenant->name, text);
         struct pw_id id;
 
         if (!object && pw_id_parse(text, &id, NULL) != PW_OK)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "%.100s: neither an id nor a name of tenant %s", text, session->tenant->name);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%.100s: neither an id nor a name of tenant %s", text,
+                                    session->tenant->name);
         if (!object)
-                object = pw_store_find(store, session->operator_ ? 0 : session->number, pw_id_segment(id), pw_id_slot(id), id.generation);
+                object = pw_store_find(store, session->operator_ ? 0 : session->number, pw_id_segment(id), pw_id_slot(id),
+                                       id.generation);
         if (!object)
                 return pw_error_set(ret_err, PW_GONE, "%.100s: there is no such object (any more)", text);
         *ret_object = object;
@@ -49,7 +52,8 @@ char *pw_find_error_text(struct pw_daemon *daemon, const struct pw_object_row *r
 {
         struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
         bool lost = pw_word_state(row->word) == PW_ENTRY_LOST;
-        uint64_t offset = lost ? row->entry->body.dims[0] : row->entry->room_offset, bytes = lost ? row->entry->body.dims[1] : row->entry->bytes;
+        uint64_t offset = lost ? row->entry->body.dims[0] : row->entry->room_offset,
+                 bytes = lost ? row->entry->body.dims[1] : row->entry->bytes;
 
         snprintf(text, text_bytes, "%s", pw_status_text(pw_word_status(row->word)));
         if (segment && segment->layout.kind == PW_SEGMENT_FUTURES && bytes > 1 && offset + bytes <= segment->layout.bytes)

@@ -34,7 +34,8 @@ static void count_waiting(void *context, const struct pw_run_row *row)
 {
         struct counts *counts = context;
 
-        counts->runs_waiting += pw_list_visible(counts->lister, row->tenant) && (row->state == PW_RUN_WAITING || row->state == PW_RUN_QUEUED);
+        counts->runs_waiting +=
+                pw_list_visible(counts->lister, row->tenant) && (row->state == PW_RUN_WAITING || row->state == PW_RUN_QUEUED);
 }
 
 static uint32_t client_count(const struct pw_daemon *daemon)
@@ -64,7 +65,8 @@ static struct counts count(const struct pw_lister *lister)
         if (lister->session->operator_) {
                 counts.runs_in_flight = daemon->runs_in_flight;
                 counts.runs_done = daemon->runs_done;
-                counts.runs_waiting = pw_scheduler_run_counts(daemon->scheduler).waiting_input + pw_scheduler_run_counts(daemon->scheduler).waiting_room;
+                counts.runs_waiting = pw_scheduler_run_counts(daemon->scheduler).waiting_input +
+                                      pw_scheduler_run_counts(daemon->scheduler).waiting_room;
                 counts.puts_waiting = pw_store_puts_waiting(daemon->store);
                 counts.sessions = client_count(daemon);
                 counts.traces = pw_traces_count(daemon, NULL);

@@ -28,7 +28,8 @@ static void list_shards(struct pw_lister *lister, const struct pw_shard_list *li
                 if (list->shards[i].device == PW_SHARD_IN_HOST)
                         pw_rows_text(rows, "where", "h%u", lister->daemon->host);
                 else
-                        pw_rows_text(rows, "where", "h%u:%u%s", lister->daemon->host, list->shards[i].device, lost >> i & 1 ? ", lost" : "");
+                        pw_rows_text(rows, "where", "h%u:%u%s", lister->daemon->host, list->shards[i].device,
+                                     lost >> i & 1 ? ", lost" : "");
                 pw_rows_number(rows, "bytes", list->shards[i].bytes);
                 pw_rows_number(rows, "segment", list->shards[i].segment);
                 pw_rows_number(rows, "offset", list->shards[i].offset);
@@ -55,8 +56,10 @@ static void list_holder(void *context, const struct pw_ref_row *ref)
         static const char *const kinds[] = { "?", "session", "run", "name", "lease", "object" };
         struct pw_lister *lister = ((struct looking *)context)->lister;
         struct pw_rows *rows = lister->rows;
-        const struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(lister->daemon, (uint32_t)ref->owner_number) : NULL;
-        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(lister->daemon->store, ref->owner_number) : NULL;
+        const struct pw_dsession *session =
+                ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(lister->daemon, (uint32_t)ref->owner_number) : NULL;
+        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(lister->daemon->store,
+                                                                                                ref->owner_number) : NULL;
         char id[PW_ID_TEXT_BYTES];
 
         begin_part(rows, "holder");

@@ -52,7 +52,8 @@ static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_r
         key = label_key(row->tenant, label, program);
         owner = pw_table_get(&owners->by_label, key);
         if (!owner && (owner = calloc(1, sizeof *owner))) {
-                *owner = (struct owner){ .tenant = row->tenant, .label = strdup(label), .program = program, .since_us = UINT64_MAX };
+                *owner =
+                        (struct owner){ .tenant = row->tenant, .label = strdup(label), .program = program, .since_us = UINT64_MAX };
                 if (!owner->label || !pw_table_put(&owners->by_label, key, owner)) {
                         free(owner->label);
                         free(owner);
@@ -125,10 +126,11 @@ static int by_size(const void *a, const void *b)
 static void quota_cells(struct pw_lister *lister, const struct pw_tenant *tenant)
 {
         const struct pw_use use = pw_store_use(lister->daemon->store, tenant->name);
-        const struct { const char *name, *used_key, *quota_key; uint64_t used, quota; bool bytes; } items[] = {
+        const struct { const char *name, *used_key, *quota_key; uint64_t used, quota; bool bytes;
+        } items[] = {
                 { "host", "tenant_host_bytes", "quota_host_bytes", use.host_bytes, tenant->quota.host_bytes, true },
-                { "device", "tenant_device_bytes", "quota_device_bytes", pw_scheduler_quota_used(lister->daemon->scheduler, tenant->name),
-                  tenant->quota.device_bytes, true },
+                { "device", "tenant_device_bytes", "quota_device_bytes",
+                  pw_scheduler_quota_used(lister->daemon->scheduler, tenant->name), tenant->quota.device_bytes, true },
                 { "objects", "tenant_slots", "quota_objects", use.objects, tenant->quota.objects, false },
                 { "sessions", "tenant_sessions", "quota_sessions", tenant->sessions, tenant->quota.sessions, false },
         };

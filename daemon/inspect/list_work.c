@@ -30,7 +30,8 @@ static void stages_text(const struct pw_image *image, char *text, size_t bytes)
         for (uint32_t i = 0; i < image->stage_count && used < bytes; i++) {
                 const struct pw_image_stage *stage = pw_image_stage(image, i);
 
-                used += (size_t)snprintf(text + used, bytes - used, "%s%s %u", i ? ", " : "", pw_image_text(image, stage->name), stage->quota);
+                used += (size_t)snprintf(text + used, bytes - used, "%s%s %u", i ? ", " : "", pw_image_text(image, stage->name),
+                                         stage->quota);
         }
 }
 
@@ -70,7 +71,8 @@ static void indexes_text(const struct pw_image *image, uint32_t offset, uint32_t
 
 static void room_in_stage(struct pw_rows *rows, const struct pw_image_stage *stage, const struct pw_image *image, uint64_t offset)
 {
-        pw_rows_text(rows, "room", "credit %llu of %s", (unsigned long long)(offset / stage->room_bytes), pw_image_text(image, stage->name));
+        pw_rows_text(rows, "room", "credit %llu of %s", (unsigned long long)(offset / stage->room_bytes),
+                     pw_image_text(image, stage->name));
 }
 
 static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_t index)
@@ -97,7 +99,8 @@ static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_
                 if (value->place == PW_PLACE_RESULT)
                         pw_rows_text(rows, "room", "result %u", value->index);
                 else if (pw_image_block(image, value->index)->stage)
-                        room_in_stage(rows, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1), image, value->offset);
+                        room_in_stage(rows, pw_image_stage(image, pw_image_block(image, value->index)->stage - 1), image,
+                                      value->offset);
                 else
                         pw_rows_text(rows, "room", "block + %llu", (unsigned long long)value->offset);
         }
@@ -149,7 +152,8 @@ static void run_row(void *context, const struct pw_run_row *row)
         pw_rows_text(rows, "program", "%s", row->program);
         pw_rows_text(rows, "client", "%s", row->client ? row->client : "-");
         if (ended)
-                pw_rows_text(rows, "state", "%s", row->outcome == PW_OK ? "done" : row->outcome == PW_CANCELLED ? "cancelled" : "failed");
+                pw_rows_text(rows, "state", "%s",
+                             row->outcome == PW_OK ? "done" : row->outcome == PW_CANCELLED ? "cancelled" : "failed");
         else
                 pw_rows_text(rows, "state", "%s", row->state < pw_array_count(states) ? states[row->state] : "?");
         pw_rows_number(rows, "age_us", lister->now_us - row->submitted_us);

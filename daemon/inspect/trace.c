@@ -120,7 +120,8 @@ static struct traced_program *new_program(const struct pw_image *image)
                 program->nodes[i].name = program->texts + node->name;
                 program->nodes[i].kind = (char *)(uintptr_t)(node->kind < pw_array_count(kinds) ? kinds[node->kind] : kinds[0]);
                 program->nodes[i].bytes = node_bytes(image, node);
-                program->nodes[i].stage = (char *)(uintptr_t)node_stage((const struct pw_image *)(const void *)program->texts, node);
+                program->nodes[i].stage =
+                        (char *)(uintptr_t)node_stage((const struct pw_image *)(const void *)program->texts, node);
                 pointers[program->message.n_nodes++] = &program->nodes[i];
         }
         return program;
@@ -215,7 +216,8 @@ static void add_run(struct pw_trace *trace, const struct run_facts *facts)
 
         if (!may_see(trace, facts->tenant))
                 return;
-        if (trace->run_count == RUNS_MAX || !pw_grow((void **)&trace->runs, &trace->run_capacity, trace->run_count + 1, sizeof *run)) {
+        if (trace->run_count == RUNS_MAX ||
+            !pw_grow((void **)&trace->runs, &trace->run_capacity, trace->run_count + 1, sizeof *run)) {
                 trace->lost++;
                 return;
         }
@@ -240,8 +242,8 @@ void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *actio
         struct pw_trace *trace;
 
         pw_list_each(&daemon->traces, trace, struct pw_trace, link)
-                add_run(trace, &(struct run_facts){ run->number, run->submitted_us, now_us, run->row->name, run->client, run->row->tenant,
-                                                    action->status });
+                add_run(trace, &(struct run_facts){ run->number, run->submitted_us, now_us, run->row->name, run->client,
+                                                    run->row->tenant, action->status });
 }
 
 /* --- moves --------------------------------------------------------------------------------------------------------------- */
@@ -252,7 +254,8 @@ static void add_move(struct pw_trace *trace, const struct pw_traced_move *from)
 
         if (!may_see(trace, from->tenant))
                 return;
-        if (trace->move_count == MOVES_MAX || !pw_grow((void **)&trace->moves, &trace->move_capacity, trace->move_count + 1, sizeof *move)) {
+        if (trace->move_count == MOVES_MAX ||
+            !pw_grow((void **)&trace->moves, &trace->move_capacity, trace->move_count + 1, sizeof *move)) {
                 trace->lost++;
                 return;
         }

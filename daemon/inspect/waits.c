@@ -16,7 +16,8 @@ static void each_note(struct pw_dsession *session, uint32_t number, void (*row)(
 
                 if (pw_note_state(note) == PW_NOTE_COUNTED || pw_note_state(note) == PW_NOTE_GOING)
                         row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_OBJECT, .session = session, .lane = number,
-                                                            .thread = atomic_load(&lane->thread_id), .segment = pw_note_segment(note),
+                                                            .thread = atomic_load(&lane->thread_id),
+                                                            .segment = pw_note_segment(note),
                                                             .slot = pw_note_slot(note) });
         }
 }
@@ -32,7 +33,8 @@ static void each_of(struct pw_dsession *session, void (*row)(void *, const struc
                 each_note(session, i, row, context);
 }
 
-void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *),
+                   void *context)
 {
         struct pw_dsession *other;
 

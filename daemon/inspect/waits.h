@@ -1,4 +1,5 @@
-/* Who waits for what, read from where the waits themselves are kept: notes of sleeping threads, requests for room, lookups, compilations.
+/* Who waits for what, read from where the waits themselves are kept: notes of sleeping threads, requests for room, lookups,
+ * compilations.
  */
 #ifndef PW_DAEMON_INSPECT_WAITS_H
 #define PW_DAEMON_INSPECT_WAITS_H

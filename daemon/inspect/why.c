@@ -37,12 +37,15 @@ static void holder(void *context, const struct pw_ref_row *ref)
 {
         struct holders *holders = context;
         struct pw_chain *chain = holders->chain;
-        struct pw_dsession *session = ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
+        struct pw_dsession *session =
+                ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
         uint64_t now_us = chain->lister->now_us;
         uint32_t depth = chain->depth;
         bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
-        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(chain->lister->daemon->store, ref->owner_number) : NULL;
-        char id[PW_ID_TEXT_BYTES], waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
+        const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(chain->lister->daemon->store,
+                                                                                                ref->owner_number) : NULL;
+        char id[PW_ID_TEXT_BYTES], waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it",
+                left[16];
 
         if (ref->owner_kind == PW_OWNER_NAME)
                 snprintf(waits, sizeof waits, "nothing: it is held by name %.100s", ref->name ? ref->name : "?");
@@ -50,9 +53,11 @@ static void holder(void *context, const struct pw_ref_row *ref)
                 snprintf(waits, sizeof waits, "nothing: it is held by a lease, %s more",
                          pw_duration_format(ref->until_us > now_us ? ref->until_us - now_us : 0, left));
         else if (owner)
-                snprintf(waits, sizeof waits, "nothing: the value of %s was moved into its room", pw_id_format(pw_object_id(chain->lister->daemon->store, owner), id));
+                snprintf(waits, sizeof waits, "nothing: the value of %s was moved into its room",
+                         pw_id_format(pw_object_id(chain->lister->daemon->store, owner), id));
         else if (session)
-                snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client, pw_process_stopped(session->pid) ? ", which is stopped" : "");
+                snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client,
+                         pw_process_stopped(session->pid) ? ", which is stopped" : "");
         else
                 snprintf(waits, sizeof waits, "nothing: it is held by run %" PRIu64, ref->owner_number);
         if (charged)
@@ -94,7 +99,8 @@ static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const
         bool stopped = producer && pw_process_stopped(producer->pid);
         char waits[160], remedy[160];
 
-        snprintf(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer", stopped ? ", which is stopped" : "");
+        snprintf(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer",
+                 stopped ? ", which is stopped" : "");
         snprintf(remedy, sizeof remedy, stopped ? "`kill -CONT %d`, or end it" : "pw_seal() or pw_abort() in process %d, or end it",
                  producer ? (int)producer->pid : 0);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
@@ -126,7 +132,7 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
         }
 }
 
-/* --- what is asked ------------------------------------------------------------------------------------------------------------- */
+/* --- what is asked ------------------------------------------------------------------------------------------------------------ */
 
 static bool number_after(const char *text, const char *word, unsigned long long *ret_number)
 {

@@ -19,7 +19,8 @@ static void why_down(struct pw_chain *chain, const struct pw_child *child, const
                 return;
         }
         pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait);
-        snprintf(remedy, sizeof remedy, "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
+        snprintf(remedy, sizeof remedy,
+                 "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
                  wait);
         pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to be started again", 0, remedy });
 }
@@ -70,7 +71,8 @@ static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang,
         if (other == PW_DEVICES_MAX)
                 snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to move its bytes", name, gang->run);
         else
-                snprintf(waits, sizeof waits, "device h%u:%u to come to %.80s of run %" PRIu64, chain->lister->daemon->host, other, name, gang->run);
+                snprintf(waits, sizeof waits, "device h%u:%u to come to %.80s of run %" PRIu64, chain->lister->daemon->host, other,
+                         name, gang->run);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, other == PW_DEVICES_MAX ? "wait" : "" });
         if (other < PW_DEVICES_MAX)
                 pw_why_device(chain, other);
@@ -105,17 +107,19 @@ static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
 }
 
 /* It has taken the gang up, and its function has not begun: killing its executor would help nobody. */
-static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child_order *order, const struct pw_blocked *blocked)
+static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child_order *order,
+                        const struct pw_blocked *blocked)
 {
         const char *name = pw_image_text(order->image, order->node->name);
         char what[40], node[100] = "what makes its input", credit[120] = "", waits[400], above[64];
 
         snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, gang->device);
         if (blocked->node)
-                snprintf(node, sizeof node, "%.80s%s", pw_image_text(order->image, blocked->node->name), blocked->before ? " of a run before" : "");
+                snprintf(node, sizeof node, "%.80s%s", pw_image_text(order->image, blocked->node->name),
+                         blocked->before ? " of a run before" : "");
         if (blocked->stage)
-                snprintf(credit, sizeof credit, "a credit of stage %.60s (quota %u), and so for ", pw_image_text(order->image, blocked->stage->name),
-                         blocked->stage->quota);
+                snprintf(credit, sizeof credit, "a credit of stage %.60s (quota %u), and so for ",
+                         pw_image_text(order->image, blocked->stage->name), blocked->stage->quota);
         snprintf(waits, sizeof waits, "%sdevice h%u:%u to be done with %s, before %.80s of run %" PRIu64 " can begin", credit,
                  chain->lister->daemon->host, blocked->device, node, name, gang->run);
         snprintf(above, sizeof above, "see device h%u:%u above", chain->lister->daemon->host, blocked->device);
@@ -180,7 +184,8 @@ enum pw_status pw_why_device_asked(struct pw_chain *chain, const char *text)
         pw_why_device(chain, device);
         snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, device);
         if (!chain->depth)
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: no gang is ordered on it", 0, "`pathways runs` shows what waits to be" });
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: no gang is ordered on it", 0,
+                                                              "`pathways runs` shows what waits to be" });
         return PW_OK;
 }
 
@@ -211,16 +216,19 @@ enum pw_status pw_why_gang(struct pw_chain *chain, const char *text, uint64_t se
         pw_host_each_gang(lister->daemon->boards, device, match_gang, &wanted);
         if (!wanted.found || !is_run_visible(chain, wanted.row.run))
                 return pw_error_set(lister->err, PW_NOT_FOUND,
-                                    "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, `why run N` says why a run is not",
+                                    "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, "
+                                                    "`why run N` says why a run is not",
                                     seq, lister->daemon->host, device);
         snprintf(what, sizeof what, "gang %" PRIu64 " of run %" PRIu64, seq, wanted.row.run);
         if (wanted.row.done) {
                 snprintf(waits, sizeof waits, "nothing: it took %s, %s",
-                         pw_duration_format((wanted.row.end_ns - wanted.row.start_ns) / 1000, took), pw_status_text((enum pw_status)wanted.row.status));
+                         pw_duration_format((wanted.row.end_ns - wanted.row.start_ns) / 1000, took),
+                                 pw_status_text((enum pw_status)wanted.row.status));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "nothing" });
                 return PW_OK;
         }
-        snprintf(waits, sizeof waits, wanted.row.running ? "its part on device h%u:%u" : "gangs before it on device h%u:%u", lister->daemon->host, device);
+        snprintf(waits, sizeof waits, wanted.row.running ? "its part on device h%u:%u" : "gangs before it on device h%u:%u",
+                 lister->daemon->host, device);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wanted.row.start_ns / 1000, "" });
         pw_why_device(chain, device);
         return PW_OK;

@@ -81,7 +81,8 @@ static void why_shape(struct pw_chain *chain, const struct pw_wait_row *wait)
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
         if (pw_why_child(chain, &daemon->children[daemon->device_count], "the describing executor") || !now.since_us)
                 return;
-        snprintf(what, sizeof what, "the shape function of %.255s", named ? function : asker ? "another tenant" : "a client that has left");
+        snprintf(what, sizeof what, "the shape function of %.255s",
+                 named ? function : asker ? "another tenant" : "a client that has left");
         snprintf(remedy, sizeof remedy, "mend it, or wait: it is ended after %s, and the program that needs it is refused",
                  pw_duration_format(now.limit_us, limit));
         pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: it runs in the describing executor", now.since_us, remedy });
@@ -139,7 +140,9 @@ static void why_one(struct pw_chain *chain, struct pw_dsession *session)
         if (own.number)
                 pw_chain_link(chain, &(struct pw_cause_link){ session->client, "nothing, but its oldest run is under way", 0, "" });
         else
-                pw_chain_link(chain, &(struct pw_cause_link){ session->client, "nothing: no thread of it waits, no run of it is under way", 0, "nothing" });
+                pw_chain_link(chain,
+                              &(struct pw_cause_link){ session->client, "nothing: no thread of it waits, no run of it is under way",
+                                                       0, "nothing" });
         if (own.number)
                 pw_why_run(chain, own.number);
 }

@@ -17,7 +17,8 @@ static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, cons
         bool failed = row->outcome != PW_OK;
 
         pw_duration_format(chain->lister->now_us - row->ended_us, ago);
-        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago, failed && *row->error ? row->error : pw_status_text(row->outcome));
+        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago,
+                 failed && *row->error ? row->error : pw_status_text(row->outcome));
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, failed ? "mend that; then run it again" : "nothing" });
 }
 
@@ -31,7 +32,8 @@ static void match_oldest(void *context, const struct pw_run_row *row)
         struct oldest *oldest = context;
 
         if (row->state == oldest->state && row->devices & oldest->devices && row->number != oldest->not_number &&
-            (!oldest->lacking || row->lack_bytes) && (!oldest->tenant || !strcmp(oldest->tenant, row->tenant)) && (!oldest->number || row->number < oldest->number))
+            (!oldest->lacking || row->lack_bytes) && (!oldest->tenant || !strcmp(oldest->tenant, row->tenant)) &&
+            (!oldest->number || row->number < oldest->number))
                 oldest->number = row->number;
 }
 
@@ -44,7 +46,8 @@ static uint64_t oldest_run(struct pw_chain *chain, struct oldest oldest)
 /* There may be room enough: its tenant may not have it. */
 static void why_quota(struct pw_chain *chain, const struct pw_run_row *row)
 {
-        uint64_t other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_MAX, row->number, 0, PW_RUN_ADMITTED, false, row->tenant });
+        uint64_t other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_MAX, row->number, 0, PW_RUN_ADMITTED, false,
+                                                                             row->tenant });
         char what[160], waits[120], lack[16];
 
         snprintf(what, sizeof what, "the quota of device memory of tenant %.100s", row->tenant);
@@ -55,7 +58,8 @@ static void why_quota(struct pw_chain *chain, const struct pw_run_row *row)
                 return;
         }
         snprintf(waits, sizeof waits, "results of the tenant to be freed: %s", pw_size_format(row->lack_bytes, lack));
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "free some (`pathways owners` shows who holds how much), or raise --quota" });
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0,
+                                                      "free some (`pathways owners` shows who holds how much), or raise --quota" });
 }
 
 static void why_queued(struct pw_chain *chain, const struct pw_run_row *row)
@@ -73,7 +77,8 @@ static void why_queued(struct pw_chain *chain, const struct pw_run_row *row)
                 why_quota(chain, row);
                 return;
         }
-        other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_C(1) << row->lack_device, row->number, 0, PW_RUN_ADMITTED, false, NULL });
+        other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_C(1) << row->lack_device, row->number, 0,
+                                                                    PW_RUN_ADMITTED, false, NULL });
         if (!other) {
                 pw_why_device_memory(chain, row->lack_device, row->lack_bytes);
                 return;
@@ -166,7 +171,8 @@ static void why_loop(struct pw_chain *chain, const struct pw_run_row *row, uint6
                 count++;
         }
         snprintf(what, sizeof what, "%" PRIu64 " run%s of %.100s before it", count, count == 1 ? "" : "s", row->program);
-        snprintf(waits, sizeof waits, "%s the one before, and so for run %" PRIu64, count == 1 ? "its input of" : "inputs, each of", number);
+        snprintf(waits, sizeof waits, "%s the one before, and so for run %" PRIu64, count == 1 ? "its input of" : "inputs, each of",
+                 number);
         if (count)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
         pw_why_run(chain, number);
@@ -189,8 +195,8 @@ static void why_found(struct pw_chain *chain, const struct pw_run_row *row)
 /* "run 41 (digits/step of digits[4411]), to end within 3s" */
 static void describe_run(const struct pw_run_row *row, uint64_t now_us, char *text, size_t text_bytes)
 {
-        size_t used = (size_t)snprintf(text, text_bytes, "run %" PRIu64 " (%.100s%s%s)", row->number, row->program, row->client ? " of " : "",
-                                       row->client ? row->client : "");
+        size_t used = (size_t)snprintf(text, text_bytes, "run %" PRIu64 " (%.100s%s%s)", row->number, row->program,
+                                       row->client ? " of " : "", row->client ? row->client : "");
         char left[16];
 
         if (row->deadline_us && used < text_bytes)
@@ -212,9 +218,12 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
                 return;
         }
         if (!pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last)) {
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: it has ended, and is no longer among the last that did", 0, "nothing" });
+                pw_chain_link(chain,
+                              &(struct pw_cause_link){ what, "nothing: it has ended, and is no longer among the last that did", 0,
+                                                       "nothing" });
         } else if (!pw_list_visible(chain->lister, row.tenant)) {
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "something of another tenant, whose run it is", row.submitted_us,
+                pw_chain_link(chain,
+                              &(struct pw_cause_link){ what, "something of another tenant, whose run it is", row.submitted_us,
                                                               "ask an operator: `pathways why` shows them all" });
         } else if (row.state == PW_RUN_ENDED) {
                 why_ended(chain, &row, what);

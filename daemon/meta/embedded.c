@@ -60,9 +60,13 @@ static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t
         if (pread(fd, text, sizeof text - 1, 0) < 0)
                 return pw_error_errno(ret_err, errno, "read %s", path);
         if (text[0] && sscanf(text, "%u", &last) != 1)
-                return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number; remove it if no other host ever used this number", path);
+                return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number; remove it if no other host ever used this number",
+                                    path);
         if (last == UINT32_MAX)
-                return pw_error_set(ret_err, PW_LIMIT, "%s: this host has used up its epochs, as its clock was once far ahead; remove the file when no id of it is in use anywhere", path);
+                return pw_error_set(ret_err, PW_LIMIT,
+                                    "%s: this host has used up its epochs, as its clock was once far ahead; remove the file when "
+                                    "no id of it is in use anywhere",
+                                    path);
         epoch = now_s > last ? now_s : last + 1;
         length = snprintf(text, sizeof text, "%u\n", epoch);
         if (pwrite(fd, text, (size_t)length, 0) != length || ftruncate(fd, length) < 0 || fsync(fd) < 0)

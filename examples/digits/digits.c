@@ -103,7 +103,8 @@ static enum pw_status gradient_shape(struct pw_shape_task *task)
         uint32_t layers = task->input_count < 3 ? 0 : task->input_count - 2;
 
         if (!layers || task->output_count != layers + 1)
-                return pw_shape_fail(task, "takes weights, images and labels; gives a gradient for each of the weights, and the loss");
+                return pw_shape_fail(task,
+                                     "takes weights, images and labels; gives a gradient for each of the weights, and the loss");
         const struct pw_dims *images = &task->inputs[layers].dims, *labels = &task->inputs[layers + 1].dims;
         if (images->rank != 2 || labels->rank != 1 || images->dim[0] != labels->dim[0] || task->inputs[layers].dtype != PW_F32 ||
             task->inputs[layers + 1].dtype != PW_U8)

@@ -45,7 +45,8 @@ static float small_number(uint32_t i)
 
 static struct fixture fixture_of(uint32_t layers)
 {
-        struct fixture fixture = { .layers = layers, .sizes = { { FEATURES, layers == 2 ? HIDDEN : CLASSES }, { HIDDEN + 1, CLASSES } } };
+        struct fixture fixture = { .layers = layers,
+                                   .sizes = { { FEATURES, layers == 2 ? HIDDEN : CLASSES }, { HIDDEN + 1, CLASSES } } };
 
         for (uint32_t i = 0; i < LARGEST; i++) {
                 fixture.weights[0][i] = small_number(i);
@@ -60,7 +61,8 @@ static struct fixture fixture_of(uint32_t layers)
 
 static struct pw_task_value value_of(void *data, uint32_t dtype, uint64_t rows, uint64_t columns)
 {
-        struct pw_task_value value = { .data = data, .dtype = dtype, .dims = { .rank = columns ? 2 : 1, .dim = { rows, columns } } };
+        struct pw_task_value value = { .data = data, .dtype = dtype,
+                                       .dims = { .rank = columns ? 2 : 1, .dim = { rows, columns } } };
 
         value.bytes = rows * (columns ? columns : 1) * pw_dtype_bytes((enum pw_dtype)dtype);
         return value;
@@ -149,7 +151,8 @@ static void a_label_beyond_the_classes_is_an_error(void **state)
 static enum pw_status shape(const char *name, uint32_t outputs, uint64_t features, uint64_t labels)
 {
         char text[200];
-        struct pw_shape_task task = { .input_count = 3, .output_count = outputs, .error_text = text, .error_text_bytes = sizeof text };
+        struct pw_shape_task task = { .input_count = 3, .output_count = outputs, .error_text = text,
+                                      .error_text_bytes = sizeof text };
 
         task.inputs[0].dtype = PW_F32;
         task.inputs[0].dims = PW_DIMS(FEATURES, CLASSES);

@@ -53,7 +53,8 @@ void options_read(int argc, char **argv, struct options *ret_options)
         };
         int letter, which;
 
-        *ret_options = (struct options){ .devices = 1, .epochs = 100, .batch = 96, .seed = 1, .rate = 1.0f, .data = "digits.csv.gz" };
+        *ret_options =
+                (struct options){ .devices = 1, .epochs = 100, .batch = 96, .seed = 1, .rate = 1.0f, .data = "digits.csv.gz" };
         while ((letter = getopt_long(argc, argv, "h", names, &which)) != -1)
                 take(ret_options, letter, letter == 'h' || letter == '?' ? "help" : names[which].name, optarg);
         if (optind < argc)

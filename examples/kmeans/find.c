@@ -135,7 +135,8 @@ static enum pw_status begin(struct search *search, struct pw_error *err)
         if (status == PW_OK)
                 status = pw_put(search->session, search->rows, rows * features * sizeof(double), &table, &search->input, err);
         if (status == PW_OK)
-                status = pw_put(search->session, search->centres, options->clusters * features * sizeof(double), &centres, &search->moved, err);
+                status = pw_put(search->session, search->centres, options->clusters * features * sizeof(double), &centres,
+                                &search->moved, err);
         if (status == PW_OK)
                 printf("%zu rows of %zu features, %u clusters, %u device%s\n", search->data.rows, search->data.features - 1,
                        options->clusters, options->devices, options->devices == 1 ? "" : "s");

@@ -32,8 +32,8 @@ static uint64_t nearest(const double *centres, uint64_t count, const double *row
         return found;
 }
 
-/* centres [k, features], rows [rows, features] -> sums of the rows of each centre [k, features], how many they are [k], sum of squared
- * distances [] */
+/* centres [k, features], rows [rows, features] -> sums of the rows of each centre [k, features], how many they are [k], sum of
+ * squared distances [] */
 static enum pw_status assign(struct pw_task *task)
 {
         const double *centres = pw_task_in(task, 0), *rows = pw_task_in(task, 1);
@@ -64,7 +64,8 @@ static enum pw_status assign_shape(struct pw_shape_task *task)
 {
         if (task->input_count != 2 || task->output_count != 3 || !is_matrix(task, 0) || !is_matrix(task, 1) ||
             task->inputs[0].dims.dim[1] != task->inputs[1].dims.dim[1])
-                return pw_shape_fail(task, "takes centres f64 [k, features] and rows f64 [rows, features]; gives sums, counts, distances");
+                return pw_shape_fail(
+                        task, "takes centres f64 [k, features] and rows f64 [rows, features]; gives sums, counts, distances");
         for (uint32_t i = 0; i < 3; i++)
                 task->outputs[i].dtype = PW_F64;
         task->outputs[0].dims = task->inputs[0].dims;

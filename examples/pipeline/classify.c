@@ -1,7 +1,8 @@
 /* pipeline: says of each row that it was not shown the class of the nearest row that it was, by three stages on three devices.
  *
- * The rows come in microbatches. All of them are traced into one program, and it is the quotas of the stages that make a pipeline of
- * it: a stage goes on with the next microbatch while the others have those before, and never has more than `quota` outputs in flight.
+ * The rows come in microbatches. All of them are traced into one program, and it is the quotas of the stages that make a pipeline
+ * of it: a stage goes on with the next microbatch while the others have those before, and never has more than `quota` outputs in
+ * flight.
  */
 #include "examples/common/arguments.h"
 #include "examples/common/data.h"
@@ -104,7 +105,8 @@ static enum pw_status trace(struct pipeline *p, struct pw_error *err)
                 value = pw_move(value, p->slices[1], PW_BROADCAST);
                 value = pw_call_with(program, p->slices[1], "pipeline/compare", PW_ARGS(value, known), PW_BROADCAST, &in[1]);
                 value = pw_move(value, p->slices[2], PW_BROADCAST);
-                pw_result(program, pw_call_with(program, p->slices[2], "pipeline/pick", PW_ARGS(value, classes), PW_BROADCAST, &in[2]));
+                pw_result(program,
+                          pw_call_with(program, p->slices[2], "pipeline/pick", PW_ARGS(value, classes), PW_BROADCAST, &in[2]));
         }
         return pw_compile(program, err);
 }
@@ -115,13 +117,14 @@ static enum pw_status put(struct pipeline *p, struct pw_error *err)
         struct pw_put_params known = { .dtype = PW_F32, .dims = PW_DIMS(known_rows, features) };
         struct pw_put_params classes = { .dtype = PW_U8, .dims = PW_DIMS(known_rows) };
         struct pw_put_params batch = { .dtype = PW_F32, .dims = PW_DIMS(rows, features) };
-        enum pw_status status = pw_put(p->session, p->data.images, known_rows * features * sizeof(float), &known, &p->inputs[0], err);
+        enum pw_status status = pw_put(p->session, p->data.images, known_rows * features * sizeof(float), &known, &p->inputs[0],
+                                       err);
 
         if (status == PW_OK)
                 status = pw_put(p->session, p->data.labels, known_rows, &classes, &p->inputs[1], err);
         for (size_t m = 0; m < p->microbatches && status == PW_OK; m++)
-                status = pw_put(p->session, p->data.images + (known_rows + m * rows) * features, rows * features * sizeof(float), &batch,
-                                &p->inputs[2 + m], err);
+                status = pw_put(p->session, p->data.images + (known_rows + m * rows) * features, rows * features * sizeof(float),
+                                &batch, &p->inputs[2 + m], err);
         return status;
 }
 

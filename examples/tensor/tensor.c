@@ -141,9 +141,11 @@ static enum pw_status back(struct pw_task *task)
 static enum pw_status back_shape(struct pw_shape_task *task)
 {
         if (task->input_count != 3 || !is_matrix(task, 0) || !is_matrix(task, 1) || !is_matrix(task, 2) ||
-            task->inputs[0].dims.dim[1] != task->inputs[1].dims.dim[1] || task->inputs[1].dims.dim[0] != task->inputs[2].dims.dim[1] ||
+            task->inputs[0].dims.dim[1] != task->inputs[1].dims.dim[1] ||
+            task->inputs[1].dims.dim[0] != task->inputs[2].dims.dim[1] ||
             task->inputs[0].dims.dim[0] != task->inputs[2].dims.dim[0])
-                return pw_shape_fail(task, "takes errors [rows, classes], weights [units, classes] and units [rows, units], all f64");
+                return pw_shape_fail(task,
+                                     "takes errors [rows, classes], weights [units, classes] and units [rows, units], all f64");
         return gives(task, 0, task->inputs[0].dims.dim[0], task->inputs[1].dims.dim[0]);
 }
 

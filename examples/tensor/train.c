@@ -64,8 +64,8 @@ static enum pw_status prepare(struct training *t, struct pw_error *err)
         return losses_start(&t->losses, t->run_count, t->options.batch, err);
 }
 
-/* Forward, back and the update. Arguments that are partial arrive completed: the scores by an all-reduce along the columns of the mesh,
- * the gradients by one along its rows. */
+/* Forward, back and the update. Arguments that are partial arrive completed: the scores by an all-reduce along the columns of the
+ * mesh, the gradients by one along its rows. */
 static enum pw_status trace(struct training *t, struct pw_error *err)
 {
         struct tensor_update update = { t->options.rate, t->options.batch };
@@ -80,13 +80,16 @@ static enum pw_status trace(struct training *t, struct pw_error *err)
         struct pw_value *labels = pw_input(step, slice, PW_U8, PW_DIMS(rows), ROWS, 0);
         struct pw_value *hidden = pw_call(step, slice, "tensor/hidden", PW_ARGS(x, first), ROWS_AND_UNITS);
         struct pw_value *scores = pw_call(step, slice, "tensor/scores", PW_ARGS(hidden, second), ROWS_IN_PARTS);
-        struct pw_value *errors = pw_call_with(step, slice, "tensor/loss", PW_ARGS(PW_AS(scores, ROWS), labels), ROWS, &loss_params);
+        struct pw_value *errors =
+                pw_call_with(step, slice, "tensor/loss", PW_ARGS(PW_AS(scores, ROWS), labels), ROWS, &loss_params);
         struct pw_value *back = pw_call(step, slice, "tensor/back", PW_ARGS(errors, second, hidden), ROWS_AND_UNITS);
         struct pw_value *first_sums = pw_call(step, slice, "tensor/gradient", PW_ARGS(x, back), FIRST_IN_PARTS);
         struct pw_value *second_sums = pw_call(step, slice, "tensor/gradient", PW_ARGS(hidden, errors), SECOND_IN_PARTS);
 
-        pw_result(step, pw_call_with(step, slice, "tensor/update", PW_ARGS(first, PW_AS(first_sums, FIRST)), FIRST, &update_params));
-        pw_result(step, pw_call_with(step, slice, "tensor/update", PW_ARGS(second, PW_AS(second_sums, SECOND)), SECOND, &update_params));
+        pw_result(step,
+                  pw_call_with(step, slice, "tensor/update", PW_ARGS(first, PW_AS(first_sums, FIRST)), FIRST, &update_params));
+        pw_result(step,
+                  pw_call_with(step, slice, "tensor/update", PW_ARGS(second, PW_AS(second_sums, SECOND)), SECOND, &update_params));
         pw_result(step, PW_AS(pw_output(errors, 1), PW_BROADCAST));
         return pw_compile(step, err);
 }
@@ -137,7 +140,8 @@ static enum pw_status put_weights(struct training *t, struct pw_error *err)
 static enum pw_status begin(struct training *t, struct pw_error *err)
 {
         uint32_t rows = t->options.data_devices, columns = t->options.tensor_devices;
-        struct pw_slice_params slice = { .device_count = rows * columns, .mesh = { rows, columns }, .island_count = t->options.islands };
+        struct pw_slice_params slice = { .device_count = rows * columns, .mesh = { rows, columns },
+                                         .island_count = t->options.islands };
         uint64_t peak = 0;
         enum pw_status status = prepare(t, err);
 
@@ -154,8 +158,8 @@ static enum pw_status begin(struct training *t, struct pw_error *err)
         if (status == PW_OK)
                 status = put_weights(t, err);
         if (status == PW_OK)
-                printf("%u x %u devices, %u units, %zu runs of %u rows, at most %.1f KiB of each device\n", rows, columns, t->options.hidden,
-                       t->run_count, t->options.batch, (double)peak / 1024);
+                printf("%u x %u devices, %u units, %zu runs of %u rows, at most %.1f KiB of each device\n", rows, columns,
+                       t->options.hidden, t->run_count, t->options.batch, (double)peak / 1024);
         return status;
 }
 
@@ -166,7 +170,8 @@ static enum pw_status submit(struct training *t, size_t run, struct pw_error *er
         const struct batch *batch = &t->batches[run % t->batch_count];
         struct pw_future *results[3];
         enum pw_status status = pw_run(
-                t->step, PW_FUTURES(pw_donate(&t->weights[0]), pw_donate(&t->weights[1]), batch->rows, batch->labels), results, err);
+                t->step, PW_FUTURES(pw_donate(&t->weights[0]), pw_donate(&t->weights[1]), batch->rows, batch->labels), results,
+                        err);
 
         if (status != PW_OK)
                 return status;

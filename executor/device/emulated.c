@@ -1,9 +1,10 @@
 /* A device that takes time without taking a processor: each function a launch delay, each transfer its bytes over a bandwidth,
  * sleep_us what it says.
  *
- * It has a clock of its own, as a device with a queue in hardware has: a delay begins when the one before has ended and the input is
- * there, by the clocks of the devices, however late this process was woken to learn of either. So late wake-ups do not add up;
- * what this process does between two delays takes its own time. After finish(), when the queue has run empty, the clock is the host's.
+ * It has a clock of its own, as a device with a queue in hardware has: a delay begins when the one before has ended and the input
+ * is there, by the clocks of the devices, however late this process was woken to learn of either. So late wake-ups do not add up;
+ * what this process does between two delays takes its own time. After finish(), when the queue has run empty, the clock is the
+ * host's.
  */
 #include "executor/device/kinds.h"
 

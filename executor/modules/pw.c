@@ -117,9 +117,11 @@ static enum pw_status fill_shape(struct pw_shape_task *task)
         if (task->params_bytes < sizeof params->value)
                 return pw_shape_fail(task, "params begin with an f64, the value");
         if (task->input_count)
-                return is_number(task->inputs[0].dtype) ? pw_shape_as_input_0(task) : pw_shape_fail(task, "fills numbers, not opaque bytes");
+                return is_number(task->inputs[0].dtype) ? pw_shape_as_input_0(task)
+                                                        : pw_shape_fail(task, "fills numbers, not opaque bytes");
         if (task->params_bytes < offsetof(struct pw_fill_params, dim) || !is_number((uint32_t)params->dtype) ||
-            params->rank > PW_RANK_MAX || task->params_bytes < offsetof(struct pw_fill_params, dim) + params->rank * sizeof(uint64_t))
+            params->rank > PW_RANK_MAX ||
+            task->params_bytes < offsetof(struct pw_fill_params, dim) + params->rank * sizeof(uint64_t))
                 return pw_shape_fail(task, "without inputs, params are {f64 value, u64 dtype, u64 rank, u64 dims...}");
         for (uint32_t i = 0; i < task->output_count; i++) {
                 task->outputs[i].dtype = (uint32_t)params->dtype;

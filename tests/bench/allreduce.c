@@ -50,7 +50,8 @@ static enum pw_status subject_init(struct subject *subject, uint64_t elements, s
         *subject = (struct subject){ .elements = elements, .each = 1 };
         status = pw_bench_host_start(&params, &subject->host, ret_err);
         if (status == PW_OK)
-                status = pw_slice_open(subject->host.session, &(struct pw_slice_params){ .device_count = RANKS }, &subject->slice, ret_err);
+                status = pw_slice_open(subject->host.session, &(struct pw_slice_params){ .device_count = RANKS }, &subject->slice,
+                                       ret_err);
         if (status == PW_OK)
                 status = make_ones(subject, ret_err);
         if (status != PW_OK)
@@ -80,7 +81,8 @@ static enum pw_status check(const struct subject *subject, struct pw_error *ret_
         const float *values = view.data;
         for (uint64_t i = 0; i < subject->elements && status == PW_OK; i += 4099)
                 if (values[i] != subject->each) /* powers of two */
-                        status = pw_error_set(ret_err, PW_FAILED, "element %llu of the sum is %g", (unsigned long long)i, (double)values[i]);
+                        status = pw_error_set(ret_err, PW_FAILED, "element %llu of the sum is %g", (unsigned long long)i,
+                                              (double)values[i]);
         pw_view_done(&view);
         return status;
 }
@@ -123,8 +125,9 @@ static double mpi_ms(uint64_t elements)
         snprintf(command, sizeof command, "%s/tests/bench/allreduce_mpi", build);
         if (access(command, X_OK) < 0)
                 return NAN;
-        snprintf(command, sizeof command, "mpirun --allow-run-as-root --oversubscribe -n %u %s/tests/bench/allreduce_mpi %llu %u 2>/dev/null", RANKS,
-                 build, (unsigned long long)elements, RUNS);
+        snprintf(command, sizeof command,
+                 "mpirun --allow-run-as-root --oversubscribe -n %u %s/tests/bench/allreduce_mpi %llu %u 2>/dev/null", RANKS, build,
+                 (unsigned long long)elements, RUNS);
         FILE *from = popen(command, "re");
         if (!from)
                 return NAN;
@@ -134,7 +137,8 @@ static double mpi_ms(uint64_t elements)
         return ms;
 }
 
-static enum pw_status repeat(struct subject *subject, struct pw_bench_row *row, struct pw_bench_row *beside_mpi, struct pw_error *ret_err)
+static enum pw_status repeat(struct subject *subject, struct pw_bench_row *row, struct pw_bench_row *beside_mpi,
+                             struct pw_error *ret_err)
 {
         double ms, floor;
         enum pw_status status = reduce_many(subject, &ms, ret_err);

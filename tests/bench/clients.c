@@ -55,7 +55,8 @@ static bool join(void *context)
 {
         struct member *member = context;
 
-        return pw_connect(member->crowd->host->daemon.socket, &member->session, NULL) == PW_OK && put_and_get(member->session) == PW_OK;
+        return pw_connect(member->crowd->host->daemon.socket, &member->session, NULL) == PW_OK &&
+               put_and_get(member->session) == PW_OK;
 }
 
 static void serve(void *context)
@@ -86,7 +87,8 @@ static enum pw_status crowd_start(struct crowd *crowd, uint32_t count, struct pw
 
         for (; crowd->started < count && status == PW_OK; crowd->started++) {
                 struct member member = { crowd, crowd->started, NULL };
-                status = pw_bench_child_start(&(struct pw_bench_work){ join, serve, &member }, &crowd->children[crowd->started], ret_err);
+                status = pw_bench_child_start(&(struct pw_bench_work){ join, serve, &member }, &crowd->children[crowd->started],
+                                              ret_err);
         }
         return status;
 }

@@ -30,7 +30,8 @@ enum pw_status pw_bench_build_folder(char folder[PATH_MAX], struct pw_error *ret
 }
 
 /* In the child, which ends. */
-static void exec_daemon(const struct pw_bench_daemon_params *params, const struct pw_bench_daemon *daemon, const char *build, int ready)
+static void exec_daemon(const struct pw_bench_daemon_params *params, const struct pw_bench_daemon *daemon, const char *build,
+                        int ready)
 {
         char program[PATH_MAX + 64], executor[PATH_MAX + 64], modules[PATH_MAX + 64], state[96], log[96];
         char devices[32], islands[16], fd[16];
@@ -127,7 +128,8 @@ void pw_bench_daemon_stop(struct pw_bench_daemon *daemon)
         *daemon = (struct pw_bench_daemon){ 0 };
 }
 
-enum pw_status pw_bench_host_start(const struct pw_bench_daemon_params *params, struct pw_bench_host *ret_host, struct pw_error *ret_err)
+enum pw_status pw_bench_host_start(const struct pw_bench_daemon_params *params, struct pw_bench_host *ret_host,
+                                   struct pw_error *ret_err)
 {
         ret_host->session = NULL;
         enum pw_status status = pw_bench_daemon_start(params, &ret_host->daemon, ret_err);

@@ -131,8 +131,8 @@ static enum pw_status grow_clients(struct pw_error *ret_err)
 }
 
 /* A chain of `nodes` calls over all devices. Seconds to compile it, microseconds per node of a run. */
-static enum pw_status chain(struct pw_session *session, uint32_t devices, uint32_t nodes, double *ret_compile_s, double *ret_node_us,
-                            struct pw_error *ret_err)
+static enum pw_status chain(struct pw_session *session, uint32_t devices, uint32_t nodes, double *ret_compile_s,
+                            double *ret_node_us, struct pw_error *ret_err)
 {
         struct pw_slice_params params = { .device_count = devices };
         struct pw_put_params shape = { .dtype = PW_F32, .dims = PW_DIMS(64) };

@@ -40,7 +40,8 @@ static uint64_t bytes_of(const Pathways__Wire__Row *row, const char *term)
         return memory && name && bytes && !strchr(memory->text, ':') && !strcmp(name->text, term) ? bytes->number : 0;
 }
 
-static enum pw_status sum(struct pw_session *session, const char *const *terms, size_t count, uint64_t *ret_bytes, struct pw_error *ret_err)
+static enum pw_status sum(struct pw_session *session, const char *const *terms, size_t count, uint64_t *ret_bytes,
+                          struct pw_error *ret_err)
 {
         struct pw_listing *listing;
         enum pw_status status = pw_list(session, "memory", NULL, 0, &listing, ret_err);

@@ -19,8 +19,8 @@ static enum pw_status all_bytes(const struct pw_bench_host *host, uint64_t *ret_
         return status;
 }
 
-static enum pw_status measure(const struct pw_bench_host *host, struct pw_future **futures, uint32_t count, uint32_t bytes, double *ret_bytes,
-                              struct pw_error *ret_err)
+static enum pw_status measure(const struct pw_bench_host *host, struct pw_future **futures, uint32_t count, uint32_t bytes,
+                              double *ret_bytes, struct pw_error *ret_err)
 {
         uint8_t data[1024] = { 1 };
         uint64_t before = 0, after = 0;
@@ -35,7 +35,8 @@ static enum pw_status measure(const struct pw_bench_host *host, struct pw_future
 }
 
 /* Each repeat has a daemon of its own: what was used before would not be counted. */
-static enum pw_status objects(struct pw_bench_context *context, const char *name, uint32_t bytes, uint32_t repeats, struct pw_error *ret_err)
+static enum pw_status objects(struct pw_bench_context *context, const char *name, uint32_t bytes, uint32_t repeats,
+                              struct pw_error *ret_err)
 {
         struct pw_bench_daemon_params params = { .devices = 1, .host_memory = "3GiB" };
         struct pw_bench_row *row = pw_bench_row_add(context, name, "B", PW_BENCH_AT_MOST, 192);

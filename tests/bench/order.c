@@ -53,7 +53,8 @@ static enum pw_status subject_init(struct subject *subject, uint32_t nodes, stru
         *subject = (struct subject){ 0 };
         status = pw_bench_host_start(&(struct pw_bench_daemon_params){ .devices = 1 }, &subject->host, ret_err);
         if (status == PW_OK)
-                status = pw_slice_open(subject->host.session, &(struct pw_slice_params){ .device_count = 1 }, &subject->slice, ret_err);
+                status = pw_slice_open(subject->host.session, &(struct pw_slice_params){ .device_count = 1 }, &subject->slice,
+                                       ret_err);
         if (status == PW_OK)
                 status = pw_put(subject->host.session, &zero, sizeof zero, &params, &subject->input, ret_err);
         return status == PW_OK ? trace(subject, nodes, ret_err) : status;

@@ -36,7 +36,8 @@ static enum pw_status trace_pipeline(struct subject *subject, struct pw_error *r
         for (uint32_t m = 0; m < MICROBATCHES; m++) {
                 struct pw_value *value = input;
                 for (uint32_t s = 0; s < STAGES; s++)
-                        value = sleep_in(program, subject->slices[s], s ? pw_move(value, subject->slices[s], PW_BROADCAST) : value, stages[s]);
+                        value = sleep_in(program, subject->slices[s], s ? pw_move(value, subject->slices[s], PW_BROADCAST) : value,
+                                         stages[s]);
                 pw_result(program, value);
         }
         return pw_compile(program, ret_err);
@@ -63,7 +64,8 @@ static enum pw_status subject_init(struct subject *subject, struct pw_error *ret
         *subject = (struct subject){ 0 };
         status = pw_bench_host_start(&(struct pw_bench_daemon_params){ .devices = STAGES }, &subject->host, ret_err);
         for (uint32_t s = 0; s < STAGES && status == PW_OK; s++)
-                status = pw_slice_open(subject->host.session, &(struct pw_slice_params){ .device_count = 1 }, &subject->slices[s], ret_err);
+                status = pw_slice_open(subject->host.session, &(struct pw_slice_params){ .device_count = 1 }, &subject->slices[s],
+                                       ret_err);
         if (status == PW_OK)
                 status = pw_put(subject->host.session, &zero, sizeof zero, &params, &subject->input, ret_err);
         if (status == PW_OK)

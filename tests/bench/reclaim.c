@@ -37,7 +37,8 @@ static enum pw_status reclaim_once(struct pw_bench_host *host, uint32_t count, d
         if (status == PW_OK)
                 status = pw_bench_granted(host->session, &bytes, ret_err);
         if (status == PW_OK && bytes < (uint64_t)count * BYTES)
-                status = pw_error_set(ret_err, PW_FAILED, "%llu bytes are granted to who holds %u objects", (unsigned long long)bytes, count);
+                status = pw_error_set(ret_err, PW_FAILED, "%llu bytes are granted to who holds %u objects",
+                                      (unsigned long long)bytes, count);
         if (status == PW_OK)
                 status = pw_bench_child_kill(&child, &start, ret_err);
         while (status == PW_OK && bytes)

@@ -40,7 +40,8 @@ static bool is_reached(const struct pw_bench_row *row, double value, double rati
 
 struct pw_bench_summary pw_bench_summarize(const struct pw_bench_row *row)
 {
-        struct pw_bench_summary summary = { .value = median(row->values, row->count), .floor = median(row->floors, row->floor_count) };
+        struct pw_bench_summary summary = { .value = median(row->values, row->count),
+                                            .floor = median(row->floors, row->floor_count) };
 
         summary.least = summary.most = summary.value;
         for (uint32_t i = 0; i < row->count; i++) {

@@ -28,7 +28,8 @@ static void on_sigsys(int number, siginfo_t *info, void *context)
         counted = counted + 1;
         __asm__ volatile("syscall"
                          : "=a"(result)
-                         : "a"(regs[REG_RAX]), "D"(regs[REG_RDI]), "S"(regs[REG_RSI]), "d"(regs[REG_RDX]), "r"(r10), "r"(r8), "r"(r9)
+                         : "a"(regs[REG_RAX]), "D"(regs[REG_RDI]), "S"(regs[REG_RSI]), "d"(regs[REG_RDX]), "r"(r10), "r"(r8),
+                           "r"(r9)
                          : "rcx", "r11", "memory");
         regs[REG_RAX] = result;
 }

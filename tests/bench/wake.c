@@ -33,7 +33,8 @@ static enum pw_status exchange(struct end *end, const struct pw_id *ids, struct 
 {
         size_t bytes = end->trips * sizeof *ids;
 
-        if (send(end->socket, ids, bytes, MSG_NOSIGNAL) != (ssize_t)bytes || recv(end->socket, others, bytes, MSG_WAITALL) != (ssize_t)bytes)
+        if (send(end->socket, ids, bytes, MSG_NOSIGNAL) != (ssize_t)bytes ||
+            recv(end->socket, others, bytes, MSG_WAITALL) != (ssize_t)bytes)
                 return pw_error_set(ret_err, PW_PROTOCOL, "the other process of the bench has ended");
         return PW_OK;
 }

@@ -163,7 +163,8 @@ static void test_emulated_times(void **state)
         uint64_t start, us;
         (void)state;
 
-        assert_int_equal(kind->open(&(struct pw_device_params){ .launch_delay_us = 3000, .copy_bandwidth = 1000000 }, &device, &err), PW_OK);
+        assert_int_equal(
+                kind->open(&(struct pw_device_params){ .launch_delay_us = 3000, .copy_bandwidth = 1000000 }, &device, &err), PW_OK);
         us = launch_ten(kind, device, &function);
         assert_true(us >= 10 * 3000);
         assert_true(us < 20 * 10 * 3000);

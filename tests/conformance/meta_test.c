@@ -56,7 +56,8 @@ static int drop_folder(void **state)
         return 0;
 }
 
-static struct pw_meta *join(const struct pw_meta_kind *kind, const struct setting *setting, uint32_t now_s, struct pw_meta_host *ret_host)
+static struct pw_meta *join(const struct pw_meta_kind *kind, const struct setting *setting, uint32_t now_s,
+                            struct pw_meta_host *ret_host)
 {
         struct pw_meta_params params = { .state_dir = setting->state, .now_s = now_s };
         struct pw_meta *meta = NULL;

@@ -29,7 +29,8 @@ static void scribble_counts(struct pw_device_board *board, struct fuzz_bytes *by
 
 static void report(struct pw_device_board *board, struct fuzz_bytes *bytes)
 {
-        struct pw_report report = { .run = fuzz_take(bytes, 1) % 8, .node = (uint32_t)fuzz_take(bytes, 1), .status = (uint32_t)fuzz_take(bytes, 1) };
+        struct pw_report report = { .run = fuzz_take(bytes, 1) % 8, .node = (uint32_t)fuzz_take(bytes, 1),
+                                    .status = (uint32_t)fuzz_take(bytes, 1) };
         uint8_t shape = (uint8_t)fuzz_take(bytes, 1);
 
         report.result = shape & 1 ? PW_NODE_NONE : shape >> 1 & 3;

@@ -1,5 +1,5 @@
-/* The hint page of a tenant as one of its clients leaves it: any counts, any bells; and notes that a dead waiter left. Who rings, waits
- * or clears up comes back in time, a count is never taken below 0, and what a waiter counted it takes back. */
+/* The hint page of a tenant as one of its clients leaves it: any counts, any bells; and notes that a dead waiter left. Who rings,
+ * waits or clears up comes back in time, a count is never taken below 0, and what a waiter counted it takes back. */
 #include "plane/control.h"
 #include "plane/wide.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,7 +25,8 @@ static void scribble(struct scene *scene, struct fuzz_bytes *bytes)
         else if ((shape & 3) == 1)
                 atomic_store(&scene->page.bells[at % PW_HINT_BELLS], (uint32_t)any);
         else if ((shape & 3) == 2)
-                atomic_store(&scene->notes[at % PW_NOTES_MAX], shape & 8 ? any : pw_note_make(shape >> 4 & 3, at % (PW_HINT_BUCKETS + 2), 1, (uint32_t)any));
+                atomic_store(&scene->notes[at % PW_NOTES_MAX],
+                             shape & 8 ? any : pw_note_make(shape >> 4 & 3, at % (PW_HINT_BUCKETS + 2), 1, (uint32_t)any));
         else
                 atomic_store(&scene->entry.word, any << (shape >> 4));
 }

@@ -29,7 +29,10 @@ static struct fuzz_host *now; /* the one there is: for the clock */
 uint64_t pw_now_us(void) { return now->now_us; }
 void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) { (void)log, (void)level, (void)format; }
 
-static struct fuzz_client *client_of(const struct pw_dsession *session) { return pw_container_of(session, struct fuzz_client, session); }
+static struct fuzz_client *client_of(const struct pw_dsession *session)
+{
+        return pw_container_of(session, struct fuzz_client, session);
+}
 
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
 {
@@ -224,7 +227,8 @@ static void open_client(struct fuzz_host *host, struct fuzz_client *client)
         struct pw_dsession *session = &client->session;
 
         client->memory = fixture_client(&host->fixture, "ann");
-        client->segment = (struct pw_segment){ .number = client->memory->segment, .map = client->memory->map, .tenant = &host->tenant };
+        client->segment =
+                (struct pw_segment){ .number = client->memory->segment, .map = client->memory->map, .tenant = &host->tenant };
         *session = (struct pw_dsession){ .daemon = &host->daemon, .number = client->memory->session, .role = PW_ROLE_CLIENT,
                                          .tenant = &host->tenant, .control = (struct pw_control *)(void *)client->memory->control };
         for (uint32_t i = 0; i < PW_LANES_MAX; i++)
@@ -235,7 +239,8 @@ static void open_client(struct fuzz_host *host, struct fuzz_client *client)
         client->rooms = fixture_grant(&host->fixture, client->memory, 256, FUZZ_SLOTS);
         client->futures = fixture_grant_futures(&host->fixture, client->memory, FUZZ_SLOTS);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
-                if (pw_store_reader_add(host->daemon.store, client->memory->segment, i + 1, NULL) != PW_OK && i < host->fixture.client_count)
+                if (pw_store_reader_add(host->daemon.store, client->memory->segment, i + 1, NULL) != PW_OK &&
+                    i < host->fixture.client_count)
                         abort();
 }
 
@@ -342,7 +347,8 @@ void fuzz_host_work(struct fuzz_host *host, uint32_t device)
 
                 if (!(order->members >> device & 1))
                         continue;
-                board->history[count % PW_HISTORY] = (struct pw_history){ .seq = seq, .node = order->node, .start_ns = 1, .end_ns = 2 };
+                board->history[count % PW_HISTORY] =
+                        (struct pw_history){ .seq = seq, .node = order->node, .start_ns = 1, .end_ns = 2 };
                 atomic_store(&board->history_count, count + 1);
                 atomic_fetch_add(&board->done.count, 1);
                 atomic_store(&board->done.seq, seq);

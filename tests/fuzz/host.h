@@ -41,8 +41,8 @@ struct fuzz_host {
 };
 
 void fuzz_host_open(struct fuzz_host *host);
-/* All that client 0 did is over: it dies, executors end and start again, what is submitted ends; client 1 has its result, and in the
- * end all memory is free. */
+/* All that client 0 did is over: it dies, executors end and start again, what is submitted ends; client 1 has its result, and in
+ * the end all memory is free. */
 void fuzz_host_close(struct fuzz_host *host);
 /* Turns until nothing happens, 64 at most. */
 void fuzz_host_turn(struct fuzz_host *host);
@@ -51,7 +51,13 @@ void fuzz_host_work(struct fuzz_host *host, uint32_t device);
 /* Its process ends, and another one starts. */
 void fuzz_host_kill_device(struct fuzz_host *host, uint32_t device);
 /* A RUN record in a lane, published. Inputs are cells with flags, results slots. */
-struct fuzz_run { uint32_t program; const struct pw_cell *inputs; uint32_t input_count; const struct pw_cell *results; uint32_t result_count; };
+struct fuzz_run {
+        uint32_t program;
+        const struct pw_cell *inputs;
+        uint32_t input_count;
+        const struct pw_cell *results;
+        uint32_t result_count;
+};
 void fuzz_host_run(struct fuzz_client *client, uint32_t lane, const struct fuzz_run *run);
 struct pw_cell fuzz_host_operand(struct place place);
 void fuzz_host_cell(struct fuzz_client *client, uint32_t lane, struct pw_cell cell);

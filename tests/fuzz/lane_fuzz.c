@@ -24,7 +24,8 @@ static void any_run(struct fuzz_host *host, struct fuzz_bytes *bytes, uint32_t l
         static const uint8_t inputs[] = { 1, 2, 1, 0 }, results[] = { 1, 2, 1, 0 };
         uint8_t shape = (uint8_t)fuzz_take(bytes, 1);
         struct pw_cell taken[4], made[4];
-        struct fuzz_run run = { shape % 4 < FUZZ_PROGRAMS ? host->programs[shape % 4] : 99, taken, inputs[shape % 4], made, results[shape % 4] };
+        struct fuzz_run run = { shape % 4 < FUZZ_PROGRAMS ? host->programs[shape % 4] : 99, taken, inputs[shape % 4], made,
+                                results[shape % 4] };
 
         if (shape & 0x80)
                 run.input_count = shape >> 4 & 3;
@@ -50,7 +51,9 @@ static void scribble_control(struct fuzz_host *host, struct fuzz_bytes *bytes)
         case 3: atomic_store(&lane->ring.watch, any); break;
         case 4: atomic_store(&lane->notes[any % PW_NOTES_MAX], fuzz_take(bytes, 8)); break;
         case 5: lane->ring.cells[any % 32] = (struct pw_cell){ fuzz_take(bytes, 8), fuzz_take(bytes, 8) }; break;
-        default: ((_Atomic uint32_t *)(void *)host->tenant.hints)[any % (sizeof *host->tenant.hints / 4)] = (uint32_t)fuzz_take(bytes, 1);
+        default:
+                ((_Atomic uint32_t *)(void *)host->tenant.hints)[any % (sizeof *host->tenant.hints / 4)] =
+                        (uint32_t)fuzz_take(bytes, 1);
         }
 }
 
@@ -71,7 +74,8 @@ static void scribble_entry(struct fuzz_host *host, struct fuzz_bytes *bytes)
         if (shape % 8 == 7)
                 atomic_store(&entry->word, fuzz_take(bytes, 8));
         else
-                atomic_store(&entry->word, pw_word_make((enum pw_entry_state)(shape % 8), 0, 1 + (uint32_t)fuzz_take(bytes, 1) % 3, PW_OK));
+                atomic_store(&entry->word,
+                             pw_word_make((enum pw_entry_state)(shape % 8), 0, 1 + (uint32_t)fuzz_take(bytes, 1) % 3, PW_OK));
 }
 
 /* The store's own entries are true to its records; those that the client may write, and hints, are what it made of them. */

@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
         for (uint32_t i = 0; i < there; i++) {
                 uint8_t kind = (uint8_t)fuzz_take(&bytes, 1);
 
-                functions[i] = (struct pw_function){ names[kind & 3], kind & 4 ? NULL : run, kind & 8 ? NULL : shape, 0, kind >> 4 };
+                functions[i] =
+                        (struct pw_function){ names[kind & 3], kind & 4 ? NULL : run, kind & 8 ? NULL : shape, 0, kind >> 4 };
         }
         if (head & 0x20) {
                 table.functions = NULL;

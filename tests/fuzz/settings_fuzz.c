@@ -1,5 +1,5 @@
-/* What an operator, the environment and the kernel's files say to pathwaysd: command line, config file, quotas, addresses, variables,
- * cgroups. Each is taken or refused with a sentence. */
+/* What an operator, the environment and the kernel's files say to pathwaysd: command line, config file, quotas, addresses,
+ * variables, cgroups. Each is taken or refused with a sentence. */
 #include "daemon/environment.h"
 #include "daemon/http/http_address.h"
 #include "daemon/limits.h"
@@ -52,13 +52,15 @@ static void read_line(char *text)
 
         if (pw_quota_read(&lines, "ann", &quota, NULL) == PW_OK)
                 assert(quota.objects && quota.sessions);
-        if (pw_http_address_parse(text, &address, NULL) == PW_OK && strlen(pw_http_address_format(&address, written)) < sizeof written - 1)
+        if (pw_http_address_parse(text, &address, NULL) == PW_OK &&
+            strlen(pw_http_address_format(&address, written)) < sizeof written - 1)
                 assert(pw_http_address_parse(written, &again, NULL) == PW_OK);
 }
 
 static void read_environment(char *text, size_t count)
 {
-        static const char *const names[] = { "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM" };
+        static const char *const names[] = { "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "NOTIFY_SOCKET", "WATCHDOG_USEC",
+                                             "WATCHDOG_PID", "JOURNAL_STREAM" };
         struct pw_environment environment = { 0 };
         size_t at = 0;
 

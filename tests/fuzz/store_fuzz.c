@@ -44,7 +44,8 @@ static void scribble(struct hostile *hostile, struct fuzz_bytes *bytes)
         if (word & 0x80)
                 entry->word = fuzz_take(bytes, 8);
         else
-                entry->word = pw_word_make((enum pw_entry_state)(word % 7), (uint32_t)word & PW_ENTRY_FLAGS, (uint32_t)generation % 4, PW_OK);
+                entry->word = pw_word_make((enum pw_entry_state)(word % 7), (uint32_t)word & PW_ENTRY_FLAGS,
+                                           (uint32_t)generation % 4, PW_OK);
         entry->bytes = generation;
 }
 

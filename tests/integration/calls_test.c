@@ -1,5 +1,5 @@
-/* What holds for every public call: nothing is taken for granted that a caller can get wrong, and a session that ends under a caller
- * ends its wait in PW_DAEMON_GONE, whoever ends it.
+/* What holds for every public call: nothing is taken for granted that a caller can get wrong, and a session that ends under a
+ * caller ends its wait in PW_DAEMON_GONE, whoever ends it.
  */
 #include "tests/integration/trace.h"
 
@@ -32,8 +32,10 @@ static void objects_refuse_null(void **state)
         it_fails(pw_put(NULL, "a", 1, NULL, &made, IT_ERR), PW_INVALID, "session is NULL");
         it_fails(pw_put(pw, NULL, 1, NULL, &made, IT_ERR), PW_INVALID, "data is NULL|1 byte");
         it_fails(pw_put(pw, "a", 1, NULL, NULL, IT_ERR), PW_INVALID, "ret_future is NULL");
-        it_fails(pw_put(pw, "a", 1, &(struct pw_put_params){ .flags = PW_PUT_FROZEN }, NULL, IT_ERR), PW_INVALID, "ret_future is NULL");
-        it_fails(pw_put(NULL, "a", 1, &(struct pw_put_params){ .flags = PW_PUT_FROZEN }, &made, IT_ERR), PW_INVALID, "session is NULL");
+        it_fails(pw_put(pw, "a", 1, &(struct pw_put_params){ .flags = PW_PUT_FROZEN }, NULL, IT_ERR), PW_INVALID,
+                 "ret_future is NULL");
+        it_fails(pw_put(NULL, "a", 1, &(struct pw_put_params){ .flags = PW_PUT_FROZEN }, &made, IT_ERR), PW_INVALID,
+                 "session is NULL");
         it_fails(pw_create(NULL, 1, NULL, &made, &data, IT_ERR), PW_INVALID, "session is NULL");
         it_fails(pw_create(pw, 1, NULL, NULL, &data, IT_ERR), PW_INVALID, "ret_future is NULL");
         it_fails(pw_create(pw, 1, NULL, &made, NULL, IT_ERR), PW_INVALID, "ret_data is NULL");
@@ -92,10 +94,12 @@ static void programs_refuse_null(void **state)
         struct pw_program *program = pw_program_new(NULL, "none");
         uint64_t peak;
 
-        it_fails(pw_slice_open(NULL, &(struct pw_slice_params){ .device_count = 1 }, &slice, IT_ERR), PW_INVALID, "session is NULL");
+        it_fails(pw_slice_open(NULL, &(struct pw_slice_params){ .device_count = 1 }, &slice, IT_ERR), PW_INVALID,
+                 "session is NULL");
         it_fails(pw_slice_open(pw, NULL, &slice, IT_ERR), PW_INVALID, "at least one device");
         it_fails(pw_slice_open(pw, &(struct pw_slice_params){ .device_count = 1 }, NULL, IT_ERR), PW_INVALID, "ret_slice is NULL");
-        it_fails(pw_slice_open(pw, &(struct pw_slice_params){ .device_count = 1, .island = -1 }, &slice, IT_ERR), PW_INVALID, "island -1");
+        it_fails(pw_slice_open(pw, &(struct pw_slice_params){ .device_count = 1, .island = -1 }, &slice, IT_ERR), PW_INVALID,
+                 "island -1");
         it_fails(pw_compile(program, IT_ERR), PW_INVALID, "pw_program_new()|session is NULL");
         pw_program_free(program);
         assert_null(pw_input(NULL, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0));
@@ -119,7 +123,8 @@ static void programs_refuse_null(void **state)
         it_fails(pw_run_with(program, NULL, 1, NULL, &result, IT_ERR), PW_INVALID, "inputs is NULL");
         it_fails(pw_run(program, PW_FUTURES(NULL), &result, IT_ERR), PW_INVALID, "input 0|NULL");
         it_fails(pw_run(program, PW_FUTURES(input), NULL, IT_ERR), PW_INVALID, "ret_results is NULL");
-        it_fails(pw_run_with(program, PW_FUTURES(input), &(struct pw_run_params){ .priority = 1 }, &result, IT_ERR), PW_INVALID, "priority 1");
+        it_fails(pw_run_with(program, PW_FUTURES(input), &(struct pw_run_params){ .priority = 1 }, &result, IT_ERR), PW_INVALID,
+                 "priority 1");
         it_fails(pw_cancel(NULL, IT_ERR), PW_INVALID, "future is NULL");
         assert_int_equal(pw_program_input_count(NULL) + pw_program_result_count(NULL) + pw_slice_device_count(NULL), 0);
         pw_program_free(program);
@@ -220,7 +225,7 @@ static void close_ends_every_wait(void **state)
                 close_round(*state);
 }
 
-/* --- a process that closes all of its descriptors -------------------------------------------------------------------------------- */
+/* --- a process that closes all of its descriptors ----------------------------------------------------------------------------- */
 
 static int close_everything(void *context, int pipe)
 {
@@ -328,8 +333,8 @@ static void descriptors_may_be_closed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(objects_refuse_null), IT_TEST(names_refuse_null), IT_TEST(programs_refuse_null), IT_TEST(timeouts_below_zero),
-                IT_TEST(close_ends_every_wait), IT_TEST(descriptors_may_be_closed),
+                IT_TEST(objects_refuse_null), IT_TEST(names_refuse_null),     IT_TEST(programs_refuse_null),
+                IT_TEST(timeouts_below_zero), IT_TEST(close_ends_every_wait), IT_TEST(descriptors_may_be_closed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

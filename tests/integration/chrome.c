@@ -40,7 +40,8 @@ static bool take_args(struct reader *reader, const json_t *args, struct it_chrom
                         return wrong(reader, "args of a bar lack run, seq, node or bytes");
                 *fields[i] = json_integer_value(number);
         }
-        snprintf(bar->stage, sizeof bar->stage, "%s", json_is_string(json_object_get(args, "stage")) ? json_string_value(json_object_get(args, "stage")) : "");
+        snprintf(bar->stage, sizeof bar->stage, "%s",
+                 json_is_string(json_object_get(args, "stage")) ? json_string_value(json_object_get(args, "stage")) : "");
         snprintf(bar->status, sizeof bar->status, "%s", status ? status : "");
         return status || wrong(reader, "args of a bar lack status");
 }
@@ -97,8 +98,10 @@ static bool take_label(struct reader *reader, const json_t *event, const struct 
 
 static bool take_event(struct reader *reader, const json_t *event)
 {
-        const char *phase = json_string_value(json_object_get(event, "ph")), *name = json_string_value(json_object_get(event, "name"));
-        const json_t *process = json_object_get(event, "pid"), *row = json_object_get(event, "tid"), *start = json_object_get(event, "ts");
+        const char *phase = json_string_value(json_object_get(event, "ph")),
+                   *name = json_string_value(json_object_get(event, "name"));
+        const json_t *process = json_object_get(event, "pid"), *row = json_object_get(event, "tid"),
+                *start = json_object_get(event, "ts");
         struct it_chrome_bar bar = { 0 };
 
         if (!phase || strlen(phase) != 1 || !strchr("XMbe", *phase))

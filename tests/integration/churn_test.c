@@ -66,8 +66,8 @@ static void rooms_fit(struct churn *churn)
         double ratio = (double)rooms / (double)churn->bytes;
 
         if (ratio >= 1.15)
-                print_message("seed %llu: rooms of %llu bytes for values of %llu\n", (unsigned long long)churn->seed, (unsigned long long)rooms,
-                              (unsigned long long)churn->bytes);
+                print_message("seed %llu: rooms of %llu bytes for values of %llu\n", (unsigned long long)churn->seed,
+                              (unsigned long long)rooms, (unsigned long long)churn->bytes);
         assert_true(ratio < 1.15);
         assert_int_equal(term(churn->host, "unaccounted"), 0);
 }

@@ -135,9 +135,10 @@ static void test_open_and_close(void **state)
         }
         until_alone(host);
         after = it_has(host->pid);
-        print_message("%llu opened and closed: %llu descriptors (%llu before), %llu maps (%llu), %llu KiB (%llu)\n", (unsigned long long)comings,
-                      (unsigned long long)after.fds, (unsigned long long)before.fds, (unsigned long long)after.maps,
-                      (unsigned long long)before.maps, (unsigned long long)after.private_kib, (unsigned long long)before.private_kib);
+        print_message("%llu opened and closed: %llu descriptors (%llu before), %llu maps (%llu), %llu KiB (%llu)\n",
+                      (unsigned long long)comings, (unsigned long long)after.fds, (unsigned long long)before.fds,
+                      (unsigned long long)after.maps, (unsigned long long)before.maps, (unsigned long long)after.private_kib,
+                      (unsigned long long)before.private_kib);
         assert_true(after.fds <= before.fds + 4);
         assert_true(after.maps <= before.maps + 16);
 #ifndef __SANITIZE_ADDRESS__
@@ -171,7 +172,8 @@ static int open_many(void *context, int pipe)
         return 1;
 }
 
-/* As many as asked for, or as there are descriptors for: one each, one for every 64 of a process, and some for the daemon itself. */
+/* As many as asked for, or as there are descriptors for: one each, one for every 64 of a process, and some for the
+ * daemon itself. */
 static uint32_t clients_at_once(void)
 {
         uint64_t wanted = it_environment("PW_CLIENTS", 200);
@@ -180,7 +182,8 @@ static uint32_t clients_at_once(void)
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
         if (wanted + wanted / 32 + 200 <= limit.rlim_max)
                 return (uint32_t)wanted;
-        print_message("a limit of %llu descriptors does not hold %llu clients\n", (unsigned long long)limit.rlim_max, (unsigned long long)wanted);
+        print_message("a limit of %llu descriptors does not hold %llu clients\n", (unsigned long long)limit.rlim_max,
+                      (unsigned long long)wanted);
         return (uint32_t)(limit.rlim_max - 200) / 33 * 32;
 }
 
@@ -201,8 +204,8 @@ static void test_at_once(void **state)
                 it_read(&children[i % PROCESSES], &byte, 1);
         it_until(host->session, "status", has_sessions, &all);
         has = it_has(host->pid);
-        print_message("%u at once: %llu descriptors, %llu maps, %llu KiB of the daemon's own\n", many.count * PROCESSES, (unsigned long long)has.fds,
-                      (unsigned long long)has.maps, (unsigned long long)has.private_kib);
+        print_message("%u at once: %llu descriptors, %llu maps, %llu KiB of the daemon's own\n", many.count * PROCESSES,
+                      (unsigned long long)has.fds, (unsigned long long)has.maps, (unsigned long long)has.private_kib);
         assert_true(has.fds <= before.fds + (uint64_t)(all - others) * 33 / 32 + 16);
         for (uint32_t i = 0; i < 1000; i++) { /* among all of them, one works */
                 it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));

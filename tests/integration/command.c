@@ -20,12 +20,14 @@ static unsigned as_user;
 
 void it_command_as(unsigned user) { as_user = user; }
 
-/* Another user that may still read everything, for the tree may lie where only root comes (/root); a socket needs the right to write. */
+/* Another user that may still read everything, for the tree may lie where only root comes (/root); a socket needs the right to
+ * write. */
 static bool drop_to(unsigned user)
 {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         const uint32_t may = 1u << CAP_DAC_READ_SEARCH;
-        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { .effective = may, .permitted = may, .inheritable = may } };
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { .effective = may, .permitted = may,
+                                                                           .inheritable = may } };
 
         return !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgid(user) && !setuid(user) && !syscall(SYS_capset, &header, data) &&
                !prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
@@ -36,7 +38,8 @@ static void become(const struct it_host *host, const struct it_command *command,
         char program[600];
         const char *all[ARGS_MAX] = { "pathways" };
         size_t count = 1;
-        int out = open(command->out, O_WRONLY | O_CREAT | O_TRUNC, 0600), err = open(command->err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        int out = open(command->out, O_WRONLY | O_CREAT | O_TRUNC, 0600),
+                err = open(command->err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
         while (*args && count < ARGS_MAX - 3)
                 all[count++] = *args++;

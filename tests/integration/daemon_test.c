@@ -55,8 +55,8 @@ static int wait_for_ever(void *context, int pipe)
                 struct pw_program *program = pw_program_new(session, "test/sleep");
                 struct pw_slice *slice = it_slice(session, 2, 1);
 
-                pw_result(program, it_sleep(program, slice, pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0), PW_BROADCAST,
-                                            600 * 1000000));
+                pw_result(program, it_sleep(program, slice, pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0),
+                                            PW_BROADCAST, 600 * 1000000));
                 it_ok(pw_compile(program, IT_ERR));
                 result = it_run_1(program, it_put_scalar(session, 1));
         }

@@ -189,7 +189,8 @@ static void a_function_over_the_deadline(void **state)
         struct pw_listing *why = it_list(host->session, "why", pw_id_format(pw_future_id(slow), id));
         assert_true(says_deadline(why));
         pw_listing_free(why);
-        it_fails_with(behind, PW_DEADLINE, "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
+        it_fails_with(behind, PW_DEADLINE,
+                      "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
         assert_int_equal(pw_poll(slow), PW_NOT_READY);
         assert_int_equal(it_look(host->session, "devices", "restarts"), 0);
         it_fails_with(slow, PW_DEADLINE, "test/sleep|deadline|device h0:|pw/sleep_us of run 1");
@@ -226,7 +227,8 @@ static void an_input_that_does_not_come(void **state)
 /* --- late bytes ------------------------------------------------------------------------------------------------------- */
 
 /* A result of 12 of the 16 MiB that each of two devices has, written by `function`. */
-static struct pw_program *writer(struct it_host *host, struct pw_slice *slice, const char *function, const void *params, uint64_t bytes)
+static struct pw_program *writer(struct it_host *host, struct pw_slice *slice, const char *function, const void *params,
+                                 uint64_t bytes)
 {
         struct pw_program *program = pw_program_new(host->session, function);
 

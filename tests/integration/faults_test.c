@@ -12,7 +12,8 @@ static struct pw_value *input_of(struct pw_program *program, struct pw_slice *sl
         return pw_input(program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), 0);
 }
 
-/* Both over 4 devices. bad: result 0 comes through `function`, which goes wrong on shard 1, is reduced over all devices, then grows; result 1 has nothing to do with it. */
+/* Both over 4 devices. bad: result 0 comes through `function`, which goes wrong on shard 1, is reduced over all devices, then
+ * grows; result 1 has nothing to do with it. */
 static struct it_scene begin(void **state, const char *function)
 {
         struct it_host *host = *state;
@@ -25,7 +26,8 @@ static struct it_scene begin(void **state, const char *function)
         pw_result(scene.bad, it_grow(scene.bad, scene.slice, whole, PW_BROADCAST, 1));
         pw_result(scene.bad, it_grow(scene.bad, scene.slice, input, PW_SPLIT(0), 1));
         it_ok(pw_compile(scene.bad, IT_ERR));
-        pw_result(scene.good, it_grow(scene.good, scene.slice, PW_AS(input_of(scene.good, scene.slice), PW_BROADCAST), PW_BROADCAST, 1));
+        pw_result(scene.good,
+                  it_grow(scene.good, scene.slice, PW_AS(input_of(scene.good, scene.slice), PW_BROADCAST), PW_BROADCAST, 1));
         it_ok(pw_compile(scene.good, IT_ERR));
         return scene;
 }
@@ -61,7 +63,10 @@ static void a_run_fails_by(void **state, const char *function, enum pw_status st
         it_scene_end(&scene);
 }
 
-static void a_function_that_fails(void **state) { a_run_fails_by(state, "broken/fail", PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail"); }
+static void a_function_that_fails(void **state)
+{
+        a_run_fails_by(state, "broken/fail", PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail");
+}
 static void a_function_that_writes_past_its_output(void **state)
 {
         a_run_fails_by(state, "broken/over", PW_OVERRUN, "broken/over|wrote past an output|h0:|run|output 0 is 16 bytes");
@@ -96,9 +101,18 @@ static void an_executor_ends_by(void **state, const char *function, enum pw_stat
         it_scene_end(&scene);
 }
 
-static void a_function_that_crashes(void **state) { an_executor_ends_by(state, "broken/crash", PW_CRASHED, "broken/crash|SIGSEGV|h0:|run"); }
-static void a_function_that_exits(void **state) { an_executor_ends_by(state, "broken/exit", PW_CRASHED, "broken/exit|exit status 3|h0:|run"); }
-static void a_function_that_loops(void **state) { an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run"); }
+static void a_function_that_crashes(void **state)
+{
+        an_executor_ends_by(state, "broken/crash", PW_CRASHED, "broken/crash|SIGSEGV|h0:|run");
+}
+static void a_function_that_exits(void **state)
+{
+        an_executor_ends_by(state, "broken/exit", PW_CRASHED, "broken/exit|exit status 3|h0:|run");
+}
+static void a_function_that_loops(void **state)
+{
+        an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run");
+}
 
 /* It says what cannot be and lives on: it is ended, once. Its gang is the first on its device since the daemon last looked. */
 static void a_function_that_writes_into_the_board(void **state, const char *function)

@@ -225,7 +225,7 @@ static void it_outlives_its_producer(void **state)
         it_ok(pw_unname(host->session, "kept", IT_ERR));
 }
 
-/* --- room ---------------------------------------------------------------------------------------------------------------------- */
+/* --- room --------------------------------------------------------------------------------------------------------------------- */
 
 static bool one_of_two_waits(const struct pw_listing *why, void *context)
 {
@@ -269,7 +269,8 @@ static void it_waits_for_room(void **state)
         pw_unref(held[--count]); /* room of 32 MiB and some: the value fits once */
         struct it_child child = it_fork(freeze_late, host);
         it_read(&child, &err, sizeof err);
-        it_judge(err.status, &err, &(struct it_expected){ PW_NO_SPACE, "40 MiB|held by|frozen_test", "pw_put()", __FILE__, __LINE__ });
+        it_judge(err.status, &err,
+                 &(struct it_expected){ PW_NO_SPACE, "40 MiB|held by|frozen_test", "pw_put()", __FILE__, __LINE__ });
         char pid[32];
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         for (int64_t end_us = it_now_us() + IT_LONG;;) {
@@ -367,7 +368,8 @@ static void lies(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(its_producer_cannot_change_it), IT_TEST(sizes_and_types), IT_TEST(runs_read_it), IT_TEST(it_outlives_its_producer),
+                IT_TEST(its_producer_cannot_change_it), IT_TEST(sizes_and_types), IT_TEST(runs_read_it),
+                IT_TEST(it_outlives_its_producer),
                 IT_TEST(it_waits_for_room),             IT_TEST(its_producer_is_killed), IT_TEST(what_cannot_be), IT_TEST(lies),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

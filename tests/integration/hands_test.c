@@ -24,8 +24,10 @@ static void an_object_whole(void **state)
         it_ok(pw_name(result, "weights", IT_ERR));
         it_ok(pw_lease(result, 3600 * IT_SECOND, IT_ERR));
         pw_id_format(pw_future_id(result), id);
-        EXPECT(0, "weights|f64 [64]|split(0)|ready|512 B|pw/nop|Shards:|h0:0|128|Holders:|hands_test|lease|name", "object", "weights");
-        EXPECT(0, "\"part\": \"shard\", \"shard\": 3|\"device_bytes\": 512|\"kind\": \"name\", \"holder\": \"weights\"", "object", id, "--json");
+        EXPECT(0, "weights|f64 [64]|split(0)|ready|512 B|pw/nop|Shards:|h0:0|128|Holders:|hands_test|lease|name", "object",
+               "weights");
+        EXPECT(0, "\"part\": \"shard\", \"shard\": 3|\"device_bytes\": 512|\"kind\": \"name\", \"holder\": \"weights\"", "object",
+               id, "--json");
         EXPECT(5, "neither an id nor a name", "object", "nothing");
         it_ok(pw_unname(host->session, "weights", IT_ERR));
         it_ok(pw_free_object(host->session, pw_future_id(result), false, IT_ERR));
@@ -41,7 +43,8 @@ static const char *moved_into(struct it_host *host, const char *id, char *ret_id
         struct pw_listing *objects = it_list(host->session, "objects", NULL);
 
         for (size_t i = 0; i < it_rows(objects); i++)
-                if (it_number(objects, i, "bytes") == 512 && strcmp(it_text(objects, i, "id"), id) && !strcmp(it_text(objects, i, "owner"), "name weights"))
+                if (it_number(objects, i, "bytes") == 512 && strcmp(it_text(objects, i, "id"), id) &&
+                    !strcmp(it_text(objects, i, "owner"), "name weights"))
                         snprintf(ret_id, PW_ID_TEXT_BYTES, "%s", it_text(objects, i, "id"));
         pw_listing_free(objects);
         return ret_id;
@@ -202,8 +205,8 @@ static void get_as_another(struct it_host *host, const char *id, int expected)
         free(err);
 }
 
-/* Another user has its own tenant, and for it there is nothing of this one; it may be kept away from the socket. Only root can become
- * it. */
+/* Another user has its own tenant, and for it there is nothing of this one; it may be kept away from the socket. Only root can
+ * become it. */
 static void another_user_is_denied(struct it_host *host, const char *id)
 {
         if (geteuid()) {

@@ -65,7 +65,8 @@ void it_judge(enum pw_status got, const struct pw_error *err, const struct it_ex
         char part[200];
 
         if (got != expected->status) {
-                print_error("%s\n  gave %s, not %s: %s\n", expected->call, pw_status_name(got), pw_status_name(expected->status), err->text);
+                print_error("%s\n  gave %s, not %s: %s\n", expected->call, pw_status_name(got), pw_status_name(expected->status),
+                            err->text);
                 _fail(expected->file, expected->line);
         }
         while (texts && *texts) {
@@ -133,8 +134,9 @@ void it_host_init(struct it_host *host)
 static void exec_daemon(const struct it_host *host, const char *const *args, int ready)
 {
         char program[600], executor[600], modules[3][600], run_dir[96], state_dir[96], fd[16], sanitizer[300];
-        const char *all[ARGS_MAX] = { "pathwaysd", "--run-dir", run_dir, "--state-dir", state_dir, "--ready-fd", fd, "--executor", executor,
-                                      "--modules", modules[0], "--modules", modules[1], "--modules", modules[2] };
+        const char *all[ARGS_MAX] = { "pathwaysd",  "--run-dir", run_dir,      "--state-dir", state_dir,
+                                      "--ready-fd", fd,          "--executor", executor,      "--modules",
+                                      modules[0],   "--modules", modules[1],   "--modules",   modules[2] };
         size_t count = 15;
 
         it_built("daemon/pathwaysd", program);
@@ -267,8 +269,8 @@ int it_setup_with(void **state, const char *const *args)
 
 int it_setup(void **state)
 {
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "512MiB", "--device-memory",
-                                            "16MiB"));
+        return it_setup_with(
+                state, IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "512MiB", "--device-memory", "16MiB"));
 }
 
 static void note_child(pid_t old, pid_t new)

@@ -1,5 +1,5 @@
-/* A living client that writes to its own memfd from a page that never comes: the kernel holds the memfd for it, without an end. Others
- * get room and answers meanwhile; once it is dead, nothing is left of it. */
+/* A living client that writes to its own memfd from a page that never comes: the kernel holds the memfd for it, without an end.
+ * Others get room and answers meanwhile; once it is dead, nothing is left of it. */
 #include "libclient/connection.h"
 #include "tests/integration/harness.h"
 
@@ -54,7 +54,8 @@ static int hold(void *context, int pipe)
         struct page page;
         pthread_t thread;
 
-        if (pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection, &welcome, NULL) != PW_OK ||
+        if (pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection,
+                               &welcome, NULL) != PW_OK ||
             !page_that_never_comes(&page))
                 return 2;
         struct writer writer = { welcome.fds[0], page.base };
@@ -84,7 +85,8 @@ static void one_check_at_a_time(const struct it_host *host)
         list.what = (char *)(uintptr_t)"check";
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
         request.list = &list;
-        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection, &welcome, IT_ERR));
+        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection,
+                                 &welcome, IT_ERR));
         it_ok(pw_connection_post(connection, &request, IT_ERR));
         it_fails(pw_connection_call(connection, &request, &answer, IT_ERR), PW_LIMIT, "an audit of this session is under way");
         pw_answer_done(&welcome);

@@ -1,9 +1,10 @@
 /* Faults on demand, preloaded into one program: an allocation or a system call fails once, told apart by where it is called from.
  *
- * PW_FAULT_IN names the program (others that inherit the preload are left alone). With PW_FAULT_LIST=FILE every place that is met is
- * written there once, a line "HASH FUNCTION"; with PW_FAULT_AT=HASH the first call from that place fails, unless the file
- * PW_FAULT_OVER exists by then. With PW_FAULT_NO_PUNCH no page is ever given back. A place is a function and the return addresses above it, so runs that compare places switch
- * address randomization off. What libc looks up for users and groups is left out: its own code asserts that nothing fails there.
+ * PW_FAULT_IN names the program (others that inherit the preload are left alone). With PW_FAULT_LIST=FILE every place that is met
+ * is written there once, a line "HASH FUNCTION"; with PW_FAULT_AT=HASH the first call from that place fails, unless the file
+ * PW_FAULT_OVER exists by then. With PW_FAULT_NO_PUNCH no page is ever given back. A place is a function and the return addresses
+ * above it, so runs that compare places switch address randomization off. What libc looks up for users and groups is left out: its
+ * own code asserts that nothing fails there.
  *
  * After curl's tests/runtests.pl --torture, which fails each call in turn; by place instead of by number the count stays small,
  * and does not change with timing.
@@ -158,7 +159,10 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 void *malloc(size_t bytes) { return NO_MEMORY("malloc") ? NULL : __libc_malloc(bytes); }
 void *calloc(size_t count, size_t bytes) { return NO_MEMORY("calloc") ? NULL : __libc_calloc(count, bytes); }
 void *realloc(void *memory, size_t bytes) { return NO_MEMORY("realloc") ? NULL : __libc_realloc(memory, bytes); }
-void *aligned_alloc(size_t alignment, size_t bytes) { return NO_MEMORY("aligned_alloc") ? NULL : __libc_memalign(alignment, bytes); }
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+        return NO_MEMORY("aligned_alloc") ? NULL : __libc_memalign(alignment, bytes);
+}
 int posix_memalign(void **ret_memory, size_t alignment, size_t bytes)
 {
         void *memory = NO_MEMORY("posix_memalign") ? NULL : __libc_memalign(alignment, bytes);
@@ -169,7 +173,8 @@ int posix_memalign(void **ret_memory, size_t alignment, size_t bytes)
 }
 
 /* Memory and files */
-FAULT(void *, mmap, (void *at, size_t bytes, int prot, int flags, int fd, off_t offset), (at, bytes, prot, flags, fd, offset), MAP_FAILED, ENOMEM)
+FAULT(void *, mmap, (void *at, size_t bytes, int prot, int flags, int fd, off_t offset), (at, bytes, prot, flags, fd, offset),
+      MAP_FAILED, ENOMEM)
 FAULT(int, munmap, (void *at, size_t bytes), (at, bytes), -1, ENOMEM)
 FAULT(int, mprotect, (void *at, size_t bytes, int prot), (at, bytes, prot), -1, ENOMEM)
 FAULT(int, madvise, (void *at, size_t bytes, int advice), (at, bytes, advice), -1, EAGAIN)

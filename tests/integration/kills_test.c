@@ -277,7 +277,8 @@ static void comes_to(struct killer *killer, int client, uint64_t steps, int64_t 
         }
 }
 
-/* Every client that lives, but `except`, comes forward by two steps at least: the second one began after what was done to the other. */
+/* Every client that lives, but `except`, comes forward by two steps at least: the second one began after what was done to the
+ * other. */
 static void all_come_forward(struct killer *killer, int except, int64_t since_us)
 {
         uint64_t before[CLIENTS];
@@ -291,7 +292,8 @@ static void all_come_forward(struct killer *killer, int except, int64_t since_us
 
 static void nothing_wrong(struct killer *killer)
 {
-        struct pw_listing *check = it_list(killer->host->session, "check", NULL), *memory = it_list(killer->host->session, "memory", NULL);
+        struct pw_listing *check = it_list(killer->host->session, "check", NULL),
+                          *memory = it_list(killer->host->session, "memory", NULL);
 
         if (it_rows(check)) {
                 it_print(check);

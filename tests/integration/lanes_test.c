@@ -1,5 +1,5 @@
-/* Runs on what other threads and sessions have only just begun to make: their records lie in lanes that the daemon reads in an order
- * of its own.
+/* Runs on what other threads and sessions have only just begun to make: their records lie in lanes that the daemon reads in an
+ * order of its own.
  */
 #include "tests/integration/trace.h"
 
@@ -131,8 +131,9 @@ static void a_chain_through_all_lanes(void **state)
         for (uint32_t i = 0; i < MAKERS; i++) {
                 struct pw_slice *slice = slices[chain.sessions[i] == other];
 
-                chain.programs[i] = it_one_node(chain.sessions[i], slice, "parts/grow", PW_SCALAR,
-                                                &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
+                chain.programs[i] =
+                        it_one_node(chain.sessions[i], slice, "parts/grow", PW_SCALAR,
+                                    &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
                 makers[i] = (struct maker){ .chain = &chain, .number = i };
                 assert_int_equal(pthread_create(&makers[i].thread, NULL, make_links, &makers[i]), 0);
         }

@@ -118,7 +118,8 @@ static pid_t parent_of(pid_t pid)
         return parent;
 }
 
-/* It may be dead, and its number another process': who is killed is who the descriptor names, once seen to be the daemon's child. */
+/* It may be dead, and its number another process': who is killed is who the descriptor names, once seen to be the
+ * daemon's child. */
 bool it_signal_executor(const struct it_host *host, const char *device, int signal)
 {
         struct pw_listing *devices = it_list(host->session, "devices", NULL);

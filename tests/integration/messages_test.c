@@ -100,7 +100,8 @@ static void over_two_islands(void **state) { compare(*state, 4, 2); }
 
 static int setup(void **state, const char *islands)
 {
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:64", "--islands", islands, "--host-memory", "256MiB", "--device-memory", "1MiB"));
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:64", "--islands", islands, "--host-memory", "256MiB",
+                                            "--device-memory", "1MiB"));
 }
 
 static int setup_1(void **state) { return setup(state, "1"); }

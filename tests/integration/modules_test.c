@@ -72,8 +72,9 @@ static void spoils_its_process(void **state)
         assert_true(it_get_scalar(result) == 1);
         pw_unref(result);
         /* A module that was not loaded before, and an end by the daemon. */
-        struct pw_program *other = it_one_node(scene.host->session, scene.slice, "parts/grow", PW_SCALAR,
-                                               &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
+        struct pw_program *other =
+                it_one_node(scene.host->session, scene.slice, "parts/grow", PW_SCALAR,
+                            &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
         result = it_run_1(other, scene.input);
         assert_true(it_get_scalar(result) == 2);
         pw_unref(result);

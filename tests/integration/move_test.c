@@ -19,7 +19,8 @@ static struct pw_relocate_params to_devices(struct pw_slice *slice, struct pw_sh
 }
 
 /* start, start + 1, ... in rooms of the slice, as the result of a run. */
-static struct pw_future *make(struct pw_session *session, struct pw_slice *slice, struct pw_dims dims, struct pw_sharding sharding, double start)
+static struct pw_future *make(struct pw_session *session, struct pw_slice *slice, struct pw_dims dims, struct pw_sharding sharding,
+                              double start)
 {
         struct pw_program *program = pw_program_new(session, "test/make");
         struct pw_future *input = it_put_f64(session, dims, start), *result = NULL;
@@ -54,7 +55,10 @@ static uint64_t device_bytes(const struct pw_listing *devices)
         return bytes;
 }
 
-static bool devices_have(const struct pw_listing *devices, void *context) { return (device_bytes(devices) != 0) == *(bool *)context; }
+static bool devices_have(const struct pw_listing *devices, void *context)
+{
+        return (device_bytes(devices) != 0) == *(bool *)context;
+}
 
 static void expect_on_devices(struct pw_session *session, bool there)
 {
@@ -136,7 +140,8 @@ static void others_read_it_where_it_is(void **state)
         struct pw_future *future = make(host->session, two, PW_DIMS(ROWS, 4), PW_SPLIT(0), 3), *found, *sum;
         struct pw_program *program = pw_program_new(host->session, "test/grow");
 
-        pw_result(program, it_grow(program, two, pw_input(program, two, PW_F64, PW_DIMS(ROWS, 4), PW_SPLIT(0), PW_DONATED), PW_SPLIT(0), 10));
+        pw_result(program, it_grow(program, two, pw_input(program, two, PW_F64, PW_DIMS(ROWS, 4), PW_SPLIT(0), PW_DONATED),
+                                   PW_SPLIT(0), 10));
         it_ok(pw_compile(program, IT_ERR));
         it_ok(pw_name(future, "value", IT_ERR));
         it_ok(pw_relocate(&future, to_host, IT_ERR));
@@ -179,7 +184,8 @@ static void who_holds_it_is_named(void **state)
         it_ok(pw_open(host->session, pw_future_id(future), &again, IT_ERR));
         it_fails(pw_relocate(&future, to_host, IT_ERR), PW_BUSY, "2 handles");
         pw_unref(again);
-        pw_result(program, it_sleep(program, two, pw_input(program, two, PW_F64, PW_DIMS(8), PW_BROADCAST, 0), PW_BROADCAST, 300000));
+        pw_result(program,
+                  it_sleep(program, two, pw_input(program, two, PW_F64, PW_DIMS(8), PW_BROADCAST, 0), PW_BROADCAST, 300000));
         it_ok(pw_compile(program, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(future), &slow, IT_ERR));
         it_fails(pw_relocate(&future, to_host, IT_ERR), PW_BUSY, "run ");
@@ -255,7 +261,8 @@ static void without_room_it_stays(void **state)
         size_t count = 0;
         void *data;
 
-        while (count < 64 && pw_create(host->session, 8 << 20, &(struct pw_put_params){ .timeout_us = 1000 }, &full[count], &data, NULL) == PW_OK)
+        while (count < 64 &&
+               pw_create(host->session, 8 << 20, &(struct pw_put_params){ .timeout_us = 1000 }, &full[count], &data, NULL) == PW_OK)
                 count++;
         it_fails(pw_relocate(&future, &soon, IT_ERR), PW_NO_SPACE, "MiB");
         expect(future, 1 << 20, 1);

@@ -106,9 +106,10 @@ static void one_order(struct pw_session *session, int first, int devices)
 
                 assert_int_equal(other.count, log.count);
                 for (size_t i = 0; i < log.count; i++)
-                        if (log.seqs[i] != other.seqs[i] || log.runs[i] != other.runs[i] || atoi(log.nodes[i]) != atoi(other.nodes[i]))
-                                fail_msg("gang %d: device %d has run %d node %s, device %d has run %d node %s", (int)i, first, (int)log.runs[i],
-                                         log.nodes[i], d, (int)other.runs[i], other.nodes[i]);
+                        if (log.seqs[i] != other.seqs[i] || log.runs[i] != other.runs[i] ||
+                            atoi(log.nodes[i]) != atoi(other.nodes[i]))
+                                fail_msg("gang %d: device %d has run %d node %s, device %d has run %d node %s", (int)i, first,
+                                         (int)log.runs[i], log.nodes[i], d, (int)other.runs[i], other.nodes[i]);
                 log_free(&other);
         }
         for (size_t i = 1; i < log.count; i++)
@@ -120,7 +121,8 @@ static void one_order(struct pw_session *session, int first, int devices)
 /* --- the programs ----------------------------------------------------------------------------------------------------- */
 
 /* A chain of scalar all-reduces: each device brings an eighth. */
-static struct pw_value *reduces(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, uint32_t devices, int count)
+static struct pw_value *reduces(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, uint32_t devices,
+                                int count)
 {
         double factor = 1.0 / devices;
 
@@ -150,7 +152,8 @@ static struct pw_program *crossings(struct pw_session *session, bool other)
         struct pw_value *value;
 
         for (int i = 0; i < 2; i++)
-                it_ok(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 4, .island = 1 + (i != other) }, &slices[i], IT_ERR));
+                it_ok(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 4, .island = 1 + (i != other) }, &slices[i],
+                                    IT_ERR));
         value = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
         for (int i = 0; i < 100; i++) {
                 value = reduces(program, slices[i % 2], value, 4, 5);
@@ -189,7 +192,8 @@ static void two_islands_in_opposite_directions(void **state)
 
 static int setup(void **state, const char *islands)
 {
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", islands, "--host-memory", "256MiB", "--device-memory", "4MiB"));
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", islands, "--host-memory", "256MiB",
+                                            "--device-memory", "4MiB"));
 }
 static int setup_1(void **state) { return setup(state, "1"); }
 static int setup_2(void **state) { return setup(state, "2"); }

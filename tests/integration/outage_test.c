@@ -1,4 +1,5 @@
-/* The host runs out of something: disks, descriptors, processes; and its clock is wrong. The daemon says so, and goes on where it can. */
+/* The host runs out of something: disks, descriptors, processes; and its clock is wrong. The daemon says so, and goes on where it
+ * can. */
 #include "tests/integration/folder.h"
 
 #include <errno.h>

@@ -13,7 +13,8 @@ static struct pw_value *big(struct pw_program *program, struct pw_slice *slice)
 {
         struct { double value; uint64_t dtype, rank, dim; } fill = { 1, PW_F64, 1, BIG_BYTES / 8 };
 
-        return pw_call_with(program, slice, "pw/fill", PW_NO_ARGS, PW_BROADCAST, &(struct pw_call_params){ .params = &fill, .params_bytes = sizeof fill });
+        return pw_call_with(program, slice, "pw/fill", PW_NO_ARGS, PW_BROADCAST,
+                            &(struct pw_call_params){ .params = &fill, .params_bytes = sizeof fill });
 }
 
 static struct pw_value *slowly(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, struct pw_value *with)
@@ -112,7 +113,8 @@ static void steps_in_one_block(void **state)
 static void open_stages(struct pw_session *session, struct pw_slice *slices[STAGES])
 {
         for (int i = 0; i < STAGES; i++)
-                it_ok(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 1, .island = 1 + i % 2 }, &slices[i], IT_ERR));
+                it_ok(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 1, .island = 1 + i % 2 }, &slices[i],
+                                    IT_ERR));
 }
 
 static void close_stages(struct pw_slice *slices[STAGES])
@@ -121,7 +123,8 @@ static void close_stages(struct pw_slice *slices[STAGES])
                 pw_slice_close(slices[i]);
 }
 
-static struct pw_value *through(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, struct pw_stage *stage, uint64_t us)
+static struct pw_value *through(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, struct pw_stage *stage,
+                                uint64_t us)
 {
 
         return pw_call_with(program, slice, "pw/sleep_us", PW_ARGS(pw_move(value, slice, PW_BROADCAST)), PW_BROADCAST,
@@ -260,7 +263,8 @@ static void quota_too_small(void **state)
 
 static int setup_small(void **state)
 {
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--islands", "1", "--host-memory", "256MiB", "--device-memory", "16MiB"));
+        return it_setup_with(
+                state, IT_ARGS("--devices", "emulated:2", "--islands", "1", "--host-memory", "256MiB", "--device-memory", "16MiB"));
 }
 
 int main(void)

@@ -205,7 +205,8 @@ static void device_memory(void **state)
         it_ok(pw_run(program, PW_NO_FUTURES, &held, IT_ERR));
         assert_true(it_get_scalar(held) == 1);
         it_ok(pw_run_with(program, NULL, 0, &soon, &late, IT_ERR));
-        it_fails(pw_get(late, IT_LONG, &view, IT_ERR), PW_NO_SPACE, "of its quota of 8 MiB of device memory|held by|quota_test|test/filler");
+        it_fails(pw_get(late, IT_LONG, &view, IT_ERR), PW_NO_SPACE,
+                 "of its quota of 8 MiB of device memory|held by|quota_test|test/filler");
         it_ok(pw_run(program, PW_NO_FUTURES, &waiting, IT_ERR));
         until_why(session, pw_id_format(pw_future_id(waiting), id), "quota of 8 MiB of device memory");
         blames_the_quota(session, id);
@@ -234,7 +235,8 @@ static int look(void *context, int pipe)
         struct pw_future *future;
         void *data;
 
-        if (pw_create(session, 60 * MIB, &at_once, &future, &data, &seen.err) == PW_OK || write(pipe, &seen, sizeof seen) != sizeof seen)
+        if (pw_create(session, 60 * MIB, &at_once, &future, &data, &seen.err) == PW_OK ||
+            write(pipe, &seen, sizeof seen) != sizeof seen)
                 return 2;
         pw_close(session);
         return 0;

@@ -31,7 +31,10 @@ static void end(struct scene *scene)
         pw_slice_close(scene->slice);
 }
 
-static struct pw_value *input(struct scene *scene) { return pw_input(scene->program, scene->slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0); }
+static struct pw_value *input(struct scene *scene)
+{
+        return pw_input(scene->program, scene->slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0);
+}
 
 /* --- traces ----------------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +51,8 @@ static void a_split_of_an_axis_that_is_not_there(void **state)
         it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw/nop|axis 1");
         end(&scene);
         scene = begin(state, "bad/input");
-        pw_result(scene.program, pw_input(scene.program, scene.slice, PW_F64, PW_DIMS(8, 8), PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0)), 0));
+        pw_result(scene.program,
+                  pw_input(scene.program, scene.slice, PW_F64, PW_DIMS(8, 8), PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0)), 0));
         it_fails(pw_compile(scene.program, IT_ERR), PW_SHAPE, "pw_input() 0|axis 1");
         end(&scene);
         scene = begin(state, "bad/as");
@@ -198,7 +202,8 @@ static void use_after_donation(void **state)
         struct pw_program *program = pw_program_new(host->session, "test/donate");
         struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, PW_DONATED);
         struct pw_value *other = pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0);
-        struct pw_future *given = it_put_f64(host->session, PW_DIMS(8), 0), *kept = it_put_f64(host->session, PW_DIMS(8), 1), *result, *again;
+        struct pw_future *given = it_put_f64(host->session, PW_DIMS(8), 0), *kept = it_put_f64(host->session, PW_DIMS(8), 1),
+                         *result, *again;
 
         pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(value, other), PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
@@ -219,9 +224,11 @@ static void use_after_donation(void **state)
 static void slices_that_cannot_be(void **state)
 {
         struct it_host *host = *state;
-        struct pw_slice_params nine = { .device_count = 9 }, none = { .device_count = 0 }, mesh = { .device_count = 4, .mesh = { 2, 3 } };
+        struct pw_slice_params nine = { .device_count = 9 }, none = { .device_count = 0 },
+                               mesh = { .device_count = 4, .mesh = { 2, 3 } };
         struct pw_slice_params cuda = { .device_count = 1, .kind = "cuda" }, third = { .device_count = 1, .island = 3 };
-        struct pw_slice_params islands = { .device_count = 6, .island_count = 3 }, large = { .device_count = 1, .memory_bytes = UINT64_C(1) << 30 };
+        struct pw_slice_params islands = { .device_count = 6, .island_count = 3 },
+                large = { .device_count = 1, .memory_bytes = UINT64_C(1) << 30 };
         struct pw_slice *slice;
 
         it_fails(pw_slice_open(host->session, &nine, &slice, IT_ERR), PW_TOO_LARGE, "9|8");

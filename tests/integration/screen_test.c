@@ -76,7 +76,10 @@ static void forget(struct screen *screen)
         screen->text[0] = 0;
 }
 
-static void press(struct screen *screen, const char *keys) { assert_int_equal(write(screen->fd, keys, strlen(keys)), strlen(keys)); }
+static void press(struct screen *screen, const char *keys)
+{
+        assert_int_equal(write(screen->fd, keys, strlen(keys)), strlen(keys));
+}
 
 static int close_screen(struct screen *screen, int signal)
 {
@@ -215,9 +218,10 @@ static void colour_is_for_terminals(void **state)
 
 static void tables_fit_80_columns(void **state)
 {
-        static const char *const listings[][3] = { { "status" },   { "devices" },  { "islands" },       { "objects" }, { "memory" },     { "owners" },
-                                                   { "programs" }, { "runs" },     { "programs", "1" }, { "gangs" },   { "object", LONG }, { "why", LONG },
-                                                   { "wait", LONG }, { "check" } };
+        static const char *const listings[][3] = { { "status" },        { "devices" }, { "islands" },      { "objects" },
+                                                   { "memory" },        { "owners" },  { "programs" },     { "runs" },
+                                                   { "programs", "1" }, { "gangs" },   { "object", LONG }, { "why", LONG },
+                                                   { "wait", LONG },    { "check" } };
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 8, 2);
         struct pw_program *program = pw_program_new(host->session, LONG);

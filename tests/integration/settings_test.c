@@ -25,7 +25,8 @@ static void a_config_file(void **state)
         it_write_file(path, "host-memory = lots\n");
         it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1|host-memory");
         it_refuses_to_start(host, IT_ARGS("--config", "/no/such.conf"), "/no/such.conf");
-        it_write_file(path, "devices = emulated:2 ; and one more on the command line\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\n");
+        it_write_file(path,
+                      "devices = emulated:2 ; and one more on the command line\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\n");
         it_start(host, IT_ARGS("--config", path, "--devices", "emulated:3"));
         host->session = it_connect(host);
         assert_int_equal(it_look(host->session, "status", "devices"), 3);
@@ -40,7 +41,8 @@ static void options_that_cannot_be(void **state)
         it_refuses_to_start(host, IT_ARGS("--devices", "emulated:2", "--islands", "3"), "--islands 3|2");
         it_refuses_to_start(host, IT_ARGS("--devices", "gpu:2"), "gpu:2|emulated");
         it_refuses_to_start(host, IT_ARGS("--devices", "emulated:65"), "emulated:65|64");
-        it_refuses_to_start(host, IT_ARGS("--devices", "emulated:8", "--host-memory", "16MiB", "--device-memory", "4MiB"), "16 MiB|8 devices|4 MiB");
+        it_refuses_to_start(host, IT_ARGS("--devices", "emulated:8", "--host-memory", "16MiB", "--device-memory", "4MiB"),
+                            "16 MiB|8 devices|4 MiB");
         it_refuses_to_start(host, IT_ARGS("--host-memory", "900TiB"), "900 TiB");
         it_refuses_to_start(host, IT_ARGS("--no-such-option"), "no-such-option");
         it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic");
@@ -75,7 +77,8 @@ static bool enter_group(struct group *group, long long bytes)
                 line[strcspn(line, "\n")] = 0;
                 path = strrchr(line, ':') + 1;
                 if (strstr(line, ":memory:") || (!strncmp(line, "0::", 3) && !group->above[0]))
-                        snprintf(group->above, sizeof group->above, "/sys/fs/cgroup%s%s", strstr(line, ":memory:") ? "/memory" : "", path);
+                        snprintf(group->above, sizeof group->above, "/sys/fs/cgroup%s%s", strstr(line, ":memory:") ? "/memory" : "",
+                                 path);
         }
         if (file)
                 fclose(file);
@@ -105,7 +108,8 @@ static void less_memory_than_asked(void **state)
                 fprintf(stderr, "no memory cgroup can be made here\n");
                 skip();
         }
-        bool started = it_host_start(host, IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "4MiB"), &code, said);
+        bool started = it_host_start(host, IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "4MiB"),
+                                     &code, said);
         assert_true(put_number(group.above, "cgroup.procs", getpid()));
         if (!started) {
                 rmdir(group.path);
@@ -146,7 +150,8 @@ static void a_file_that_is_not_a_module(void **state)
         it_write_file(path, "this is not a shared library\n");
         snprintf(path, sizeof path, "%s/empty.so", folder);
         it_write_file(path, "");
-        it_start(host, IT_ARGS("--modules", folder, "--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB"));
+        it_start(host,
+                 IT_ARGS("--modules", folder, "--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB"));
         host->session = it_connect(host);
         slice = it_slice(host->session, 1, 1);
         for (int i = 0; i < 2; i++) {

@@ -74,7 +74,8 @@ static const struct it_chrome_bar *transfer_in(const struct it_chrome *chrome, i
 static void find_transfers(const struct it_chrome *chrome, struct stage *stage, const struct stage *next)
 {
         for (int m = 0; m < CALLS; m++) {
-                const struct it_chrome_bar *bar = transfer_in(chrome, next->calls[m]->row + 1, stage->calls[m]->seq, next->calls[m]->seq);
+                const struct it_chrome_bar *bar =
+                        transfer_in(chrome, next->calls[m]->row + 1, stage->calls[m]->seq, next->calls[m]->seq);
                 if (!bar)
                         fail_msg("nothing brought microbatch %d to %s", m, next->calls[m]->name);
                 assert_true(bar->start_ns <= next->calls[m]->start_ns);
@@ -101,7 +102,8 @@ static int overlaps(const struct stage *stage, const struct stage *next)
 
         for (int m = 0; m < CALLS; m++)
                 for (int i = 0; i < m; i++)
-                        count += next->calls[i]->start_ns < stage->calls[m]->end_ns && stage->calls[m]->end_ns < next->calls[i]->end_ns;
+                        count += next->calls[i]->start_ns < stage->calls[m]->end_ns &&
+                                 stage->calls[m]->end_ns < next->calls[i]->end_ns;
         return count;
 }
 
@@ -133,13 +135,14 @@ static int setup(void **state)
         char modules[600];
 
         it_built("examples/pipeline/.libs", modules);
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:4", "--islands", "1", "--modules", modules, "--host-memory", "1GiB",
-                                            "--device-memory", "64MiB"));
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:4", "--islands", "1", "--modules", modules, "--host-memory",
+                                            "1GiB", "--device-memory", "64MiB"));
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(quotas_hold_and_microbatches_overlap, setup, it_teardown) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(quotas_hold_and_microbatches_overlap, setup,
+                                                                            it_teardown) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Many starts of a host, each with sizes, quotas and delays of its own: pipelines whose quotas cross islands from both sides, beside
- * two programs that fit into a device's memory alone but not together. All runs end with what their programs say; none waits for
- * ever, none ends at its deadline. PW_STARTS is how many, PW_SEED the seed of the first: that of a failed one replays it with
+/* Many starts of a host, each with sizes, quotas and delays of its own: pipelines whose quotas cross islands from both sides,
+ * beside two programs that fit into a device's memory alone but not together. All runs end with what their programs say; none waits
+ * for ever, none ends at its deadline. PW_STARTS is how many, PW_SEED the seed of the first: that of a failed one replays it with
  * PW_STARTS=1.
  */
 #include "tests/integration/trace.h"
@@ -115,10 +115,12 @@ static void make_pipeline(struct client *client, struct pipeline *pipeline)
         uint64_t peak;
 
         *pipeline = (struct pipeline){ .stages = (int)among(&client->seed, 2, STAGES_MAX),
-                                       .microbatches = (int)(among(&client->seed, 0, 1) ? 1 : among(&client->seed, 2, MICROBATCHES_MAX)),
+                                       .microbatches =
+                                               (int)(among(&client->seed, 0, 1) ? 1 : among(&client->seed, 2, MICROBATCHES_MAX)),
                                        .elements = among(&client->seed, 1, client->start->device_bytes / 2 / sizeof(double)) };
         for (int s = 0; s < pipeline->stages; s++)
-                it_ok(pw_slice_open(client->session, &(struct pw_slice_params){ .device_count = 1, .island = 1 + (client->island + s) % 2 },
+                it_ok(pw_slice_open(client->session,
+                                    &(struct pw_slice_params){ .device_count = 1, .island = 1 + (client->island + s) % 2 },
                                     &pipeline->slices[s], IT_ERR));
         for (;;) {
                 trace_pipeline(client, pipeline);
@@ -200,7 +202,8 @@ static int big_steps(struct client *client)
         struct pw_program *program;
 
         for (int i = 0; i < 2; i++)
-                it_ok(pw_slice_open(client->session, &(struct pw_slice_params){ .device_count = 1, .island = 1 + (client->island + (uint32_t)i) % 2 },
+                it_ok(pw_slice_open(client->session, &(struct pw_slice_params){ .device_count = 1,
+                                                                                .island = 1 + (client->island + (uint32_t)i) % 2 },
                                     &slices[i], IT_ERR));
         program = trace_big(client, slices);
         for (int c = 0; c < chains; c++)
@@ -233,14 +236,16 @@ static int be_a_client(void *context, int pipe)
 static void work(struct start *start)
 {
         static const struct { const char *name; int (*work)(struct client *client); uint32_t island; } clients[] = {
-                { "test/there", pipelines, 0 }, { "test/back", pipelines, 1 }, { "test/big", big_steps, 0 }, { "test/gib", big_steps, 1 },
+                { "test/there", pipelines, 0 }, { "test/back", pipelines, 1 }, { "test/big", big_steps, 0 },
+                { "test/gib", big_steps, 1 },
         };
         enum { COUNT = sizeof clients / sizeof *clients };
         struct it_child children[COUNT];
         int failed = 0;
 
         for (int i = 0; i < COUNT; i++) {
-                struct client client = { .start = start, .name = clients[i].name, .work = clients[i].work, .island = clients[i].island,
+                struct client client = { .start = start, .name = clients[i].name, .work = clients[i].work,
+                                         .island = clients[i].island,
                                          .seed = it_random(&start->seed) };
                 children[i] = it_fork(be_a_client, &client);
         }

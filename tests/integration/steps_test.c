@@ -2,9 +2,9 @@
  * is given up.
  *
  * The client is traced: one steps through its operation and notes each place, others are brought to one of them and killed there.
- * Then `check` finds nothing, what others hold is as it was, and the teardown looks whether anything is left. Or they stay there while
- * others work, who are not held up, and then go on to their end. PW_STEPS is how many
- * places of each operation are tried, spread over it from PW_SEED; 0: each one.
+ * Then `check` finds nothing, what others hold is as it was, and the teardown looks whether anything is left. Or they stay there
+ * while others work, who are not held up, and then go on to their end. PW_STEPS is how many places of each operation are tried,
+ * spread over it from PW_SEED; 0: each one.
  */
 #include "tests/integration/places.h"
 #include "tests/integration/trace.h"
@@ -102,7 +102,8 @@ static struct pw_program *program_of(struct pw_session *session)
         struct pw_slice *slice = it_slice(session, 2, 1);
         struct pw_program *program = pw_program_new(session, "test/step");
 
-        pw_result(program, it_grow(program, slice, pw_input(program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), PW_DONATED), PW_SPLIT(0), 1));
+        pw_result(program,
+                  it_grow(program, slice, pw_input(program, slice, PW_F64, PW_DIMS(8), PW_SPLIT(0), PW_DONATED), PW_SPLIT(0), 1));
         it_ok(pw_compile(program, IT_ERR));
         pw_slice_close(slice);
         return program;

@@ -98,11 +98,13 @@ static void forge(struct pw_session *session, const struct first *first)
 
         it_ok(pw_lane_get(session, &lane, IT_ERR));
         for (uint32_t i = 0; i < COUNT; i++) {
-                struct pw_cell cell = pw_cell_object(PW_RING_REF, pw_id_segment(first->ids[i]), pw_id_slot(first->ids[i]), first->ids[i].generation);
+                struct pw_cell cell = pw_cell_object(PW_RING_REF, pw_id_segment(first->ids[i]), pw_id_slot(first->ids[i]),
+                                                     first->ids[i].generation);
 
                 it_ok(pw_lane_await_ring(lane, 4, IT_ERR));
                 pw_ring_write(&lane->writer, cell);
-                cell = pw_cell_object(PW_RING_DROP, pw_id_segment(first->ids[i]), pw_id_slot(first->ids[i]), first->ids[i].generation);
+                cell = pw_cell_object(PW_RING_DROP, pw_id_segment(first->ids[i]), pw_id_slot(first->ids[i]),
+                                      first->ids[i].generation);
                 for (uint32_t drops = 0; drops < 3; drops++)
                         pw_ring_write(&lane->writer, cell);
                 pw_lane_publish(lane, true);
@@ -111,7 +113,8 @@ static void forge(struct pw_session *session, const struct first *first)
 }
 
 /* A run whose input is `id`, of the first tenant, given away or not; its result, whose slot is `result`. */
-static void forge_run(struct pw_session *session, const struct pw_program *program, struct pw_id id, uint8_t flags, struct pw_id result)
+static void forge_run(struct pw_session *session, const struct pw_program *program, struct pw_id id, uint8_t flags,
+                      struct pw_id result)
 {
         struct pw_client_lane *lane;
 
@@ -240,7 +243,8 @@ static void note_work(struct first *first)
 
         first->run = (uint64_t)it_number(runs, it_find(runs, "state", "waiting"), "run");
         size_t row = it_find(gangs, "program", "test/one"); /* of a run that has ended */
-        snprintf(first->gang, sizeof first->gang, "gang %s %lld", it_text(gangs, row, "device"), (long long)it_number(gangs, row, "seq"));
+        snprintf(first->gang, sizeof first->gang, "gang %s %lld", it_text(gangs, row, "device"),
+                 (long long)it_number(gangs, row, "seq"));
         pw_listing_free(runs);
         pw_listing_free(gangs);
 }

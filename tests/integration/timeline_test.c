@@ -12,10 +12,11 @@
 /* --- the judge ----------------------------------------------------------------------------------------------------------- */
 
 #define ROW "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"ts\":0,\"args\":{\"name\":\"h0:0\"}}"
-#define BAR(ts, dur)                                                                                                                      \
-        "{\"ph\":\"X\",\"cat\":\"call\",\"name\":\"a/b\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur                                 \
+#define BAR(ts, dur) \
+        "{\"ph\":\"X\",\"cat\":\"call\",\"name\":\"a/b\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
         ",\"args\":{\"run\":1,\"seq\":1,\"node\":0,\"bytes\":8,\"status\":\"PW_OK\"}}"
-#define EDGE(phase) "{\"ph\":\"" phase "\",\"cat\":\"run\",\"id\":\"1\",\"name\":\"a\",\"pid\":1000,\"tid\":0,\"ts\":1.5,\"args\":{}}"
+#define EDGE(phase) \
+        "{\"ph\":\"" phase "\",\"cat\":\"run\",\"id\":\"1\",\"name\":\"a\",\"pid\":1000,\"tid\":0,\"ts\":1.5,\"args\":{}}"
 
 static void the_judge_finds_what_is_wrong(void **state)
 {
@@ -192,7 +193,8 @@ static void failures_and_runs_that_go_on_show(void **state)
         void *data;
         struct it_command command = it_recording_begin(host, path);
 
-        it_ok(pw_create(host->session, 32, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4) }, &pending, &data, IT_ERR));
+        it_ok(pw_create(host->session, 32, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4) }, &pending, &data,
+                        IT_ERR));
         waits = it_run_1(program, pending);
         failed = it_run_1(program, input);
         it_fails(pw_wait(&failed, 1, 1, IT_LONG, NULL, IT_ERR), PW_OK, NULL);

@@ -195,7 +195,8 @@ static int scenario_ends(const struct torture *torture, bool faulty, bool strict
         if (pid == 0) {
                 if (faulty)
                         prepare_faults(torture);
-                execl("/proc/self/exe", target_names[LIBRARY], "--scenario", torture->host.socket, strict ? "strict" : "lenient", NULL);
+                execl("/proc/self/exe", target_names[LIBRARY], "--scenario", torture->host.socket, strict ? "strict" : "lenient",
+                      NULL);
                 _exit(127);
         }
         poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -301,7 +302,8 @@ static void torture(enum target target)
         uint64_t most = it_environment("PW_FAULTS", 40), seed = it_environment("PW_SEED", 1);
         uint32_t count, stride, bad = 0, tried = 0;
 
-        snprintf(torture.list, sizeof torture.list, "%s/pathways-places-%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
+        snprintf(torture.list, sizeof torture.list, "%s/pathways-places-%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+                 (int)getpid());
         bool listed = try_case(&torture);
         count = listed ? read_places(torture.list, places) : 0;
         unlink(torture.list);

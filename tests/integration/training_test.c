@@ -30,8 +30,8 @@ static int become_digits(void *context, int pipe)
         int out = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
                 return 126;
-        execl(program, "digits", "--socket", training->host->socket, "--data", data, "--loss-file", losses, "--devices", training->devices,
-              "--islands", training->islands, "--hidden", training->hidden, "--epochs", "100", (char *)NULL);
+        execl(program, "digits", "--socket", training->host->socket, "--data", data, "--loss-file", losses, "--devices",
+              training->devices, "--islands", training->islands, "--hidden", training->hidden, "--epochs", "100", (char *)NULL);
         return 127;
 }
 
@@ -127,8 +127,9 @@ static struct pw_program *trace_step(struct pw_session *session, struct pw_slice
         struct pw_value *weights = pw_input(program, slice, PW_F32, PW_DIMS(FEATURES, CLASSES), PW_BROADCAST, PW_DONATED);
         struct pw_value *images = pw_input(program, slice, PW_F32, PW_DIMS(ROWS, FEATURES), PW_SPLIT(0), 0);
         struct pw_value *labels = pw_input(program, slice, PW_U8, PW_DIMS(ROWS), PW_SPLIT(0), 0);
-        struct pw_value *gradient = pw_call_with(program, slice, "digits/gradient", PW_ARGS(weights, images, labels), PW_PARTIAL(PW_SUM),
-                                                 &(struct pw_call_params){ .output_count = 2, .output_shardings = sums });
+        struct pw_value *gradient =
+                pw_call_with(program, slice, "digits/gradient", PW_ARGS(weights, images, labels), PW_PARTIAL(PW_SUM),
+                             &(struct pw_call_params){ .output_count = 2, .output_shardings = sums });
 
         pw_result(program, pw_call_with(program, slice, "digits/update", PW_ARGS(weights, gradient), PW_BROADCAST,
                                         &(struct pw_call_params){ .params = &update, .params_bytes = sizeof update }));

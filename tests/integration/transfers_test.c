@@ -88,7 +88,8 @@ static void reference(const struct layout *from, const struct pw_dims *dims, dou
 }
 
 /* Each shard of the result, and the whole of it. */
-static void compare(struct pw_future *result, const struct layout *to, const struct pw_dims *dims, const double *value, const char *what)
+static void compare(struct pw_future *result, const struct layout *to, const struct pw_dims *dims, const double *value,
+                    const char *what)
 {
         uint64_t count = count_of(dims);
         struct pw_box whole = { .rank = dims->rank }, box;
@@ -128,8 +129,9 @@ static void transfer(struct it_host *host, const struct layout *from, const stru
 
         for (uint32_t i = 0; i < dims.rank; i++)
                 snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%u", i ? "x" : "", (unsigned)dims.dim[i]);
-        snprintf(what, sizeof what, "%s over %ux%u to %s over %ux%u of %s", pw_sharding_format(&from->sharding, from->mesh, text[0], 80),
-                 from->mesh[0], from->mesh[1], pw_sharding_format(&to->sharding, to->mesh, text[1], 80), to->mesh[0], to->mesh[1], shape);
+        snprintf(what, sizeof what, "%s over %ux%u to %s over %ux%u of %s",
+                 pw_sharding_format(&from->sharding, from->mesh, text[0], 80), from->mesh[0], from->mesh[1],
+                 pw_sharding_format(&to->sharding, to->mesh, text[1], 80), to->mesh[0], to->mesh[1], shape);
         for (int i = 0; i < PW_MESH_AXES_MAX; i++)
                 if (lies.axis[i].lay == PW_LAY_PARTIAL)
                         lies.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;

@@ -204,7 +204,7 @@ static void vandals(void **state)
         munmap(scene.board, sizeof *scene.board);
 }
 
-/* --- a record that cannot be, found when its session has ended --------------------------------------------------------------------- */
+/* --- a record that cannot be, found when its session has ended ---------------------------------------------------------------- */
 
 static int say_and_leave(void *context, int pipe)
 {
@@ -241,7 +241,7 @@ static void last_words(void **state)
         }
 }
 
-/* --- who leaves is believed, unless it broke the protocol before ------------------------------------------------------------------ */
+/* --- who leaves is believed, unless it broke the protocol before -------------------------------------------------------------- */
 
 #define KEPT (UINT64_C(3) << 20)
 

@@ -26,8 +26,8 @@ static char *chain_of(struct it_host *host, const char *what)
         if (pw_list(host->session, "why", what, 0, &listing, &err) != PW_OK)
                 fprintf(out, "%s", err.text);
         for (size_t i = 0; listing && i < it_rows(listing); i++)
-                fprintf(out, "%lld %s: waits for %s; remedy: %s\n", (long long)it_number(listing, i, "depth"), it_text(listing, i, "what"),
-                        it_text(listing, i, "waits_for"), it_text(listing, i, "remedy"));
+                fprintf(out, "%lld %s: waits for %s; remedy: %s\n", (long long)it_number(listing, i, "depth"),
+                        it_text(listing, i, "what"), it_text(listing, i, "waits_for"), it_text(listing, i, "remedy"));
         fclose(out);
         pw_listing_free(listing);
         return text;
@@ -187,7 +187,8 @@ static void a_function_that_runs(void **state)
         uint64_t us = 400000;
         struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
                                                  &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
-        struct pw_future *input = it_put_scalar(host->session, 1), *first = it_run_1(program, input), *second = it_run_1(program, input);
+        struct pw_future *input = it_put_scalar(host->session, 1), *first = it_run_1(program, input),
+                         *second = it_run_1(program, input);
         char id[PW_ID_TEXT_BYTES], gang[40];
 
         expect(host, id_of(second, id),
@@ -225,7 +226,8 @@ static void a_loop_of_runs(void **state)
         for (uint32_t i = 0; i < 200; i++)
                 it_ok(pw_run(program, PW_FUTURES(pw_donate(&next)), &next, IT_ERR));
         snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 200);
-        snprintf(expected, sizeof expected, "result 0 of run %llu|199 runs of test/one before it|and so for run %llu|\n2 run %llu |to seal it",
+        snprintf(expected, sizeof expected,
+                 "result 0 of run %llu|199 runs of test/one before it|and so for run %llu|\n2 run %llu |to seal it",
                  (unsigned long long)first + 199, (unsigned long long)first, (unsigned long long)first);
         expect(host, run, expected);
         snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 201);
@@ -252,7 +254,9 @@ static void an_input_that_nobody_seals(void **state)
         result = it_run_1(program, input);
         next = it_run_1(program, result);
         id_of(next, id);
-        expect(host, id, "object |run |input 0, result 0 of run |run |input 0, which is not ready|object |to seal it|pw_seal() or pw_abort()");
+        expect(host, id,
+               "object |run |input 0, result 0 of run |run |input 0, which is not ready|object |to seal it|pw_seal() or "
+               "pw_abort()");
         assert_int_equal(kill(child.pid, SIGSTOP), 0);
         snprintf(stopped, sizeof stopped, "to seal it, which is stopped|kill -CONT %d", (int)child.pid);
         expect(host, id, stopped);
@@ -315,7 +319,8 @@ static void host_memory_that_is_full(void **state)
         it_ok(pw_create(host->session, 40 * MIB, NULL, &held, &data, IT_ERR));
         child = start(host, put_too_much);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        snprintf(expected, sizeof expected, "room of |in host memory|host memory h0|object %s, 40 MiB|why_test|free --force %s", id_of(held, id), id);
+        snprintf(expected, sizeof expected, "room of |in host memory|host memory h0|object %s, 40 MiB|why_test|free --force %s",
+                 id_of(held, id), id);
         expect(host, pid, expected);
         expect(host, "h0", expected);
         it_ok(pw_abort(held, IT_ERR));
@@ -344,8 +349,8 @@ static struct pw_program *large(struct it_host *host, struct pw_slice *slice, ui
                            &(struct pw_call_params){ .params = &sleep_us, .params_bytes = sizeof sleep_us });
 }
 
-/* A run takes 10 MiB of 16, of which its result keeps 5: one waits for another that is admitted, and where two results are held, for
- * their holders. */
+/* A run takes 10 MiB of 16, of which its result keeps 5: one waits for another that is admitted, and where two results are held,
+ * for their holders. */
 static void device_memory_that_is_full(void **state)
 {
         struct it_host *host = *state;
@@ -356,11 +361,13 @@ static void device_memory_that_is_full(void **state)
 
         results[0] = it_run_1(slow, input);
         results[1] = it_run_1(program, input);
-        expect(host, id_of(results[1], id), "room: device h0:0 lacks |memory of device h0:0|to give back its room|run |device h0:0|pw/sleep_us");
+        expect(host, id_of(results[1], id),
+               "room: device h0:0 lacks |memory of device h0:0|to give back its room|run |device h0:0|pw/sleep_us");
         it_ok(pw_wait(results, 2, 2, IT_LONG, NULL, IT_ERR));
         results[2] = it_run_1(program, input);
-        snprintf(expected, sizeof expected, "room: device h0:0 lacks |memory of device h0:0, 4 MiB short|object |5 MiB, of tenant |, made by test/one|"
-                                            "object |free --force ");
+        snprintf(expected, sizeof expected,
+                 "room: device h0:0 lacks |memory of device h0:0, 4 MiB short|object |5 MiB, of tenant |, made by test/one|"
+                 "object |free --force ");
         expect(host, id_of(results[2], id), expected);
         expect(host, "h0", "host h0: waits for memory of devices for 1 run, the oldest is run |room: device h0:0 lacks |object |free --force ");
         pw_unref(results[0]);
@@ -424,7 +431,8 @@ static void a_member_that_does_not_come(void **state)
         assert_int_equal(kill(pid, SIGSTOP), 0);
         result = it_run_1(program, input);
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
-        snprintf(expected, sizeof expected, "(test/together|device h0:6|process %d, which is stopped|kill -CONT %d", (int)pid, (int)pid);
+        snprintf(expected, sizeof expected, "(test/together|device h0:6|process %d, which is stopped|kill -CONT %d", (int)pid,
+                 (int)pid);
         expect(host, what, expected);
         expect(host, "h0", strstr(expected, "device h0:6"));
         assert_int_equal(kill(pid, SIGCONT), 0);
@@ -465,7 +473,8 @@ static void an_island_that_waits_for_another(void **state)
         char what[64];
 
         for (int32_t i = 0; i < 2; i++)
-                it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 - i }, &slices[i], IT_ERR));
+                it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 - i }, &slices[i],
+                                    IT_ERR));
         struct pw_value *value = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
         for (int i = 0; i < 2; i++)
                 value = pw_call_with(program, slices[0], "pw/sleep_us", &value, 1, PW_BROADCAST,
@@ -474,7 +483,9 @@ static void an_island_that_waits_for_another(void **state)
         it_ok(pw_compile(program, IT_ERR));
         result = it_run_1(program, input);
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
-        expect(host, what, "(test/across|its gangs in one island: waits for island 1 to order what |in island 0 needs|device h0:1: waits for pw/sleep_us");
+        expect(host, what,
+               "(test/across|its gangs in one island: waits for island 1 to order what |in island 0 needs|device h0:1: waits for "
+               "pw/sleep_us");
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(result);
         pw_unref(input);
@@ -658,7 +669,9 @@ static void a_gang_leads_to_its_slowest_member(void **state)
         it_ok(pw_compile(program, IT_ERR));
         assert_int_equal(kill(pid, SIGSTOP), 0);
         result = it_run_1(program, input);
-        expect(host, "gang h0:0 3", "gang 3 of run |its part on device h0:0|device h0:0: waits for device h0:2 to come to |device h0:2|which is stopped");
+        expect(host, "gang h0:0 3",
+               "gang 3 of run |its part on device h0:0|device h0:0: waits for device h0:2 to come to |device h0:2|which is "
+               "stopped");
         assert_int_equal(kill(pid, SIGCONT), 0);
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(result);
@@ -702,9 +715,11 @@ static int setup_small(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals), IT_TEST(a_name_that_nobody_binds),
+                IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals),
+                IT_TEST(a_name_that_nobody_binds),
                 IT_TEST(a_shape_function_that_does_not_end), IT_TEST(a_describing_executor_that_is_stopped),
-                IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come), IT_TEST(a_gang_leads_to_its_slowest_member),
+                IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come),
+                IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_that_failed),
                 IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),

@@ -149,7 +149,8 @@ void pw_reduce_seen(const struct summary *after)
                 clock_of((uint32_t)thread, clock);
                 for (uint32_t i = 0; i < x.depth; i++) {
                         struct depth *before = &x.path[i];
-                        if ((int)before->now.thread == thread || i < clock[before->now.thread] || !depend(before->access, after->of[thread]))
+                        if ((int)before->now.thread == thread || i < clock[before->now.thread] ||
+                            !depend(before->access, after->of[thread]))
                                 continue;
                         if (before->steps >> thread & 1)
                                 add(before, (uint32_t)thread);

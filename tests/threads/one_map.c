@@ -1,5 +1,6 @@
-/* mmap() and munmap() of this program: what is mapped shared is mapped once, as a whole file, with what its first user may do to it;
- * whoever of the process maps a window of it again has the same addresses. The thread sanitizer tells memory apart by these alone. */
+/* mmap() and munmap() of this program: what is mapped shared is mapped once, as a whole file, with what its first user may do to
+ * it; whoever of the process maps a window of it again has the same addresses. The thread sanitizer tells memory apart by these
+ * alone. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,7 +12,8 @@
 #define FILES 256u
 
 /* A sanitizer's own start maps memory too, before it can note anything. */
-#define UNSEEN __attribute__((no_sanitize("thread"))) __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
+#define UNSEEN \
+        __attribute__((no_sanitize("thread"))) __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
 struct file { dev_t device; ino_t inode; size_t bytes; uint8_t *base; uint32_t users; };
 

@@ -243,7 +243,7 @@ static void *work(void *context)
         return NULL;
 }
 
-/* --- the test -------------------------------------------------------------------------------------------------------------------- */
+/* --- the test ----------------------------------------------------------------------------------------------------------------- */
 
 static void open_session(struct whole *whole, uint32_t number)
 {
@@ -251,11 +251,13 @@ static void open_session(struct whole *whole, uint32_t number)
         struct pw_error err;
 
         must(pw_connect(whole->inside.socket, &whole->sessions[number], &err), &err, "connect");
-        must(pw_slice_open(whole->sessions[number], &(struct pw_slice_params){ .device_count = 1 + number }, &whole->slices[number], &err), &err,
-             "slice");
+        must(pw_slice_open(whole->sessions[number], &(struct pw_slice_params){ .device_count = 1 + number }, &whole->slices[number],
+                           &err),
+             &err, "slice");
         whole->programs[number] = pw_program_new(whole->sessions[number], "twice");
         struct pw_value *input = pw_input(whole->programs[number], whole->slices[number], PW_F64, PW_DIMS(16), everywhere, 0);
-        pw_result(whole->programs[number], pw_call(whole->programs[number], whole->slices[number], "pw/add", PW_ARGS(input, input), everywhere));
+        pw_result(whole->programs[number],
+                  pw_call(whole->programs[number], whole->slices[number], "pw/add", PW_ARGS(input, input), everywhere));
         must(pw_compile(whole->programs[number], &err), &err, "compile");
 }
 

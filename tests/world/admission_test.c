@@ -195,7 +195,8 @@ static void test_deadline(void **state)
         assert_false(late->decided);
         assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
         pw_scheduler_each_run(world.scheduler, remember, why);
-        assert_string_equal(why, "room: device h0:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
+        assert_string_equal(why,
+                            "room: device h0:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
         world.now_us = 1000;
         world_daemon(&world);
         assert_int_equal(late->status, PW_NO_SPACE);

@@ -219,7 +219,8 @@ static void decide(struct world *world, const struct pw_action *action)
         object->status = action->status;
         snprintf(object->text, sizeof object->text, "%s", action->text ? action->text : "");
         *(action->status == PW_OK ? &world->good : &world->failed) += 1;
-        world_log(world, "result of run %lu: %s %s", (unsigned long)object->maker->number, pw_status_name(action->status), object->text);
+        world_log(world, "result of run %lu: %s %s", (unsigned long)object->maker->number, pw_status_name(action->status),
+                  object->text);
         if (action->status != PW_OK && !object->text[0])
                 world_fail(world, "an error of run %lu says nothing", (unsigned long)object->maker->number);
         object->maker->any |= action->status == PW_TOO_LARGE || action->status == PW_NO_SPACE || action->status == PW_DEADLINE;

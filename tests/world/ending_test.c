@@ -107,8 +107,9 @@ static void test_deadline(void **state)
         world.now_us = 1000;
         world_daemon(&world);
         assert_int_equal(slow->status, PW_DEADLINE);
-        assert_non_null(strstr(slow->text, "run 1 of block was not done at its deadline, 1 ms after it was submitted: it waited for "
-                                           "device h0:0, which is at gang 2, "));
+        assert_non_null(strstr(slow->text,
+                               "run 1 of block was not done at its deadline, 1 ms after it was submitted: it waited for "
+                               "device h0:0, which is at gang 2, "));
         assert_int_equal(world.ending, 1);
         assert_int_equal(device()->used[PW_USE_LETTING_GO], 12 << 10);
         assert_int_equal(after->maker->run->state, PW_RUN_QUEUED);
@@ -184,7 +185,8 @@ static uint32_t count_actions(enum pw_action_kind kind)
         return count;
 }
 
-/* Nobody holds what is still to come, but somebody what has come: the run goes on until that is gone too, then it is asked again. */
+/* Nobody holds what is still to come, but somebody what has come: the run goes on until that is gone too, then it is
+ * asked again. */
 static void test_held_in_part(void **state)
 {
         struct world_program *fork = &world.programs[0];

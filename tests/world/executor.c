@@ -67,7 +67,8 @@ static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uin
         const struct pw_image_value *value = pw_image_value(gang->image, index);
         const struct pw_image_input *inputs = PW_IMAGE_AT(gang->image, struct pw_image_input, gang->image->inputs);
         bool block = value->place == PW_PLACE_BLOCK;
-        const uint32_t *offsets = (const uint32_t *)((const char *)gang->record + (block ? gang->record->blocks : gang->record->results));
+        const uint32_t *offsets =
+                (const uint32_t *)((const char *)gang->record + (block ? gang->record->blocks : gang->record->results));
         const struct pw_run_room *rooms = (const struct pw_run_room *)((const char *)gang->record + offsets[value->index]);
         uint32_t segment = rooms[place].segment;
         uint64_t offset = rooms[place].offset + (block ? value->offset : 0);
@@ -81,7 +82,8 @@ static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uin
         owner = &gang->world->executors[segment - 100];
         if (segment - 100 != slice_of(gang, value->slice)->devices[place].device ||
             offset + pw_room_bytes(value->shard_bytes) > owner->memory_bytes)
-                world_fail(gang->world, "value %u of run %lu has no room at place %u", index, (unsigned long)gang->record->run, place);
+                world_fail(gang->world, "value %u of run %lu has no room at place %u", index, (unsigned long)gang->record->run,
+                           place);
         return (struct pw_room_head *)(owner->memory + offset);
 }
 
@@ -186,7 +188,8 @@ static bool waits_over(const struct gang *gang)
                 const struct pw_run_shard *shards = shards_of(gang, input);
                 for (uint32_t i = 0; i < input->shard_count; i++)
                         if (shards[i].device != PW_NODE_NONE && !shards[i].seq)
-                                world_fail(gang->world, "run %lu loads a shard that is not ordered", (unsigned long)gang->record->run);
+                                world_fail(gang->world, "run %lu loads a shard that is not ordered",
+                                           (unsigned long)gang->record->run);
                         else if (shards[i].device != PW_NODE_NONE && !is_done(gang, shards[i].device, shards[i].seq))
                                 return false;
         }
@@ -270,7 +273,8 @@ static void call(const struct gang *gang)
         }
         if (cancelled(gang))
                 out.status = PW_CANCELLED;
-        if (out.status == PW_OK && (gang->run->failing >> (gang->index & 63) & 1) && (place == 0 || has_replicas(gang, outputs[0]))) {
+        if (out.status == PW_OK && (gang->run->failing >> (gang->index & 63) & 1) &&
+            (place == 0 || has_replicas(gang, outputs[0]))) {
                 out = (struct shard){ .status = PW_FAILED, .cause_node = gang->index, .cause_device = gang->self->device };
                 report(gang, PW_NODE_NONE, &out, "meant to fail");
         }
@@ -398,7 +402,8 @@ static void finish(struct world *world, struct world_executor *self, const struc
 {
         uint64_t count = atomic_load(&self->board->history_count);
 
-        self->board->history[count % PW_HISTORY] = (struct pw_history){ .seq = self->seq, .run = gang->record->run, .node = gang->index };
+        self->board->history[count % PW_HISTORY] =
+                (struct pw_history){ .seq = self->seq, .run = gang->record->run, .node = gang->index };
         atomic_store(&self->board->history_count, count + 1);
         atomic_store(&self->board->done.count, atomic_load(&self->board->done.count) + 1);
         atomic_store(&self->board->done.seq, self->seq);

@@ -230,7 +230,8 @@ static void list_run(void *context, const struct pw_run_row *row)
         listed->failed += row->outcome == PW_FAILED;
 }
 
-/* The last runs that ended are listed among those that are under way, in the order of their numbers, also once their program is gone. */
+/* The last runs that ended are listed among those that are under way, in the order of their numbers, also once their program is
+ * gone. */
 static void test_ended_runs(void **state)
 {
         struct world_program *program = &world.programs[0];
@@ -242,7 +243,8 @@ static void test_ended_runs(void **state)
         world_make_chain(&world, program, "chain", 2, 64);
         world_submit(&world, program, (struct world_object *[]){ world_put(&world, program, 0, false) }, false); /* waits for it */
         for (uint32_t i = 0; i < 70; i++) {
-                struct world_run *run = world_submit(&world, program, (struct world_object *[]){ world_put(&world, program, 0, true) }, false);
+                struct world_run *run = world_submit(&world, program,
+                                                     (struct world_object *[]){ world_put(&world, program, 0, true) }, false);
                 run->failing = i >= 60 && i < 63 ? 2 : 0;
                 world_evaluate(&world, run);
                 world_daemon(&world);
@@ -379,7 +381,8 @@ static void test_reach(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential), cmocka_unit_test(test_donation_waits_for_readers),
+                cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential),
+                cmocka_unit_test(test_donation_waits_for_readers),
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),

@@ -71,7 +71,10 @@ static uint64_t peak_of(const struct world_program *program)
         return peak;
 }
 
-static const struct pw_image_stage *stage(const struct pw_program_row *row, uint32_t index) { return pw_image_stage(row->image, index); }
+static const struct pw_image_stage *stage(const struct pw_program_row *row, uint32_t index)
+{
+        return pw_image_stage(row->image, index);
+}
 
 static void expect_quota(void *context, const struct pw_program_row *row)
 {
@@ -82,7 +85,8 @@ static void expect_quota(void *context, const struct pw_program_row *row)
 
 static void play(uint64_t seed)
 {
-        struct world_options options = { .islands = 2 + (uint32_t)(seed % 3), .devices_per_island = 2, .ahead = 4 + (uint32_t)(seed % 5),
+        struct world_options options = { .islands = 2 + (uint32_t)(seed % 3), .devices_per_island = 2,
+                                         .ahead = 4 + (uint32_t)(seed % 5),
                                          .capacity = 1 << 20, .donations = -1, .slow_messages = true };
         uint64_t peaks[2], most;
 

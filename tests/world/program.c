@@ -309,7 +309,8 @@ static bool is_whole(const struct world_run *run, uint32_t value)
 }
 
 /* A function may make replicas of parts. Then some are in error and some are not, and what comes of it depends on which is read. */
-static struct outcome evaluate_call(struct world_run *run, const struct pw_image_node *node, uint32_t index, const struct outcome *values)
+static struct outcome evaluate_call(struct world_run *run, const struct pw_image_node *node, uint32_t index,
+                                    const struct outcome *values)
 {
         const struct pw_image *image = run->program->row->image;
         const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs), *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);

@@ -31,7 +31,8 @@ static bool fits(const struct world_program *program, uint32_t input, const stru
                 pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[input].value);
         const struct pw_dims *dims = object->result ? &object->result->value.dims : &object->dims;
 
-        return object->held && dims->rank == want->dims.rank && !memcmp(dims->dim, want->dims.dim, dims->rank * sizeof dims->dim[0]);
+        return object->held && dims->rank == want->dims.rank &&
+               !memcmp(dims->dim, want->dims.dim, dims->rank * sizeof dims->dim[0]);
 }
 
 static void submit_random(struct world *world)

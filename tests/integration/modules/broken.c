@@ -125,7 +125,8 @@ static enum pw_status spoil(struct pw_task *task)
         sigset_t all;
 
         sigfillset(&all);
-        if (is_my_turn(task) && (sigprocmask(SIG_SETMASK, &all, NULL) || signal(SIGCHLD, SIG_IGN) == SIG_ERR || chdir("/proc/self")))
+        if (is_my_turn(task) &&
+            (sigprocmask(SIG_SETMASK, &all, NULL) || signal(SIGCHLD, SIG_IGN) == SIG_ERR || chdir("/proc/self")))
                 return pw_task_fail(task, "the process cannot be spoiled");
         umask(0777);
         return pass(task);

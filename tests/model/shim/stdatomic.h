@@ -1,7 +1,7 @@
 /* <stdatomic.h> for code that runs under the explorer: before each operation another thread may be
- * chosen, and what it read becomes part of the reader's history. Found before the compiler's header by the order of -I alone, so the sources
- * under test are those of the product, unchanged. The orders are ignored: one thread runs at a time. tests/model/orders.sh
- * holds that the product's protocol operations are sequentially consistent, which is what this stands for. */
+ * chosen, and what it read becomes part of the reader's history. Found before the compiler's header by the order of -I alone, so
+ * the sources under test are those of the product, unchanged. The orders are ignored: one thread runs at a time.
+ * tests/model/orders.sh holds that the product's protocol operations are sequentially consistent, which is what this stands for. */
 #ifndef PW_MODEL_STDATOMIC_H
 #define PW_MODEL_STDATOMIC_H
 
