@@ -98,7 +98,7 @@ const struct model donate_model = { "donate", "a value is given to a run while a
                                     nothing_left, 1, NULL };
 static void donate_look_begin(void) { begin_donation(false, true); }
 const struct model donate_look_model = { "offered", "the same, while the daemon looks who holds another value", donate_look_begin,
-                                         not_overwritten, nothing_left, 0, NULL };
+                                         not_overwritten, nothing_left, 1, NULL };
 static void donate_shared_begin(void) { begin_donation(true, false); }
 const struct model donate_shared_model = { "given", "a value is given to a run while another reads and drops it", donate_shared_begin,
                                            not_overwritten, nothing_left, 1, NULL };
