@@ -12,7 +12,8 @@ static const struct { const struct model *model; enum how how; } models[] = {
         { &letgo_model, REDUCED },     { &reuse_model, REDUCED },     { &wide_model, BOTH },         { &wide_beside_model, REDUCED },
         { &donate_model, REDUCED },    { &donate_shared_model, REDUCED }, { &catch_up_model, REDUCED }, { &catch_up_liar_model, REDUCED },
         { &move_model, REDUCED },      { &move_shared_model, REDUCED },
-        { &exchange_model, NAMED },    { &open_model, NAMED },        { &donate_look_model, NAMED },
+        { &exchange_model, NAMED },    { &exchange_copy_model, NAMED },
+        { &open_model, NAMED },        { &donate_look_model, NAMED },
 };
 
 static bool wanted(size_t number, int count, char **names)

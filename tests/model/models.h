@@ -11,7 +11,7 @@ extern const struct model reclaim_model, reuse_model, open_model;
 extern const struct model wait_model, wait_two_model;
 extern const struct model wide_model, wide_beside_model;
 extern const struct model donate_model, donate_look_model, donate_shared_model, catch_up_model, catch_up_liar_model;
-extern const struct model move_model, exchange_model, move_shared_model;
+extern const struct model move_model, exchange_model, exchange_copy_model, move_shared_model;
 extern const struct model letgo_model;
 
 #endif

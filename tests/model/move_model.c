@@ -15,6 +15,7 @@ static struct {
         struct pw_shard_place shard;
         bool reads;
         bool to_host; /* the copy is a put, else another result */
+        uint32_t slot; /* of the result that is read: 0 moves, 1 is the copy */
 } at;
 
 uint8_t *world_futures_base(void) { return world.futures.map.base; }
@@ -77,7 +78,7 @@ static void open_moved(void *context)
         struct world_client *client = context;
         struct pw_future *future;
 
-        if (pw_open(&client->library, at.id, &future, NULL) == PW_OK)
+        if (pw_open(&client->library, at.slot ? at.copy_id : at.id, &future, NULL) == PW_OK)
                 read_for_a_while(client, future);
         else
                 world_press(1);
@@ -87,7 +88,9 @@ static void read_shared(void *context) { read_for_a_while(context, at.shared); }
 
 /* --- what must hold ------------------------------------------------------------------------------------------------------------ */
 
-static void begin_move(bool to_host, bool shared)
+enum reader { TAKES_IT, TAKES_THE_COPY, HOLDS_IT };
+
+static void begin_move(bool to_host, enum reader reader)
 {
         struct pw_entry *entry;
 
@@ -106,15 +109,17 @@ static void begin_move(bool to_host, bool shared)
                 at.copy = world_future(0, 1);
                 world_future_entry(1);
         }
-        if (shared)
+        if (reader == HOLDS_IT)
                 at.shared = world_share(1, at.moved);
         at.id = pw_future_id(at.moved);
         at.copy_id = pw_future_id(at.copy);
-        entry = world_future_entry(0);
+        world_future_entry(0);
+        at.slot = reader == TAKES_THE_COPY;
+        entry = pw_map_entry(&world.futures.map, at.slot);
         model_check_sees(&entry->room_offset, sizeof entry->room_offset);
         model_share_plain(&at, sizeof at, NULL);
         world_client(0, "mover", relocate);
-        world_client(1, "reader", shared ? read_shared : open_moved);
+        world_client(1, "reader", reader == HOLDS_IT ? read_shared : open_moved);
 }
 
 static bool room_is_there(void)
@@ -126,7 +131,7 @@ static bool room_is_there(void)
 
 static void one_place(void)
 {
-        const struct pw_entry *entry = pw_map_entry(&world.futures.map, 0);
+        const struct pw_entry *entry = pw_map_entry(&world.futures.map, at.slot);
 
         world_step();
         if (!at.reads || model_dead(1))
@@ -155,11 +160,14 @@ static void one_left(void)
         model_must(world_objects() == 1u + in_host && freed == (at.to_host ? in_host : 1), "not one room of two went back");
 }
 
-static void move_begin(void) { begin_move(true, false); }
+static void move_begin(void) { begin_move(true, TAKES_IT); }
 const struct model move_model = { "move", "a value moves to the host while another takes it by id", move_begin, one_place, one_left, 1, NULL };
-static void exchange_begin(void) { begin_move(false, false); }
+static void exchange_begin(void) { begin_move(false, TAKES_IT); }
 const struct model exchange_model = { "exchange", "a value moves between devices while another takes it by id", exchange_begin, one_place,
                                       one_left, 1, NULL };
-static void move_shared_begin(void) { begin_move(true, true); }
+static void exchange_copy_begin(void) { begin_move(false, TAKES_THE_COPY); }
+const struct model exchange_copy_model = { "copied", "the same while another takes the copy by id", exchange_copy_begin, one_place, one_left, 1,
+                                           NULL };
+static void move_shared_begin(void) { begin_move(true, HOLDS_IT); }
 const struct model move_shared_model = { "held", "a value is to move while another reads and drops it", move_shared_begin, one_place,
                                          one_left, 1, NULL };

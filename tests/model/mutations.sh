@@ -105,6 +105,8 @@ mutate move libclient/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_REA
         'who takes a value that moves does not ask the daemon'
 mutate exchange store/move.c '/^static void mark/,/^}/s/^        pw_look_for(.*$//' \
         'a value moves without a look at the rings'
+mutate copied store/move.c '/^enum pw_status pw_store_move_begin/,/^}/s/^                mark(store, with);/                (void)0;/' \
+        'a copy gives its place away and is not marked'
 mutate held store/move.c 's/return status == PW_OK \&\& looked ? check_alone(.*$/return status;/' \
         'a value moves though somebody else holds it'
 mutate move store/move.c '/^static enum pw_status settle/,/^}/s/^        object->backed = 1;/&\n        pw_ref_remove(store, ref);/' \
