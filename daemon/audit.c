@@ -31,7 +31,8 @@ struct record { struct pw_backing *backing; uint64_t granted, outside, has; uint
 struct pw_audit {
         struct pw_list link;      /* in daemon->audits */
         struct pw_daemon *daemon;
-        uint32_t session, limit;
+        uint32_t session;
+        struct pw_rows rows;      /* of the answer, as far as it is there */
         uint64_t id, until_us;
         bool waits;               /* till then: a memfd of it has a measure that is overdue */
         struct pw_list measures;
@@ -72,6 +73,7 @@ static void forget(struct pw_audit *audit)
         for (uint32_t i = 0; i < audit->count; i++)
                 pw_backing_unkeep(audit->records[i].backing);
         pw_list_remove(&audit->link);
+        pw_rows_free(&audit->rows);
         free(audit);
 }
 
@@ -79,8 +81,10 @@ static void answer(struct pw_audit *audit)
 {
         struct pw_dsession *session = pw_session_get(audit->daemon, audit->session);
 
-        if (session)
-                pw_list_checked(session, audit->id, audit->limit, audit);
+        if (session) {
+                pw_list_checked(session, audit->id, &audit->rows, audit);
+                audit->rows = (struct pw_rows){ 0 };
+        }
         forget(audit);
 }
 
@@ -187,7 +191,7 @@ static bool may_begin(struct pw_dsession *session, uint64_t id)
         return count < AUDITS_MAX;
 }
 
-void pw_audit_begin(struct pw_dsession *session, uint64_t id, uint32_t limit)
+void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_audit *audit;
@@ -205,7 +209,8 @@ void pw_audit_begin(struct pw_dsession *session, uint64_t id, uint32_t limit)
         audit->daemon = daemon;
         audit->session = session->number;
         audit->id = id;
-        audit->limit = limit;
+        audit->rows = *rows_take;
+        *rows_take = (struct pw_rows){ 0 };
         audit->until_us = pw_now_us() + PW_AUDIT_US;
         pw_list_init(&audit->link);
         pw_list_init(&audit->measures);

@@ -5,19 +5,6 @@
 
 /* --- terms ------------------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of a taken slot's room that lie in pages which another slot still keeps. */
-static uint64_t kept_bytes(const struct extent *extent, const struct pw_object *object)
-{
-        uint64_t from = (object->slot - extent->first_slot) * extent->room_bytes, to = from + extent->room_bytes, bytes = 0;
-
-        if (extent->room_bytes % PW_PAGE_BYTES == 0)
-                return 0;
-        for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
-                if (!pw_extent_page_taken(extent, page))
-                        bytes += pw_min_u64(to, (page + 1) * PW_PAGE_BYTES) - pw_max_u64(from, page * PW_PAGE_BYTES);
-        return bytes;
-}
-
 /* Where idle room of the segment counts: a process that lives may write into it though its session ended. */
 static uint64_t *unused_term(const struct segment *segment, struct pw_memory_terms *terms)
 {
@@ -26,24 +13,22 @@ static uint64_t *unused_term(const struct segment *segment, struct pw_memory_ter
         return segment->session->broke ? &terms->quarantined : &terms->letting_go;
 }
 
+/* Behind the last room, as long as its page is booked. */
+static uint64_t rounding(const struct extent *extent)
+{
+        bool booked = extent->span_bytes && (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES));
+
+        return booked ? extent->span_bytes - extent->slot_count * extent->room_bytes : 0;
+}
+
 static void count_extent(const struct extent *extent, struct pw_memory_terms *terms)
 {
-        uint64_t rooms = extent->slot_count * extent->room_bytes, *unused = unused_term(extent->segment, terms);
+        uint32_t granted = extent->populating ? 0 : extent->slot_count - extent->taken;
+        uint64_t used = pw_min_u64(extent->used, granted) * extent->room_bytes, rounded = rounding(extent);
 
-        if (!extent->span_bytes)
-                return;
-        if (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES))
-                terms->overhead += extent->span_bytes - rooms;
-        for (uint32_t i = 0; i < extent->slot_count; i++) {
-                const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + i);
-
-                if (extent->populating || (!object->taken && pw_slot_idle(extent, object)))
-                        *unused += extent->room_bytes;
-                else if (object->taken)
-                        *unused += kept_bytes(extent, object);
-                else
-                        terms->used += extent->room_bytes;
-        }
+        terms->used += used;
+        terms->overhead += rounded;
+        *unused_term(extent->segment, terms) += extent->booked_bytes - rounded - used;
 }
 
 uint64_t pw_store_free_bytes(const struct pw_store *store) { return store->free_bytes > 0 ? (uint64_t)store->free_bytes : 0; }
@@ -71,16 +56,8 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
 
 /* --- invariants ------------------------------------------------------------------------------------------------------------- */
 
-struct audit {
-        struct pw_store *store;
-        void (*found)(void *context, const char *where, const char *problem);
-        void *context;
-        uint32_t count;
-        uint64_t known, body_bytes; /* of the segment that is looked at */
-};
-
-static void report(struct audit *audit, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void report(struct audit *audit, const char *where, const char *format, ...)
+static void report(struct pw_store_audit *audit, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void report(struct pw_store_audit *audit, const char *where, const char *format, ...)
 {
         char problem[160];
         va_list args;
@@ -91,14 +68,6 @@ static void report(struct audit *audit, const char *where, const char *format, .
         audit->count++;
         if (audit->found)
                 audit->found(audit->context, where, problem);
-}
-
-static void mark_leaving(struct pw_store *store, bool leaving)
-{
-        for (uint32_t i = store->dropped_first; i < store->dropped_count; i++)
-                store->dropped[i]->leaving = leaving;
-        for (uint32_t i = 0; i < store->closing_count; i++)
-                store->closing[i]->leaving = leaving;
 }
 
 /* Nobody holds it: then it is on its way out, or its run still makes it. */
@@ -115,13 +84,13 @@ static bool holds_still(struct pw_store *store, uint32_t number)
         return session && (!session->ended || pw_session_ending(session));
 }
 
-static void check_object(struct audit *audit, const struct segment *segment, const struct pw_object *object)
+static void check_object(struct pw_store *store, struct pw_store_audit *audit, const struct segment *segment, const struct pw_object *object)
 {
         uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
         uint32_t refs = object->first_ref;
         char id[PW_ID_TEXT_BYTES];
 
-        pw_id_format(pw_object_id(audit->store, object), id);
+        pw_id_format(pw_object_id(store, object), id);
         if (pw_word_generation(word) != object->generation || pw_word_state(word) < PW_ENTRY_PENDING || pw_word_state(word) > PW_ENTRY_CLOSING)
                 report(audit, id, "its entry is in state %u of generation %x", (unsigned)pw_word_state(word), pw_word_generation(word));
         if ((pw_word_state(word) == PW_ENTRY_CLOSING) != (object->closing >= PW_ENTRY_READY))
@@ -130,7 +99,7 @@ static void check_object(struct audit *audit, const struct segment *segment, con
                 report(audit, id, "a session that ended still has its first reference");
         for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));) {
                 refs += ref->count;
-                if (ref->kind == PW_OWNER_SESSION && !holds_still(audit->store, (uint32_t)ref->number))
+                if (ref->kind == PW_OWNER_SESSION && !holds_still(store, (uint32_t)ref->number))
                         report(audit, id, "a session that ended still holds it");
         }
         if (object->backed && !pw_move_backing_ref(object))
@@ -139,10 +108,28 @@ static void check_object(struct audit *audit, const struct segment *segment, con
                 report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
         if (!object->refs && !leaving(object, word))
                 report(audit, id, "nobody holds it, and it stays");
+        if (object->leaving && store->dropped_first == store->dropped_count && !store->closing_count)
+                report(audit, id, "it is on its way out, and nothing is");
 }
 
-static void check_extent(struct audit *audit, const struct extent *extent)
+/* Bytes of a slot's room, if it was taken back only of pages that another slot still keeps. */
+static uint64_t kept_bytes(const struct extent *extent, const struct pw_object *object)
 {
+        uint64_t from = (object->slot - extent->first_slot) * extent->room_bytes, to = from + extent->room_bytes, bytes = 0;
+
+        if (!object->taken || extent->populating)
+                return extent->room_bytes;
+        if (extent->room_bytes % PW_PAGE_BYTES == 0)
+                return 0;
+        for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
+                if (!pw_extent_page_taken(extent, page))
+                        bytes += pw_min_u64(to, (page + 1) * PW_PAGE_BYTES) - pw_max_u64(from, page * PW_PAGE_BYTES);
+        return bytes;
+}
+
+static void check_extent(struct pw_store *store, struct pw_store_audit *audit, const struct extent *extent)
+{
+        uint64_t booked = rounding(extent);
         char where[48];
         uint32_t taken = 0;
 
@@ -155,28 +142,32 @@ static void check_extent(struct audit *audit, const struct extent *extent)
                         return;
                 }
                 taken += i < extent->slot_count && object->taken;
+                booked += i < extent->slot_count && extent->span_bytes ? kept_bytes(extent, object) : 0;
                 audit->known += object->known;
                 audit->body_bytes += object->known ? pw_future_body_bytes(extent->segment, object) : 0;
                 if (object->known && (object->taken || i >= extent->slot_count))
                         report(audit, where, "slot %x was taken back, and has an object", object->slot);
                 if (object->known)
-                        check_object(audit, extent->segment, object);
+                        check_object(store, audit, extent->segment, object);
         }
         if (taken != extent->taken)
                 report(audit, where, "%u slots are counted as taken, %u are", extent->taken, taken);
+        if (booked != extent->booked_bytes)
+                report(audit, where, "%llu bytes of pages are counted, %llu are there", (unsigned long long)extent->booked_bytes, (unsigned long long)booked);
 }
 
 /* `has` of `what` are granted, `found` are with those they were granted to. */
-static void check_sum(struct audit *audit, const struct segment *segment, const char *what, uint64_t has, uint64_t found)
+static void check_sum(struct pw_store_audit *audit, const struct segment *segment, const char *what, uint64_t has, uint64_t found)
 {
-        char where[32];
+        char where[32] = "host memory";
 
-        snprintf(where, sizeof where, "segment %x", segment->number);
+        if (segment)
+                snprintf(where, sizeof where, "segment %x", segment->number);
         if (has != found)
                 report(audit, where, "%s: %llu are counted, %llu are there", what, (unsigned long long)has, (unsigned long long)found);
 }
 
-static uint64_t check_idle(struct audit *audit, const struct segment *segment)
+static uint64_t check_idle(struct pw_store_audit *audit, const struct segment *segment)
 {
         uint64_t idle = 0, end = 0;
 
@@ -191,26 +182,50 @@ static uint64_t check_idle(struct audit *audit, const struct segment *segment)
         return idle;
 }
 
-static void check_segment(struct audit *audit, const struct segment *segment)
+static void check_segment(struct pw_store_audit *audit, const struct segment *segment)
 {
         uint64_t slots = segment->buried_slots, span_bytes = 0;
         struct extent *extent;
 
-        audit->known = audit->body_bytes = 0;
         pw_list_each(&segment->extents, extent, struct extent, of_segment) {
                 slots += extent->slot_room;
                 span_bytes += extent->span_bytes;
-                check_extent(audit, extent);
         }
-        check_sum(audit, segment, "objects", segment->known_count, audit->known);
         check_sum(audit, segment, "slots", pw_range_used(segment->slots), slots);
         check_sum(audit, segment, "bytes of idle pages", segment->idle.bytes, check_idle(audit, segment));
-        check_sum(audit, segment, "bytes of rooms, lists and texts", pw_range_used(segment->rooms),
-                  segment->layout.kind == PW_SEGMENT_FUTURES ? audit->body_bytes : span_bytes);
+        if (segment->layout.kind == PW_SEGMENT_CLIENT)
+                check_sum(audit, segment, "bytes of rooms", pw_range_used(segment->rooms), span_bytes);
+}
+
+/* What tells one state of all objects from another: which there are, and what they have in futures segments. */
+static uint64_t state_of(struct pw_store *store)
+{
+        struct segment *segment;
+        uint64_t state = 0;
+
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));)
+                state += ((uint64_t)segment->number << 32) + segment->changes;
+        return state;
+}
+
+/* Nothing changed while they were looked at: then they add up. */
+static void check_objects(struct pw_store *store, struct pw_store_audit *audit)
+{
+        uint64_t known = 0, body_bytes = 0;
+        const struct segment *segment;
+
+        if (audit->state != state_of(store))
+                return;
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
+                known += segment->known_count;
+                body_bytes += segment->layout.kind == PW_SEGMENT_FUTURES ? pw_range_used(segment->rooms) : 0;
+        }
+        check_sum(audit, NULL, "objects", known, audit->known);
+        check_sum(audit, NULL, "bytes of lists and texts", body_bytes, audit->body_bytes);
 }
 
 /* What a tenant is charged is what its segments say. */
-static void check_tenant(struct audit *audit, const struct tenant *tenant)
+static void check_tenant(struct pw_store *store, struct pw_store_audit *audit, const struct tenant *tenant)
 {
         uint64_t host_bytes = 0, slots = 0;
         const struct segment *segment;
@@ -218,7 +233,7 @@ static void check_tenant(struct audit *audit, const struct tenant *tenant)
         char where[80];
 
         snprintf(where, sizeof where, "tenant %s", tenant->name);
-        for (uint32_t i = 0; (segment = pw_table_next(&audit->store->segments, &i));) {
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 if (segment->tenant != tenant)
                         continue;
                 host_bytes += pw_segment_charged(segment);
@@ -230,43 +245,68 @@ static void check_tenant(struct audit *audit, const struct tenant *tenant)
                        (unsigned long long)tenant->slots, (unsigned long long)host_bytes, (unsigned long long)slots);
 }
 
-static void check_queue(struct audit *audit)
+static void check_queue(struct pw_store *store, struct pw_store_audit *audit)
 {
-        uint32_t lacking = audit->store->lacking_count, over = 0;
+        uint32_t lacking = store->lacking_count, over = 0;
         const struct tenant *tenant;
         struct request *request;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&audit->store->tenants, &i));) {
+        for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
                 over += tenant->over_count;
-                check_tenant(audit, tenant);
+                check_tenant(store, audit, tenant);
         }
-        pw_list_each(&audit->store->queue, request, struct request, link)
+        pw_list_each(&store->queue, request, struct request, link)
                 *(request->over ? &over : &lacking) -= 1;
         if (lacking || over)
                 report(audit, "host memory", "%d requests more wait for memory, %d for a quota, than are there", (int)lacking, (int)over);
 }
 
-uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context)
+static void check_sums(struct pw_store *store, struct pw_store_audit *audit)
 {
-        struct audit audit = { .store = store, .found = found, .context = context };
         struct pw_memory_terms terms;
         struct segment *segment;
         uint64_t idle = 0;
 
-        mark_leaving(store, true);
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
-                check_segment(&audit, segment);
+                check_segment(audit, segment);
                 idle += segment->ended && !segment->dead ? 0 : segment->idle.bytes;
         }
-        mark_leaving(store, false);
         if (idle != store->idle_bytes)
-                report(&audit, "host memory", "%llu idle bytes are counted, %llu are there", (unsigned long long)store->idle_bytes,
+                report(audit, "host memory", "%llu idle bytes are counted, %llu are there", (unsigned long long)store->idle_bytes,
                        (unsigned long long)idle);
-        check_queue(&audit);
+        check_objects(store, audit);
+        check_queue(store, audit);
         pw_store_terms(store, &terms);
         if (store->free_bytes + store->overhead_bytes < 0)
-                report(&audit, "host memory", "%lld bytes more are granted than there are", (long long)-(store->free_bytes + store->overhead_bytes));
+                report(audit, "host memory", "%lld bytes more are granted than there are", (long long)-(store->free_bytes + store->overhead_bytes));
         if (terms.unaccounted)
-                report(&audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
+                report(audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
+}
+
+bool pw_store_check_part(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots)
+{
+        if (!audit->next) {
+                audit->next = 1;
+                audit->state = state_of(store);
+        }
+        for (; audit->next <= store->extents.top && slots; audit->next++) {
+                const struct extent *extent = pw_handles_get(&store->extents, audit->next);
+
+                if (extent)
+                        check_extent(store, audit, extent);
+                slots -= (uint32_t)pw_min_u64(slots, extent ? extent->slot_room : 0);
+        }
+        if (audit->next <= store->extents.top)
+                return true;
+        check_sums(store, audit);
+        return false;
+}
+
+uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context)
+{
+        struct pw_store_audit audit = { .found = found, .context = context };
+
+        while (pw_store_check_part(store, &audit, UINT32_MAX)) {
+        }
         return audit.count;
 }

@@ -198,6 +198,94 @@ static void test_holders(void **state)
         fixture_close(&f);
 }
 
+/* Beyond the first 8,192 slots it is not looked which of them have values: what was granted counts. */
+static void test_holders_of_many(void **state)
+{
+        const struct pw_holders_of of = { .tenant = "ann", .now_us = 1000000 };
+        struct fixture f;
+        struct client *clients[3];
+        struct place places[3];
+        char text[300];
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        for (uint32_t i = 0; i < 3; i++) {
+                clients[i] = fixture_client(&f, "ann");
+                places[i] = fixture_put(clients[i], fixture_grant(&f, clients[i], 0, 4000).first_slot);
+        }
+        pw_store_holders_text(f.store, &of, text, sizeof text);
+        assert_string_equal(text, "4000 objects held by tenant ann, digits[3], 0 us; 1 objects held by tenant ann, digits[1], 0 us; "
+                                  "1 objects held by tenant ann, digits[2], 0 us");
+        for (uint32_t i = 0; i < 3; i++) {
+                assert_int_equal(pw_store_name_bind(f.store, "ann", i ? i > 1 ? "c" : "b" : "a", fixture_known(&f, places[i]), NULL), PW_OK);
+                pw_store_session_end(f.store, clients[i]->session, true, f.now_us);
+        }
+        while (pw_store_reclaims(f.store))
+                fixture_reclaim(&f);
+        pw_store_holders_text(f.store, &of, text, sizeof text);
+        assert_string_equal(text, "1 objects held by tenant ann, name a, 0 us; 1 objects held by tenant ann, name b, 0 us; "
+                                  "1 objects held by tenant ann, names, leases and others that `pathways owners` lists");
+        fixture_close(&f);
+}
+
+/* In parts of any size all is looked at; sums are told of where nothing changed meanwhile. */
+static void test_check_in_parts(void **state)
+{
+        struct fixture f;
+        struct client *ann;
+        struct place place;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        for (uint32_t i = 0; i < 4; i++)
+                place = fixture_put(ann, fixture_grant(&f, ann, 4096, 8).first_slot);
+        fixture_known(&f, place)->refs++;
+        pw_segment_find(f.store, ann->segment)->known_count++;
+        for (uint32_t slots = 1; slots < 40; slots++) {
+                struct findings findings = { 0, "" };
+                struct pw_store_audit audit = { .found = note, .context = &findings };
+                uint32_t parts = 1;
+
+                while (pw_store_check_part(f.store, &audit, slots)) {
+                        pw_segment_find(f.store, ann->segment)->changes += slots % 2;
+                        parts++;
+                }
+                assert_int_equal(parts, slots > 24 ? 1 : slots > 16 ? 2 : slots > 8 ? 2 : 4);
+                assert_int_equal(findings.count, parts > 1 && slots % 2 ? 1 : 2);
+        }
+        fixture_known(&f, place)->refs--;
+        pw_segment_find(f.store, ann->segment)->known_count--;
+        fixture_close(&f);
+}
+
+/* Rooms are known to be used since they were counted last; the terms add up all the same, whatever became of them since. */
+static void test_terms_as_counted(void **state)
+{
+        struct fixture f;
+        struct client *ann;
+        struct pw_store_grant grant;
+        struct pw_memory_terms terms;
+        struct place places[8];
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        grant = fixture_grant(&f, ann, 1024, 8);
+        for (uint32_t i = 0; i < 8; i++)
+                places[i] = fixture_put(ann, grant.first_slot + i);
+        pw_store_terms(f.store, &terms);
+        assert_true(terms.used == 0 && terms.idle == 8192 && !terms.unaccounted);
+        assert_int_equal(fixture_terms(&f).used, 8192);
+        for (uint32_t i = 0; i < 8; i++)
+                fixture_drop(&f, ann, places[i]);
+        fixture_reclaim(&f);
+        pw_store_lane_end(f.store, ann->session, 0, f.now_us);
+        pw_store_terms(f.store, &terms);
+        assert_true(terms.used == 0 && terms.idle == 8192 && !terms.unaccounted);
+        fixture_close(&f);
+}
+
 struct rows { uint32_t count, refs, known; };
 
 static bool add_row(void *context, const struct pw_object_row *row)
@@ -291,6 +379,9 @@ int main(void)
                 cmocka_unit_test(test_overhead_beyond_free),
                 cmocka_unit_test(test_quarantine),
                 cmocka_unit_test(test_holders),
+                cmocka_unit_test(test_holders_of_many),
+                cmocka_unit_test(test_check_in_parts),
+                cmocka_unit_test(test_terms_as_counted),
                 cmocka_unit_test(test_listing),
                 cmocka_unit_test(test_walk),
         };

@@ -153,6 +153,7 @@ static enum pw_status take_rooms(struct pw_store *store, struct extent *extent, 
         pw_pages_punch_any(store, fresh + growth);
         store->free_bytes -= (int64_t)(fresh + growth);
         segment->room_page_bytes += fresh;
+        extent->booked_bytes = extent->span_bytes;
         segment->tenant->host_bytes += extent->span_bytes;
         segment->entry_page_bytes += growth;
         *ret_fresh = fresh != 0;
@@ -205,6 +206,7 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
                 pw_list_append(&session->extents, &extent->of_session);
         }
         extent->taken = extent->slot_count;
+        extent->used = 0;
         extent->segment->tenant->slots += extent->slot_count;
         extent->populating = true;
         extent->leaving = false;
@@ -257,7 +259,7 @@ static void emptied(struct pw_store *store, struct extent *extent)
 {
         if (extent->span_bytes)
                 pw_range_give(extent->segment->rooms, extent->room_offset - extent->segment->layout.room_offset, extent->span_bytes);
-        extent->span_bytes = 0;
+        extent->span_bytes = extent->booked_bytes = 0;
         extent->slot_count = extent->taken = 0;
         extent->leaving = false;
         pw_list_remove(&extent->of_touched);
@@ -310,6 +312,12 @@ bool pw_extent_page_taken(const struct extent *extent, uint64_t page)
         return true;
 }
 
+static void free_pages(struct pw_store *store, struct extent *extent, uint64_t from, uint64_t bytes)
+{
+        extent->booked_bytes -= bytes;
+        pw_pages_free(store, extent->segment, extent->room_offset + from, bytes);
+}
+
 void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object)
 {
         uint64_t from = (object->slot - extent->first_slot) * extent->room_bytes, to = from + extent->room_bytes;
@@ -320,12 +328,12 @@ void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_obj
         if (!extent->room_bytes)
                 return;
         if (extent->room_bytes % PW_PAGE_BYTES == 0) {
-                pw_pages_free(store, extent->segment, extent->room_offset + from, extent->room_bytes);
+                free_pages(store, extent, from, extent->room_bytes);
                 return;
         }
         for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
                 if (pw_extent_page_taken(extent, page))
-                        pw_pages_free(store, extent->segment, extent->room_offset + page * PW_PAGE_BYTES, PW_PAGE_BYTES);
+                        free_pages(store, extent, page * PW_PAGE_BYTES, PW_PAGE_BYTES);
 }
 
 void pw_extent_settle(struct pw_store *store, struct extent *extent)

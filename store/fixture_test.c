@@ -227,8 +227,11 @@ void fixture_check(struct fixture *fixture)
 
 struct pw_memory_terms fixture_terms(struct fixture *fixture)
 {
+        struct pw_census census = { .next = 0 };
         struct pw_memory_terms terms;
 
+        while (pw_store_census(fixture->store, &census, 1)) {
+        }
         pw_store_terms(fixture->store, &terms);
         assert_int_equal(terms.unaccounted, 0);
         return terms;

@@ -100,6 +100,7 @@ static uint8_t *take_body(struct segment *segment, struct pw_object *object, uin
         if (!lines || lines > UINT16_MAX || !pw_range_take(segment->rooms, lines * PW_LINE_BYTES, &offset))
                 return NULL;
         object->body_lines = (uint16_t)lines;
+        segment->changes++;
         object->next = (uint32_t)(offset / PW_LINE_BYTES);
         return segment->map.base + segment->layout.room_offset + offset;
 }
@@ -126,6 +127,7 @@ void pw_future_give_body(struct segment *segment, struct pw_object *object)
         loss[0] = loss[1] = 0;
         pw_range_give(segment->rooms, (uint64_t)object->next * PW_LINE_BYTES, (uint64_t)object->body_lines * PW_LINE_BYTES);
         object->body_lines = 0;
+        segment->changes++;
         object->next = 0;
 }
 
@@ -194,6 +196,7 @@ static void write_loss(struct segment *segment, struct pw_object *object, const 
                 return;
         loss[0] = segment->layout.room_offset + offset;
         loss[1] = bytes;
+        segment->changes++;
         copy_text(segment->map.base + loss[0], text);
 }
 

@@ -1,11 +1,14 @@
-/* Who is charged: for an object; and who holds host memory, rooms with values summed by that. */
+/* Who is charged: for an object; and who holds host memory, rooms with values summed by that. Of many rooms, those that were granted:
+ * who is told has waited, and then what is idle is taken back. */
 #include "store/parts.h"
 
 #include <stdio.h>
 
 #define HOLDERS_MAX 64u /* summed apart; what is beyond goes to nobody */
 #define HOLDERS_SHOWN 4u
+#define LOOKED_AT 8192u  /* slots whose objects are looked at one by one */
 #define HIDDEN UINT8_MAX /* the kind of who holds what the reader may not see */
+#define HEIRS (UINT8_MAX - 1) /* the kind of who holds what ended sessions made */
 
 struct holder {
         struct pw_charge charge;
@@ -21,7 +24,8 @@ static void add(struct holders *holders, const struct holder *holder)
 {
         struct holder *item = holders->items, *end = item + holders->count;
 
-        while (item < end && (item->charge.kind != holder->charge.kind || item->charge.number != holder->charge.number))
+        while (item < end && (item->charge.kind != holder->charge.kind || item->charge.number != holder->charge.number ||
+                               (holder->charge.kind == HEIRS && strcmp(item->tenant, holder->tenant))))
                 item++;
         if (item == holders->items + HOLDERS_MAX)
                 return;
@@ -59,31 +63,59 @@ struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *e
         return (struct pw_charge){ .since_us = extent->granted_us };
 }
 
-static void charge(struct pw_store *store, struct holders *holders, const struct extent *extent, const struct pw_object *object, const char *reader)
+static void charge(struct holders *holders, const struct pw_holders_of *of, struct holder holder)
 {
-        const char *tenant = extent->segment->tenant->name;
-        struct holder holder = { pw_object_charge(store, extent, object), extent->room_bytes, 1, tenant };
-
-        if (reader && strcmp(tenant, reader))
+        if (of->reader && strcmp(holder.tenant, of->reader))
                 holder.charge = (struct pw_charge){ .kind = HIDDEN, .since_us = holder.charge.since_us };
         add(holders, &holder);
 }
 
-static void sum(struct pw_store *store, const struct pw_holders_of *of, struct holders *holders)
+static void charge_each(struct pw_store *store, const struct pw_holders_of *of, const struct extent *extent, struct holders *holders)
+{
+        for (uint32_t i = 0; i < extent->slot_count; i++) {
+                const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + i);
+
+                if (!object->taken && !pw_slot_idle(extent, object))
+                        charge(holders, of, (struct holder){ pw_object_charge(store, extent, object), extent->room_bytes, 1, extent->segment->tenant->name });
+        }
+}
+
+/* What it was granted is held by its session, as long as that lives. */
+static void charge_all(const struct pw_holders_of *of, const struct extent *extent, struct holders *holders)
+{
+        const struct session *session = extent->session;
+        uint64_t objects = extent->slot_count - extent->taken;
+        bool lives = session && !session->ended;
+
+        if (objects)
+                charge(holders, of, (struct holder){ { lives ? PW_OWNER_SESSION : HEIRS, lives ? session->number : 0, extent->granted_us, NULL },
+                                                     objects * extent->room_bytes, objects, extent->segment->tenant->name });
+}
+
+/* Extents whose session ended, or did not: of the first the objects alone say who holds them, so those are looked at first. */
+static void sum_of(struct pw_store *store, const struct pw_holders_of *of, bool ended, uint32_t *budget, struct holders *holders)
 {
         for (uint32_t i = 1; i <= store->extents.top; i++) {
                 const struct extent *extent = pw_handles_get(&store->extents, i);
 
-                if (!extent || extent->populating || (of->tenant && strcmp(extent->segment->tenant->name, of->tenant)) ||
-                    (!of->tenant && !extent->span_bytes))
+                if (!extent || extent->populating || (!extent->session || extent->session->ended) != ended ||
+                    (of->tenant && strcmp(extent->segment->tenant->name, of->tenant)) || (!of->tenant && !extent->span_bytes))
                         continue;
-                for (uint32_t j = 0; j < extent->slot_count; j++) {
-                        const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + j);
-
-                        if (!object->taken && !pw_slot_idle(extent, object))
-                                charge(store, holders, extent, object, of->reader);
+                if (extent->slot_count > *budget) {
+                        charge_all(of, extent, holders);
+                } else {
+                        *budget -= extent->slot_count;
+                        charge_each(store, of, extent, holders);
                 }
         }
+}
+
+static void sum(struct pw_store *store, const struct pw_holders_of *of, struct holders *holders)
+{
+        uint32_t budget = LOOKED_AT;
+
+        sum_of(store, of, true, &budget, holders);
+        sum_of(store, of, false, &budget, holders);
 }
 
 static bool larger(const struct holder *left, const struct holder *right)
@@ -127,6 +159,8 @@ static size_t holder_text(struct pw_store *store, const struct holder *holder, u
 
         if (holder->charge.kind == HIDDEN)
                 return (size_t)snprintf(text, text_bytes, " held by other tenants");
+        if (holder->charge.kind == HEIRS)
+                return (size_t)snprintf(text, text_bytes, " held by tenant %s, names, leases and others that `pathways owners` lists", holder->tenant);
         return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s, %s", holder->tenant,
                                 pw_store_charge_text(store, &holder->charge, who, sizeof who),
                                 pw_duration_format(now_us - pw_min_u64(now_us, holder->charge.since_us), age));

@@ -8,6 +8,7 @@ void pw_object_know(struct segment *segment, struct pw_object *object, uint32_t 
         object->refs = 0;
         object->first_ref = 0;
         segment->known_count++;
+        segment->changes++;
 }
 
 struct pw_object *pw_object_find(struct segment *segment, uint32_t slot, uint32_t generation)

@@ -8,6 +8,7 @@ void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
         if (!pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, store->dropped_count, sizeof *store->dropped))
                 return; /* it stays until its session ends; the audit names it */
         store->dropped[store->dropped_count++] = object;
+        object->leaving = 1;
 }
 
 /* To CLOSING, or PENDING of a run: that is cancelled if nobody refers to it after the look either. False: its writer broke
@@ -43,7 +44,7 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
 
 bool pw_store_reclaims(const struct pw_store *store)
 {
-        return store->dropped_first < store->dropped_count || pw_ending_more(store);
+        return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching;
 }
 
 /* Those that were closed leave their places when they are the most. */
@@ -63,8 +64,10 @@ static void close_dropped(struct pw_store *store, uint32_t count)
         for (uint32_t end = store->dropped_first + count; store->dropped_first < end; store->dropped_first++) {
                 struct pw_object *object = store->dropped[store->dropped_first];
 
-                if (!object->known || object->refs || object->closing)
+                if (!object->known || object->refs || object->closing) {
+                        object->leaving = object->closing != 0;
                         continue; /* somebody took a reference; or it is listed twice */
+                }
                 close_one(store, pw_segment_of(store, object->segment), object);
                 pw_look_for(store, pw_segment_of(store, object->segment), object);
                 store->closing[store->closing_count++] = object;
@@ -92,7 +95,7 @@ void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
         uint64_t word = pw_entry_load(entry);
         enum pw_entry_state before = object->closing;
 
-        object->closing = 0;
+        object->closing = object->leaving = 0;
         if (before == PW_ENTRY_PENDING)
                 return;
         if (pw_word_state(word) != PW_ENTRY_CLOSING || !pw_entry_swap(entry, &word, pw_word_with_state(word, before)))
@@ -108,10 +111,11 @@ static void clear(struct pw_store *store, struct segment *segment, struct pw_obj
         if (object->body_lines)
                 pw_future_give_body(segment, object);
         object->closing = object->donated = 0;
-        object->known = object->claimed = 0;
+        object->known = object->claimed = object->leaving = 0;
         object->run = 0;
         object->program = object->next = 0;
         segment->known_count--;
+        segment->changes++;
 }
 
 /* The slot goes back to its lane, or stays TAKEN: its lane or session ended, or somebody waits for room. */
@@ -144,7 +148,7 @@ static void give_up(struct pw_store *store, struct pw_object *object)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
 
-        object->closing = 0;
+        object->closing = object->leaving = 0;
         if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) == PW_ENTRY_PENDING)
                 pw_future_cancel_unheld(store, segment, object);
         else

@@ -2,6 +2,7 @@
 #include "store/parts.h"
 
 #define GRACE_US 1000000u
+#define PART 4096u /* slots that one part of a search looks at */
 
 bool pw_store_waits_for_room(struct pw_store *store, uint32_t number)
 {
@@ -76,29 +77,41 @@ static bool is_promised(const struct request *request, const struct extent *exte
         return true;
 }
 
-/* Take idle slots back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those of its tenant,
- * until its quota allows one slot more. Slots that were not granted since `ret_looked_at` cannot have become idle: while somebody
- * waits, they do not go back to their lanes. */
-static void take_back(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, uint64_t *ret_looked_at)
+/* Nothing was granted since that may have become idle: while somebody waits, slots do not go back to their lanes. */
+static bool has_searched(const struct pw_store *store, const struct search *search)
+{
+        return search->grants == store->grants && !search->next;
+}
+
+/* Take the idle slots of the next extents back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those
+ * of its tenant, until its quota allows one slot more. What is left of it is done when the queue is served next. */
+static void take_back(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search)
 {
         uint64_t room = pw_room_bytes(&request->ask);
+        uint32_t budget = PART, i;
 
-        if (*ret_looked_at == store->grants)
+        if (has_searched(store, search))
                 return;
-        *ret_looked_at = store->grants;
-        for (uint32_t i = 1; i <= store->extents.top; i++) {
+        if (!search->next)
+                *search = (struct search){ .grants = store->grants, .next = 1 };
+        for (i = search->next; i <= store->extents.top && budget; i++) {
                 struct extent *extent = pw_handles_get(&store->extents, i);
 
                 if (bytes ? store->free_bytes + (int64_t)store->idle_bytes >= (int64_t)bytes : pw_quota_fits(request->tenant, room, 1) != 0)
-                        return;
+                        break;
                 if (!extent || extent->populating || extent->segment->ended || extent->row == row ||
                     (bytes ? !extent->span_bytes : extent->segment->tenant != request->tenant))
                         continue;
+                budget -= (uint32_t)pw_min_u64(budget, extent->slot_count);
                 if (is_promised(request, extent))
-                        *ret_looked_at = UINT64_MAX; /* look again */
+                        search->again = true;
                 else
                         pw_extent_take_idle(store, extent);
         }
+        search->next = budget || i > store->extents.top ? 0 : i;
+        store->searching |= search->next != 0;
+        if (search->again && !search->next)
+                search->grants = UINT64_MAX;
 }
 
 /* How many of `count` slots the tenant may have. */
@@ -107,7 +120,7 @@ static uint32_t within_quota(struct pw_store *store, const struct row *row, stru
         uint64_t room = pw_room_bytes(&request->ask);
 
         if (!pw_quota_fits(request->tenant, room, count))
-                take_back(store, row, request, 0, &request->own_looked_at);
+                take_back(store, row, request, 0, &request->own_search);
         return pw_quota_fits(request->tenant, room, count);
 }
 
@@ -128,9 +141,9 @@ static enum pw_status place(struct pw_store *store, struct session *session, str
                 count = count / 2 > least ? count / 2 : least;
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
-        if (status != PW_NOT_READY || request->looked_at == store->grants)
+        if (status != PW_NOT_READY || has_searched(store, &request->search))
                 return status;
-        take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->looked_at);
+        take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
         return pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
 }
 
@@ -238,12 +251,12 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         request->tenant = session->tenant;
         request->over = session->tenant->over_count != 0;
         request->arrived = store->grants;
-        request->looked_at = request->own_looked_at = UINT64_MAX;
+        request->search.grants = request->own_search.grants = UINT64_MAX;
         pw_list_init(&request->link);
         enough = row->given_count >= ask->count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
         if (came) /* nothing is taken from others for it */
-                request->looked_at = request->own_looked_at = store->grants;
+                request->search.grants = request->own_search.grants = store->grants;
         if (!(came && enough) && !request->over && (!store->lacking_count || ask->futures) && grant(store, request) == PW_OK)
                 return;
         if (came) {
@@ -271,9 +284,12 @@ void pw_room_serve(struct pw_store *store)
         struct request *request;
         bool lacking = false;
 
-        if (pw_list_empty(&store->queue))
+        if (pw_list_empty(&store->queue)) {
+                store->searching = false;
                 return;
+        }
         store->serving++;
+        store->searching = false;
         pw_list_each(&store->queue, request, struct request, link) {
                 struct pw_list *behind = request->link.next;
                 struct row *row = row_of(store, request);

@@ -74,6 +74,7 @@ struct extent {
         uint32_t slot_room;        /* slots that it keeps, at least slot_count */
         uint32_t taken;            /* of the granted ones */
         uint32_t given_last;       /* slot that came back last */
+        uint32_t used;             /* slots with values, as counted last (count.c); never believed beyond what was granted */
         uint32_t ended_slots;      /* of those that go with the lane or the session: looked at so far */
         bool leaving;              /* what becomes idle is taken back */
         bool populating;           /* not granted yet: its pages are on their way */
@@ -82,6 +83,7 @@ struct extent {
         uint64_t grant;            /* its number among all */
         uint64_t room_offset, room_bytes; /* of each room */
         uint64_t span_bytes;       /* of all rooms, in whole pages */
+        uint64_t booked_bytes;     /* of it: pages that were not freed since */
         uint64_t ring_offset;
         struct pw_return_writer returns;
         uint64_t granted_us;
@@ -102,6 +104,7 @@ struct segment {
         struct pw_object **chunks; /* of PW_CHUNK_SLOTS records, made as slots are granted; as many as were needed */
         uint32_t chunk_capacity;
         uint32_t known_count, populating_count;
+        uint32_t changes;          /* objects known and forgotten, and their bodies: counts up */
         uint64_t entry_page_bytes; /* of the entry table, once in use: overhead */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
         struct idle_pages idle;
@@ -133,6 +136,13 @@ struct session {
 /* Sessions whose rings are to be read. */
 struct looks { uint32_t *sessions, count, capacity; };
 
+/* A search of all extents for idle slots, in parts. */
+struct search {
+        uint64_t grants;           /* when it began; UINT64_MAX: to be done */
+        uint32_t next;             /* handle of an extent; 0: it is done */
+        bool again;                /* it passed by what is about to be used */
+};
+
 /* A request that waits: for memory in the queue, or for its pages. */
 struct request {
         struct pw_list link;       /* in the queue or in `populating` */
@@ -141,8 +151,7 @@ struct request {
         bool over;                 /* its tenant's quota; else memory is missing */
         struct extent *extent;     /* being populated; NULL: none, or gone with its segment */
         uint64_t arrived;          /* grants when it came */
-        uint64_t looked_at;        /* grants when idle slots were last looked for */
-        uint64_t own_looked_at;    /* the same, among those of its tenant */
+        struct search search, own_search; /* for idle slots: of all; among those of its tenant */
         bool cancelled;
 };
 
@@ -155,6 +164,7 @@ struct pw_store {
         struct session *last_session;
         struct pw_list queue, populating;
         uint32_t lacking_count;    /* requests in the queue that wait for memory */
+        bool searching;            /* for one of them, and not through */
         uint64_t serving;          /* of the queue: counts up */
         struct pw_list leases;     /* by their end */
         struct pw_list spare_refs;

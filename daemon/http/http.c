@@ -21,6 +21,8 @@
 #define SWEEP_US 50000
 #define HEADER_BYTES 4096
 #define BODY_BYTES 0
+#define PART_US 300u   /* counted in one turn */
+#define PART_SLOTS 64u /* between looks at the clock */
 #define METRICS_KEPT_US 1000000u
 #define METRICS_SHARE 100u /* counting takes at most 1 part in so many of the time */
 
@@ -36,6 +38,11 @@ struct pw_http {
         bool paused;
         struct pw_http_address address;
         char text[PW_HTTP_ADDRESS_TEXT];
+        struct event *counting;      /* the next part of a census */
+        struct pw_census census;
+        uint64_t counting_us;        /* that it took so far */
+        struct evhttp_request *waiting[CONNECTIONS_MAX]; /* for it */
+        uint32_t waiting_count;
         char *metrics;               /* as they were counted last */
         size_t metrics_bytes;
         uint64_t metrics_until_us;
@@ -51,7 +58,7 @@ struct connection {
 
 /* --- answers ---------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status count(struct pw_http *http, uint64_t now_us)
+static enum pw_status write_metrics(struct pw_http *http, uint64_t now_us)
 {
         char *text = NULL;
         size_t bytes = 0;
@@ -60,7 +67,7 @@ static enum pw_status count(struct pw_http *http, uint64_t now_us)
 
         if (!out)
                 return PW_NO_MEMORY;
-        pw_metrics_write(http->daemon, out);
+        pw_metrics_write(http->daemon, &http->census.counts, out);
         bad = ferror(out);
         if (fclose(out) != 0 || bad) {
                 free(text);
@@ -69,7 +76,7 @@ static enum pw_status count(struct pw_http *http, uint64_t now_us)
         free(http->metrics);
         http->metrics = text;
         http->metrics_bytes = bytes;
-        http->metrics_until_us = now_us + pw_max_u64(METRICS_KEPT_US, METRICS_SHARE * (pw_now_us() - now_us));
+        http->metrics_until_us = now_us + pw_max_u64(METRICS_KEPT_US, METRICS_SHARE * (http->counting_us + pw_now_us() - now_us));
         return PW_OK;
 }
 
@@ -100,18 +107,62 @@ static void reply_text(struct pw_http *http, struct evhttp_request *request, int
         reply(http, request, &(struct answer){ code, "text/plain; charset=utf-8", text, strlen(text) });
 }
 
-static void on_metrics(struct evhttp_request *request, void *context)
+static void reply_metrics(struct pw_http *http, struct evhttp_request *request)
+{
+        reply(http, request, &(struct answer){ 200, "text/plain; version=0.0.4; charset=utf-8", http->metrics, http->metrics_bytes });
+}
+
+/* Whose connection ended meanwhile is let go by evhttp as it is answered. */
+static void answer_waiting(struct pw_http *http, bool good)
+{
+        for (uint32_t i = 0; i < http->waiting_count; i++) {
+                if (good)
+                        reply_metrics(http, http->waiting[i]);
+                else
+                        reply_text(http, http->waiting[i], 503, "out of memory\n");
+        }
+        http->waiting_count = 0;
+}
+
+/* The next part of the census, in a turn of its own. */
+static void on_count(evutil_socket_t fd, short what, void *context)
 {
         struct pw_http *http = context;
-        uint64_t now_us = pw_now_us();
+        uint64_t since_us = pw_now_us(), now_us;
+        bool more;
 
+        (void)fd;
+        (void)what;
         pw_woken(http->daemon);
         http->daemon->doing = "counting for /metrics";
         http->daemon->more = true;
-        if (now_us >= http->metrics_until_us && count(http, now_us) != PW_OK)
-                reply_text(http, request, 503, "out of memory\n");
-        else
-                reply(http, request, &(struct answer){ 200, "text/plain; version=0.0.4; charset=utf-8", http->metrics, http->metrics_bytes });
+        do {
+                more = pw_store_census(http->daemon->store, &http->census, PART_SLOTS);
+                now_us = pw_now_us();
+        } while (more && now_us - since_us < PART_US);
+        http->counting_us += now_us - since_us;
+        if (!more || event_add(http->counting, &(struct timeval){ 0, 0 }) < 0)
+                answer_waiting(http, !more && write_metrics(http, now_us) == PW_OK);
+}
+
+static void on_metrics(struct evhttp_request *request, void *context)
+{
+        struct pw_http *http = context;
+
+        if (!http->waiting_count && pw_now_us() < http->metrics_until_us) {
+                reply_metrics(http, request);
+                return;
+        }
+        if (http->waiting_count == CONNECTIONS_MAX) {
+                reply_text(http, request, 503, "too many ask at a time\n");
+                return;
+        }
+        http->waiting[http->waiting_count++] = request;
+        if (http->waiting_count > 1)
+                return;
+        http->census = (struct pw_census){ .next = 0 };
+        http->counting_us = 0;
+        on_count(-1, 0, http);
 }
 
 static void on_health(struct evhttp_request *request, void *context)
@@ -264,8 +315,9 @@ static enum pw_status serve(struct pw_http *http, struct pw_error *ret_err)
                 close(fd);
         http->pause = evtimer_new(base, on_pause_over, http);
         http->sweep = event_new(base, -1, 0, on_sweep, http);
+        http->counting = event_new(base, -1, 0, on_count, http);
         http->server = evhttp_new(base);
-        if (!http->listener || !http->pause || !http->sweep || !http->server)
+        if (!http->listener || !http->pause || !http->sweep || !http->counting || !http->server)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
         evconnlistener_set_error_cb(http->listener, on_accept_error);
         evhttp_set_bevcb(http->server, on_connection, http);
@@ -315,6 +367,9 @@ void pw_http_free(struct pw_http *http)
                 return;
         if (http->listener && !http->bound)
                 evconnlistener_free(http->listener);
+        for (uint32_t i = 0; i < http->waiting_count; i++) /* the server has the others */
+                if (!evhttp_request_get_connection(http->waiting[i]))
+                        evhttp_request_free(http->waiting[i]);
         if (http->server)
                 evhttp_free(http->server);
         pw_list_each(&http->connections, connection, struct connection, link)
@@ -323,6 +378,8 @@ void pw_http_free(struct pw_http *http)
                 event_free(http->pause);
         if (http->sweep)
                 event_free(http->sweep);
+        if (http->counting)
+                event_free(http->counting);
         if (http->bound && http->address.any.sa_family == AF_UNIX)
                 unlink(http->address.un.sun_path);
         free(http->metrics);

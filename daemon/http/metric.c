@@ -11,7 +11,7 @@
 /* One answer under way. */
 struct sampling {
         struct pw_daemon *daemon;
-        struct pw_store_counts objects;
+        const struct pw_store_counts *objects;
         FILE *out;
 };
 
@@ -152,14 +152,14 @@ static void memory(const struct sampling *to, const struct metric *metric)
 
 static void objects(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, "state=\"pending\"", to->objects.pending);
-        sample(to, metric, "state=\"ready\"", to->objects.ready);
-        sample(to, metric, "state=\"failed\"", to->objects.failed);
+        sample(to, metric, "state=\"pending\"", to->objects->pending);
+        sample(to, metric, "state=\"ready\"", to->objects->ready);
+        sample(to, metric, "state=\"failed\"", to->objects->failed);
 }
 
 static void references(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, NULL, to->objects.refs);
+        sample(to, metric, NULL, to->objects->refs);
 }
 
 static void names(const struct sampling *to, const struct metric *metric)
@@ -286,11 +286,10 @@ static const struct metric metrics[] = {
         { "process_resident_memory_bytes", "gauge", NULL, "Memory of the daemon that is in use, values that it touched included.", resident },
 };
 
-void pw_metrics_write(struct pw_daemon *daemon, FILE *out)
+void pw_metrics_write(struct pw_daemon *daemon, const struct pw_store_counts *objects, FILE *out)
 {
-        struct sampling to = { .daemon = daemon, .out = out };
+        struct sampling to = { daemon, objects, out };
 
-        pw_store_count(daemon->store, &to.objects);
         for (uint32_t i = 0; i < pw_array_count(metrics); i++) {
                 fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metrics[i].name, metrics[i].help, metrics[i].name, metrics[i].type);
                 metrics[i].write(&to, &metrics[i]);

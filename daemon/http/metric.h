@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* All of them. Reads every granted entry: whoever calls it often holds up the loop. */
-void pw_metrics_write(struct pw_daemon *daemon, FILE *out);
+/* All of them, after a census, which counted `objects`. */
+void pw_metrics_write(struct pw_daemon *daemon, const struct pw_store_counts *objects, FILE *out);
 /* As mdoc(7) list items, for the manual page. */
 void pw_metrics_mdoc(FILE *out);
 

@@ -11,13 +11,14 @@
 #define PART_SLOTS 32u      /* between looks at the clock */
 #define RECLAIM_US 1000000u /* how long what is on its way out is waited for */
 
-/* `row` is called for each object there is, part by part; then `list`. Pages: each part is a page of its own.
- * No `list`: an audit begins, which answers. */
+/* `row` is called for each object there is, or `part` until it says that there is no more, part by part; then `list`. Pages: each part
+ * is a page of its own. No `list`: an audit begins, which answers. */
 struct pw_list_kind {
         const char *what;
         enum pw_status (*list)(struct pw_lister *lister);
         bool (*row)(void *context, const struct pw_object_row *row);
         bool pages;
+        bool (*part)(struct pw_lister *lister, uint32_t slots);
 };
 
 static enum pw_status list_no_more(struct pw_lister *lister)
@@ -27,18 +28,18 @@ static enum pw_status list_no_more(struct pw_lister *lister)
 }
 
 static const struct pw_list_kind kinds[] = {
-        { "status", pw_list_status, pw_list_status_object, false },
-        { "devices", pw_list_devices, NULL, false },
-        { "islands", pw_list_islands, NULL, false },
-        { "objects", list_no_more, pw_list_objects_object, true },
-        { "memory", pw_list_memory, NULL, false },
-        { "owners", pw_list_owners, pw_list_owners_object, false },
-        { "check", NULL, NULL, false },
-        { "programs", pw_list_programs, NULL, false },
-        { "runs", pw_list_runs, NULL, false },
-        { "gangs", pw_list_gangs, NULL, false },
-        { "why", pw_list_why, NULL, false },
-        { "object", pw_list_object, NULL, false },
+        { "status", pw_list_status, pw_list_status_object, false, NULL },
+        { "devices", pw_list_devices, NULL, false, NULL },
+        { "islands", pw_list_islands, NULL, false, NULL },
+        { "objects", list_no_more, pw_list_objects_object, true, NULL },
+        { "memory", pw_list_memory, NULL, false, pw_list_memory_part },
+        { "owners", pw_list_owners, pw_list_owners_object, false, NULL },
+        { "check", NULL, NULL, false, pw_list_check_part },
+        { "programs", pw_list_programs, NULL, false, NULL },
+        { "runs", pw_list_runs, NULL, false, NULL },
+        { "gangs", pw_list_gangs, NULL, false, NULL },
+        { "why", pw_list_why, NULL, false, pw_why_part },
+        { "object", pw_list_object, NULL, false, NULL },
 };
 
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant)
@@ -59,6 +60,7 @@ static void free_lister(struct pw_lister *lister)
         pw_list_remove(&lister->link);
         pw_rows_free(lister->rows);
         pw_owners_free(lister->owners);
+        pw_largest_free(lister->largest);
         free(lister->filter);
         free(lister);
 }
@@ -119,32 +121,47 @@ static bool walk_part(struct pw_lister *lister)
 {
         const struct pw_walk walk = { PART_SLOTS, lister->kind->row, lister };
 
+        while (lister->kind->part && lister->kind->part(lister, PART_SLOTS))
+                if (pw_now_us() - lister->now_us >= PART_US)
+                        return true;
         while (lister->kind->row && pw_store_walk(lister->daemon->store, &walk, &lister->at))
                 if (pw_now_us() - lister->now_us >= PART_US)
                         return true;
         return false;
 }
 
-void pw_list_checked(struct pw_dsession *session, uint64_t id, uint32_t limit, const struct pw_audit *audit)
+void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take, const struct pw_audit *audit)
 {
-        struct pw_rows rows = { .limit = limit };
-        struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = &rows, .now_us = pw_now_us(), .audit = audit };
+        struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = rows_take, .now_us = pw_now_us(), .audit = audit };
 
         pw_list_check(&lister);
-        pw_rows_send(&rows, session, id);
+        pw_rows_send(rows_take, session, id);
 }
 
 static void begin_audit(struct pw_lister *lister)
 {
         pw_list_remove(&lister->link); /* if its session ends now, it is not its any more */
-        pw_audit_begin(lister->session, lister->id, lister->rows->limit);
+        pw_audit_begin(lister->session, lister->id, lister->rows);
         free_lister(lister);
+}
+
+static void make_anew(struct pw_lister *lister)
+{
+        uint32_t limit = lister->rows->limit;
+
+        pw_rows_free(lister->rows);
+        lister->own_rows = (struct pw_rows){ .limit = limit };
+        lister->again = false;
 }
 
 static void answer(struct pw_lister *lister, bool more)
 {
         enum pw_status status = lister->kind->list(lister);
 
+        if (lister->again) {
+                make_anew(lister);
+                return;
+        }
         pw_list_remove(&lister->link); /* if its session ends now, it is not its any more */
         lister->rows->next = more ? lister->at : 0;
         if (status == PW_OK) {
@@ -167,12 +184,12 @@ bool pw_lists_turn(struct pw_daemon *daemon)
         daemon->doing = lister->kind->what;
         if (!catch_up(lister))
                 return true;
-        if (!lister->kind->list) {
+        lister->now_us = pw_now_us();
+        more = walk_part(lister);
+        if (!more && !lister->kind->list) {
                 begin_audit(lister);
                 return true;
         }
-        lister->now_us = pw_now_us();
-        more = walk_part(lister);
         if (!more || lister->kind->pages) {
                 answer(lister, more);
                 return true;

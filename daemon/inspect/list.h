@@ -11,9 +11,9 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
 bool pw_lists_turn(struct pw_daemon *daemon);
 void pw_lists_session_end(struct pw_dsession *session);
 
-/* The listing "check", when the audit is done. */
+/* The listing "check", when the audit is done, behind the rows that there are already. Own: what is in `rows_take`. */
 struct pw_audit;
-void pw_list_checked(struct pw_dsession *session, uint64_t id, uint32_t limit, const struct pw_audit *audit);
+void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take, const struct pw_audit *audit);
 
 struct pw_list_kind;
 struct pw_owners;
@@ -38,6 +38,10 @@ struct pw_lister {
         uint64_t objects;       /* status: seen */
         struct pw_owners *owners; /* owners: seen; NULL: none */
         const struct pw_audit *audit; /* check */
+        struct pw_store_audit checked;
+        struct pw_census census; /* memory */
+        struct pw_largest *largest; /* why: in memories; NULL: none was asked for */
+        bool again;             /* the parts of what was found missing come first, then the listing is made anew */
 };
 
 /* By kind; each returns PW_OK or an error in lister->err. */
@@ -45,13 +49,18 @@ enum pw_status pw_list_status(struct pw_lister *lister);   /* list_host.c */
 enum pw_status pw_list_devices(struct pw_lister *lister);
 enum pw_status pw_list_islands(struct pw_lister *lister);
 enum pw_status pw_list_memory(struct pw_lister *lister);   /* list_store.c */
+bool pw_list_memory_part(struct pw_lister *lister, uint32_t slots);
 void pw_list_check(struct pw_lister *lister);
+bool pw_list_check_part(struct pw_lister *lister, uint32_t slots);
 enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
 enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
 enum pw_status pw_list_runs(struct pw_lister *lister);
 enum pw_status pw_list_gangs(struct pw_lister *lister);
 enum pw_status pw_list_object(struct pw_lister *lister);   /* list_object.c */
 enum pw_status pw_list_why(struct pw_lister *lister);      /* why.c */
+bool pw_why_part(struct pw_lister *lister, uint32_t slots); /* why_memory.c */
+struct pw_largest;
+void pw_largest_free(struct pw_largest *largest); /* may be NULL */
 
 /* For each object there is, before the listing is made of it; `context` is the lister. */
 struct pw_object_row;

@@ -145,6 +145,11 @@ static void quota_terms(struct pw_lister *lister)
         }
 }
 
+bool pw_list_memory_part(struct pw_lister *lister, uint32_t slots)
+{
+        return pw_store_census(lister->daemon->store, &lister->census, slots);
+}
+
 enum pw_status pw_list_memory(struct pw_lister *lister)
 {
         quota_terms(lister);
@@ -165,10 +170,16 @@ static void problem(void *context, const char *where, const char *text)
         pw_rows_text(rows, "where", "%s", told ? where : "-");
 }
 
+bool pw_list_check_part(struct pw_lister *lister, uint32_t slots)
+{
+        lister->checked.found = problem;
+        lister->checked.context = lister;
+        return pw_store_check_part(lister->daemon->store, &lister->checked, slots);
+}
+
 void pw_list_check(struct pw_lister *lister)
 {
         pw_overhead_refresh(lister->daemon);
-        pw_store_check(lister->daemon->store, problem, lister);
         pw_scheduler_check(lister->daemon->scheduler, problem, lister);
         pw_audit_each(lister->audit, problem, lister);
 }

@@ -9,18 +9,26 @@
 #include <stdio.h>
 
 #define SHOWN 3u
+#define WALKS 8u /* memories that one answer tells of */
 #define HOST_MEMORY UINT32_MAX
 
-struct held { struct pw_object_row row; uint64_t bytes; };
-struct largest {
+struct held { struct pw_id id; uint64_t bytes; };
+
+/* What a memory has, found by a walk over all objects in parts: the chain is made anew when it is there. */
+struct pw_largest {
+        struct pw_largest *next;
         struct pw_daemon *daemon;
         uint32_t device;
-        const char *tenant, *more; /* whose: NULL: anybody's; what else would help */
+        const char *tenant; /* whose: NULL: anybody's */
+        uint64_t at;        /* of the walk */
+        bool done;
         struct held items[SHOWN];
         uint64_t others_bytes, others;
 };
+/* Which memory it is, and what else would help there. */
+struct place { uint32_t device; const char *tenant, *more; };
 
-static uint64_t bytes_in(const struct largest *largest, const struct pw_object_row *row)
+static uint64_t bytes_in(const struct pw_largest *largest, const struct pw_object_row *row)
 {
         const struct pw_shard_list *list = pw_find_shards(largest->daemon, row);
         uint64_t bytes = 0;
@@ -36,8 +44,8 @@ static uint64_t bytes_in(const struct largest *largest, const struct pw_object_r
 
 static bool take_object(void *context, const struct pw_object_row *row)
 {
-        struct largest *largest = context;
-        struct held held = { *row, bytes_in(largest, row) };
+        struct pw_largest *largest = context;
+        struct held held = { row->id, bytes_in(largest, row) };
 
         for (uint32_t i = 0; i < SHOWN && held.bytes; i++)
                 if (held.bytes > largest->items[i].bytes) {
@@ -48,6 +56,45 @@ static bool take_object(void *context, const struct pw_object_row *row)
         largest->others_bytes += held.bytes;
         largest->others += held.bytes > 0;
         return true;
+}
+
+bool pw_why_part(struct pw_lister *lister, uint32_t slots)
+{
+        struct pw_largest *largest = lister->largest;
+        const struct pw_walk walk = { slots, take_object, largest };
+
+        if (!largest || largest->done)
+                return false;
+        largest->done = !pw_store_walk(lister->daemon->store, &walk, &largest->at);
+        return !largest->done;
+}
+
+void pw_largest_free(struct pw_largest *largest)
+{
+        while (largest) {
+                struct pw_largest *next = largest->next;
+
+                free(largest);
+                largest = next;
+        }
+}
+
+/* NULL: it is to be found first, one memory at a time; or there is no room for it. */
+static const struct pw_largest *largest_in(struct pw_lister *lister, const struct place *place)
+{
+        struct pw_largest *largest = lister->largest;
+        uint32_t count = 0;
+
+        for (; largest; largest = largest->next, count++)
+                if (largest->device == place->device && largest->tenant == place->tenant)
+                        return largest->done ? largest : NULL;
+        largest = lister->again || count == WALKS ? NULL : malloc(sizeof *largest);
+        if (!largest)
+                return NULL;
+        *largest = (struct pw_largest){ .next = lister->largest, .daemon = lister->daemon, .device = place->device, .tenant = place->tenant };
+        lister->largest = largest;
+        lister->again = true;
+        return NULL;
 }
 
 /* The process that is charged, if it is stopped: it gives nothing back. */
@@ -70,28 +117,34 @@ static void held_remedy(const struct pw_charge *charge, const char *id, pid_t st
                 snprintf(text, text_bytes, "pw_unref() there or end it; `pathways free --force %s`; %s", id, more);
 }
 
-static void why_held(struct pw_chain *chain, const struct held *held, const struct largest *largest, const char *what)
+static void why_held(struct pw_chain *chain, const struct held *held, const char *more, const char *what)
 {
         struct pw_lister *lister = chain->lister;
-        const struct pw_charge *charge = &held->row.charge;
+        const struct pw_object *object = pw_store_find(lister->daemon->store, 0, pw_id_segment(held->id), pw_id_slot(held->id), held->id.generation);
+        const struct pw_program_row *program;
+        const struct pw_charge *charge;
+        struct pw_object_row row;
         uint32_t depth = chain->depth;
-        const struct pw_program_row *program = NULL;
         char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[420], remedy[260];
-        pid_t stopped = stopped_holder(lister->daemon, charge);
+        pid_t stopped;
 
-        if (held->row.object && held->row.object->program)
-                program = pw_scheduler_program(lister->daemon->scheduler, held->row.object->program);
-        if (!pw_list_visible(lister, held->row.tenant)) {
+        if (!object)
+                return; /* it was let go meanwhile */
+        pw_object_row(lister->daemon->store, object, &row);
+        charge = &row.charge;
+        stopped = stopped_holder(lister->daemon, charge);
+        program = object->program ? pw_scheduler_program(lister->daemon->scheduler, object->program) : NULL;
+        if (!pw_list_visible(lister, row.tenant)) {
                 snprintf(waits, sizeof waits, "%s of another tenant to be let go", pw_size_format(held->bytes, size));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, "ask an operator: `pathways owners` shows them all" });
                 chain->depth = depth;
                 return;
         }
-        pw_id_format(held->row.id, id);
-        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), held->row.tenant,
+        pw_id_format(held->id, id);
+        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), row.tenant,
                  pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), stopped ? ", which is stopped" : "",
                  program ? ", made by " : "", program ? program->name : "");
-        held_remedy(charge, id, stopped, largest->more, remedy, sizeof remedy);
+        held_remedy(charge, id, stopped, more, remedy, sizeof remedy);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, remedy });
         chain->depth = depth;
 }
@@ -124,14 +177,18 @@ static bool why_left(struct pw_chain *chain, const char *what)
         return shown;
 }
 
-static void why_largest(struct pw_chain *chain, struct largest *largest, const char *what)
+static void why_largest(struct pw_chain *chain, const struct place *place, const char *what)
 {
-        bool left = largest->device == HOST_MEMORY && !largest->tenant && why_left(chain, what);
+        const struct pw_largest *largest = largest_in(chain->lister, place);
+        bool left = place->device == HOST_MEMORY && !place->tenant && why_left(chain, what);
         char waits[120], size[16];
 
-        pw_store_each_object(largest->daemon->store, take_object, largest);
+        if (!largest) {
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "what is held there", 0, "`pathways owners` and `pathways objects` list it" });
+                return;
+        }
         for (uint32_t i = 0; i < SHOWN && largest->items[i].bytes; i++)
-                why_held(chain, &largest->items[i], largest, what);
+                why_held(chain, &largest->items[i], place->more, what);
         if (!left && !largest->items[0].bytes)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "gangs that are not done with rooms, or grants that are idle", 0,
                                                               "wait; `pathways memory` shows each term" });
@@ -147,7 +204,7 @@ void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack
         char what[80], size[16];
 
         snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device, pw_size_format(lack_bytes, size));
-        why_largest(chain, &(struct largest){ .daemon = chain->lister->daemon, .device = device, .more = "or a larger --device-memory" }, what);
+        why_largest(chain, &(struct place){ device, NULL, "or a larger --device-memory" }, what);
 }
 
 /* Is it the tenant's quota that keeps it waiting? What that is, then. */
@@ -179,6 +236,6 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
         over = is_over(daemon, wait, what, sizeof what);
         if (!over)
                 snprintf(what, sizeof what, "host memory h%u", daemon->host);
-        why_largest(chain, &(struct largest){ .daemon = daemon, .device = HOST_MEMORY, .tenant = over ? wait->session->tenant->name : NULL,
-                                              .more = over ? "or a larger --quota" : "or a larger --host-memory" }, what);
+        why_largest(chain, &(struct place){ HOST_MEMORY, over ? wait->session->tenant->name : NULL,
+                                            over ? "or a larger --quota" : "or a larger --host-memory" }, what);
 }
