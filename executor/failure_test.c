@@ -295,21 +295,23 @@ static struct build *build_reused_room(void)
 {
         struct build *build = build_new();
         uint32_t one = build_slice(build, devices, 1, 0), other = build_slice(build, devices + 1, 1, 0);
-        uint32_t a = build_value(build, one, PW_F64, PW_SCALAR, PW_BROADCAST), b = build_value(build, one, PW_F64, PW_SCALAR, PW_BROADCAST);
+        uint32_t a = build_value(build, one, PW_F64, PW_SCALAR, PW_BROADCAST);
+        uint32_t b = build_value(build, one, PW_F64, PW_SCALAR, PW_BROADCAST);
         uint32_t read = build_value(build, other, PW_F64, PW_SCALAR, PW_BROADCAST), c = build_value_in(build, b, PW_BROADCAST);
-        uint32_t send, receive;
+        uint32_t send, receive, call;
 
         build_input(build, a);
         build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { a }, .input_count = 1, .output = b });
         send = build_transfer(build, &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_SEND });
         receive = build_transfer(build, &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_RECV, .send_node = send });
-        build_wait(build, build_call(build, &(struct build_call){ SCALE(3.0), .inputs = { b }, .input_count = 1, .output = c }), receive);
+        call = build_call(build, &(struct build_call){ SCALE(3.0), .inputs = { b }, .input_count = 1, .output = c });
+        build_wait(build, call, receive);
         build_result(build, read);
         build_result(build, a);
         return build;
 }
 
-/* A process ends in a gang that still waits for a reader of its room: who comes after it waits too before it writes the error there. */
+/* A process ends in a gang that still waits for a reader of its room: who comes after it waits, too, and writes the error then. */
 static void test_crash_before_reader(void **state)
 {
         double one = 1.0;

@@ -136,7 +136,8 @@ static void one_place(void)
         world_step();
         if (!at.reads || model_dead(1))
                 return;
-        model_must(entry->room_offset == at.list && !memcmp(shard_at(at.list), &at.shard, sizeof at.shard), "a value moved under its reader");
+        model_must(entry->room_offset == at.list && !memcmp(shard_at(at.list), &at.shard, sizeof at.shard),
+                   "a value moved under its reader");
         model_must(room_is_there(), "a room went back under its reader");
 }
 
@@ -150,7 +151,8 @@ static void one_left(void)
         world_end();
         if (model_dead(0)) {
                 model_must(world_objects() == 0, "a value stays that nobody holds");
-                model_must(runs_seen.freed[0] == 1 && runs_seen.freed[1] == !at.to_host, "the room of a value did not go back once");
+                model_must(runs_seen.freed[0] == 1 && runs_seen.freed[1] == !at.to_host,
+                           "the room of a value did not go back once");
                 return;
         }
         at.list = entry->room_offset;
@@ -161,13 +163,14 @@ static void one_left(void)
 }
 
 static void move_begin(void) { begin_move(true, TAKES_IT); }
-const struct model move_model = { "move", "a value moves to the host while another takes it by id", move_begin, one_place, one_left, 1, NULL };
+const struct model move_model = { "move", "a value moves to the host while another takes it by id", move_begin, one_place, one_left, 1,
+                                  NULL };
 static void exchange_begin(void) { begin_move(false, TAKES_IT); }
-const struct model exchange_model = { "exchange", "a value moves between devices while another takes it by id", exchange_begin, one_place,
-                                      one_left, 1, NULL };
+const struct model exchange_model = { "exchange", "a value moves between devices while another takes it by id", exchange_begin,
+                                      one_place, one_left, 1, NULL };
 static void exchange_copy_begin(void) { begin_move(false, TAKES_THE_COPY); }
-const struct model exchange_copy_model = { "copied", "the same while another takes the copy by id", exchange_copy_begin, one_place, one_left, 1,
-                                           NULL };
+const struct model exchange_copy_model = { "copied", "the same while another takes the copy by id", exchange_copy_begin, one_place,
+                                           one_left, 1, NULL };
 static void move_shared_begin(void) { begin_move(true, HOLDS_IT); }
 const struct model move_shared_model = { "held", "a value is to move while another reads and drops it", move_shared_begin, one_place,
                                          one_left, 1, NULL };
