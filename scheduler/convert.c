@@ -140,46 +140,50 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         return status == PW_OK ? add_pair(way, ret_value, ret_err) : status;
 }
 
-/* Is it an all-reduce over axis *ret_axis alone, of a shard that is worth two steps? Then *ret_dim is the dim to
- * scatter over. */
-static bool worth_two_steps(const struct way *way, uint32_t *ret_axis, uint8_t *ret_dim)
+/* Is it an all-reduce, over all that is partial, of a shard that is worth two steps? Then *ret_scattered is how it lies between
+ * them: split, along the axes that were partial, over a dim of which each device gets a part. */
+static bool worth_two_steps(const struct way *way, struct pw_sharding *ret_scattered)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
         const uint32_t *mesh = way->low->graph->slices[value->slice].mesh;
         struct pw_sharding completed = value->sharding;
-        uint32_t axis = 0, other;
+        uint32_t parts = 1, taken = 0; /* dims that are split */
 
         if (value->slice != way->slice || value->shard_bytes < PW_TWO_STEP_BYTES)
                 return false;
-        if (mesh[0] < 2 || value->sharding.axis[0].lay != PW_LAY_PARTIAL)
-                axis = 1;
-        other = 1 - axis;
-        completed.axis[axis] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
-        if (mesh[axis] < 2 || value->sharding.axis[axis].lay != PW_LAY_PARTIAL ||
-            pw_sharding_has_partial(&completed, mesh) || !pw_sharding_equal(&completed, &way->sharding, mesh))
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
+                if (mesh[i] < 2)
+                        continue;
+                if (completed.axis[i].lay == PW_LAY_SPLIT)
+                        taken |= 1u << completed.axis[i].dim;
+                if (completed.axis[i].lay != PW_LAY_PARTIAL)
+                        continue;
+                completed.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
+                parts *= mesh[i];
+        }
+        if (parts < 2 || !pw_sharding_equal(&completed, &way->sharding, mesh))
                 return false;
         for (uint8_t dim = 0; dim < value->dims.rank; dim++) {
-                if (mesh[other] > 1 && value->sharding.axis[other].lay == PW_LAY_SPLIT &&
-                    value->sharding.axis[other].dim == dim)
+                if (taken >> dim & 1 || value->dims.dim[dim] < parts)
                         continue;
-                if (value->dims.dim[dim] < mesh[axis])
-                        continue;
-                *ret_axis = axis;
-                *ret_dim = dim;
+                *ret_scattered = value->sharding;
+                for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                        if (value->sharding.axis[i].lay == PW_LAY_PARTIAL)
+                                ret_scattered->axis[i] = (struct pw_axis_sharding)PW_AXIS_SPLIT(dim);
                 return true;
         }
         return false;
 }
 
 /* A large all-reduce: each device reduces its part, then all gather the parts. */
-static enum pw_status add_two_steps(struct way *way, uint32_t axis, uint8_t dim, uint32_t *ret_value,
+static enum pw_status add_two_steps(struct way *way, const struct pw_sharding *scattered, uint32_t *ret_value,
                                     struct pw_error *ret_err)
 {
         struct way scatter = *way;
         struct pw_transfer_ends ends;
         enum pw_status status;
 
-        scatter.sharding.axis[axis] = (struct pw_axis_sharding)PW_AXIS_SPLIT(dim);
+        scatter.sharding = *scattered;
         ends = ends_of(&scatter);
         status = pw_transfer_reach(&ends, &scatter.reach, ret_err);
         if (status == PW_OK)
@@ -195,8 +199,7 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
 {
         struct pw_transfer_ends ends = ends_of(way);
         enum pw_status status = pw_transfer_check(&ends, ret_err);
-        uint32_t axis = 0;
-        uint8_t dim = 0;
+        struct pw_sharding scattered;
 
         if (status == PW_OK && reduces(way) && way->low->values[way->value].dtype == PW_OPAQUE)
                 status = pw_error_set(ret_err, PW_SHAPE, "opaque values cannot be reduced: give them a dtype");
@@ -208,8 +211,8 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
                 return status;
         if (way->reach.other_island)
                 return add_crossing(way, ret_value, ret_err);
-        if (worth_two_steps(way, &axis, &dim))
-                return add_two_steps(way, axis, dim, ret_value, ret_err);
+        if (worth_two_steps(way, &scattered))
+                return add_two_steps(way, &scattered, ret_value, ret_err);
         return add_whole(way, ret_value, ret_err);
 }
 

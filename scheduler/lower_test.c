@@ -128,6 +128,40 @@ static void test_two_steps(void **state)
                       "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
 }
 
+/* Likewise over both axes at once: each device reduces its part of all of them. */
+static void test_two_steps_on_two_axes(void **state)
+{
+        struct pw_graph *graph = pw_graph_new("test");
+        struct pw_sharding both = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(PW_SUM) } };
+        struct pw_sharding rows = { { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0) } }, 
+                           partial_rows = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_SPLIT(0) } };
+
+        (void)state;
+        pw_make_slice(graph, &places[0], &(struct pw_make_slice_params){ { 2, 2 }, 0, 0, 1 });
+        pw_make_input(graph, 0, PW_DIMS(3, 4096), PW_BROADCAST, 0);
+        PW_MAKE_CALL(graph, 0, "t/like0", both, 0);
+        PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 1);
+        assert_true(pw_graph_add_result(graph, 2));
+        expect(graph, "test: peak 160256, blocks 110976\n"
+                      "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(sum) x partial(sum), block+49280\n"
+                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1) x split(1), block+98560\n"
+                      "3 all-gather, slice 0: 2 -> 3 i32 [3, 4096] broadcast, block+0\n"
+                      "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
+
+        /* A dim that is split already is left alone, so that no part moves to another column. */
+        graph = pw_graph_new("test");
+        pw_make_slice(graph, &places[0], &(struct pw_make_slice_params){ { 2, 2 }, 0, 0, 1 });
+        pw_make_input(graph, 0, PW_DIMS(8192, 4), rows, 0);
+        PW_MAKE_CALL(graph, 0, "t/like0", partial_rows, 0);
+        assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, rows)));
+        expect(graph, "test: peak 196992, blocks 131328\n"
+                      "0 load 0, slice 0 -> 0 i32 [8192, 4] broadcast x split(0), block+0\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [8192, 4] partial(sum) x split(0), block+65664\n"
+                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [8192, 4] split(1) x split(0), block+0\n"
+                      "3 all-gather, slice 0: 2 -> 3 i32 [8192, 4] broadcast x split(0), result 0\n");
+}
+
 /* A chain of scalar all-reduces: the values travel in the marks, nobody waits. */
 static void test_eager(void **state)
 {
@@ -425,6 +459,7 @@ int main(void)
                 cmocka_unit_test(test_digits),
                 cmocka_unit_test(test_digits_over_islands),
                 cmocka_unit_test(test_two_steps),
+                cmocka_unit_test(test_two_steps_on_two_axes),
                 cmocka_unit_test(test_eager),
                 cmocka_unit_test(test_waits),
                 cmocka_unit_test(test_donation_waits),

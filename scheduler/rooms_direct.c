@@ -62,12 +62,14 @@ static bool is_lay(const struct pw_sim_lie *lie, uint32_t axis, enum pw_lay lay)
         return lie->slice->mesh[axis] > 1 && lie->sharding.axis[axis].lay == lay;
 }
 
-int32_t *pw_sim_gather(const struct pw_sim_lie *lie, bool last_replica)
+int32_t *pw_sim_gather(const struct pw_sim_lie *lie, uint32_t replica)
 {
         int32_t *whole = calloc(pw_sim_whole_count(&lie->dims) + 1, sizeof *whole);
         struct pw_box all = { .rank = lie->dims.rank };
+        uint32_t chosen[PW_MESH_AXES_MAX];
 
         memcpy(all.size, lie->dims.dim, sizeof all.size);
+        pw_mesh_coords(lie->slice->mesh, replica, chosen);
         for (uint32_t place = 0; place < lie->slice->device_count; place++) {
                 struct pw_box box = box_at(lie, place);
                 uint32_t coords[PW_MESH_AXES_MAX];
@@ -76,7 +78,7 @@ int32_t *pw_sim_gather(const struct pw_sim_lie *lie, bool last_replica)
                 pw_mesh_coords(lie->slice->mesh, place, coords);
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                         if (is_lay(lie, i, PW_LAY_BROADCAST))
-                                counts = counts && coords[i] == (last_replica ? lie->slice->mesh[i] - 1 : 0);
+                                counts = counts && coords[i] == chosen[i];
                         if (!is_lay(lie, i, PW_LAY_PARTIAL))
                                 continue;
                         first = first && !coords[i];
@@ -127,7 +129,7 @@ static void cut(struct pw_sim_lie *lie, const int32_t *whole)
 
 static void convert(const struct pw_sim_lie *from, struct pw_sim_lie *to)
 {
-        pw_auto_free int32_t *whole = pw_sim_gather(from, false);
+        pw_auto_free int32_t *whole = pw_sim_gather(from, 0);
 
         cut(to, whole);
 }
@@ -193,7 +195,7 @@ int32_t **pw_sim_direct(const struct pw_graph *graph)
         }
         evaluate(graph, values);
         for (uint32_t i = 0; i < graph->result_count; i++)
-                results[i] = pw_sim_gather(&values[graph->results[i]], false);
+                results[i] = pw_sim_gather(&values[graph->results[i]], 0);
         for (uint32_t i = 0; i < graph->value_count; i++)
                 free_shards(&values[i]);
         free(values);

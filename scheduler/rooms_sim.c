@@ -298,8 +298,8 @@ static const char *compare(const struct sim *sim, int32_t *const *expected)
                 lie.shards = calloc(lie.slice->device_count, sizeof *lie.shards);
                 for (uint32_t i = 0; i < lie.slice->device_count; i++)
                         lie.shards[i] = data_of(sim, results[r].value, i);
-                for (int last = 0; last < 2; last++) {
-                        pw_auto_free int32_t *whole = pw_sim_gather(&lie, last);
+                for (uint32_t replica = 0; replica < lie.slice->device_count; replica++) {
+                        pw_auto_free int32_t *whole = pw_sim_gather(&lie, replica);
                         equal = equal && !memcmp(whole, expected[r], pw_sim_whole_count(&lie.dims) * sizeof *whole);
                 }
                 free(lie.shards);

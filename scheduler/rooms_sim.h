@@ -25,8 +25,8 @@ struct pw_sim_lie {
         const struct pw_slice_map *slice;
         int32_t **shards; /* per place */
 };
-/* The whole value, malloc'ed: parts put together, what is partial reduced; of replicas the first, or the last. */
-int32_t *pw_sim_gather(const struct pw_sim_lie *lie, bool last_replica);
+/* The whole value, malloc'ed: parts put together, what is partial reduced; of replicas the one that place `replica` has. */
+int32_t *pw_sim_gather(const struct pw_sim_lie *lie, uint32_t replica);
 /* Elements of the shard at `place`, resp. of the whole. */
 uint64_t pw_sim_count(const struct pw_sim_lie *lie, uint32_t place);
 uint64_t pw_sim_whole_count(const struct pw_dims *dims);
