@@ -138,6 +138,34 @@ static void a_bad_file_changes_nothing(void **state)
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
+/* What cannot be applied is said at each reading, and the setting stays what it was. */
+static void what_cannot_be_applied_stays(void **state)
+{
+        struct it_host *host = *state;
+        char path[128], away[128];
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        snprintf(away, sizeof away, "%s/away", host->folder);
+        it_write_file(path, FIRST "socket-mode = 600\n");
+        it_start(host, IT_ARGS("--config", path));
+        it_write_file(path, FIRST "socket-mode = 644\noperators = no-such-group\nadmit-deadline = 1min\n");
+        assert_int_equal(rename(host->socket, away), 0);
+        reload(host, 1);
+        assert_true(has_said(host, "setting not applied key=operators is=\"\" file=\"no-such-group\" reason=\"--operators no-such-group: there is no"));
+        assert_true(has_said(host, "setting not applied key=socket-mode is=\"0600\" file=\"0644\" reason=\"chmod "));
+        assert_true(has_said(host, "setting applied key=admit-deadline was=\"10 min\" is=\"1 min\""));
+        assert_true(has_said(host, "changed=3 need_restart=0"));
+        assert_int_equal(rename(away, host->socket), 0);
+        assert_int_equal(mode_of(host->socket), 0600);
+
+        reload(host, 2);
+        until_said(host, "setting not applied key=operators is=\"\" file=\"no-such-group\"", 2);
+        assert_true(has_said(host, "setting applied key=socket-mode was=\"0600\" is=\"0644\""));
+        assert_true(has_said(host, "changed=2 need_restart=0"));
+        assert_int_equal(mode_of(host->socket), 0644);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
 static void without_a_file_nothing_is_read(void **state)
 {
         struct it_host *host = *state;
@@ -273,7 +301,7 @@ static void a_senseless_environment(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read),
+                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read), IT_FOLDER_TEST(what_cannot_be_applied_stays),
                 IT_FOLDER_TEST(systemd_is_told),           IT_FOLDER_TEST(the_journal_gets_levels),    IT_FOLDER_TEST(a_senseless_environment),
         };
 
