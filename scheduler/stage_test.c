@@ -107,6 +107,107 @@ static void test_in_turn(void **state)
                "14 m/two, slice 1: 10 -> 11 i32 [100] broadcast, result 2\n");
 }
 
+/* --- the order of calls, by the letters of their functions ------------------------------------------------------------- */
+
+static uint32_t letter(struct pw_graph *graph, char name, uint32_t stage, uint32_t first, uint32_t second)
+{
+        const char function[] = { 'm', '/', name, 0 };
+        uint32_t output = PW_MAKE_CALL(graph, 0, function, PW_BROADCAST, first, second);
+
+        graph->calls[graph->call_count - 1].stage = stage;
+        return output;
+}
+
+static void expect_order(struct pw_graph *graph, const char *expected)
+{
+        struct pw_image *image = NULL;
+        struct pw_error err;
+        char order[64] = "";
+        uint32_t count = 0;
+
+        if (lower(graph, &image, &err) != PW_OK)
+                fail_msg("%s: %s", expected, err.text);
+        for (uint32_t i = 0; i < image->node_count; i++)
+                if (pw_image_node(image, i)->kind == PW_NODE_CALL)
+                        order[count++] = strchr(pw_image_text(image, pw_image_node(image, i)->name), '/')[1];
+        assert_string_equal(order, expected);
+        free(image);
+}
+
+static struct pw_graph *with_input(uint32_t quota)
+{
+        struct pw_graph *graph = make(quota);
+
+        pw_make_input(graph, 0, PW_DIMS(100), (struct pw_sharding)PW_BROADCAST, 0);
+        return graph;
+}
+
+/* Of the calls that have all they need, the first of the trace. */
+static void test_order_of_the_trace(void **state)
+{
+        struct pw_graph *graph = with_input(1);
+        uint32_t a = letter(graph, 'a', 0, 0, 0), values[7];
+
+        (void)state;
+        for (uint32_t i = 0; i < 7; i++)
+                values[i] = letter(graph, (char)('b' + i), 0, i % 2 ? a : 0, 0);
+        for (uint32_t i = 0; i < 7; i++)
+                assert_true(pw_graph_add_result(graph, values[i]));
+        expect_order(graph, "abcdefgh");
+}
+
+/* b comes when the last of those outside has read a; a reader of the stage's own counts, and so does one by an equal layout. */
+static void test_credit_comes_back_once(void **state)
+{
+        struct pw_graph *graph = with_input(1);
+        uint32_t a = letter(graph, 'a', 1, 0, 0), b = letter(graph, 'b', 1, 0, 0);
+        uint32_t same = pw_make_as(graph, a, 0, (struct pw_sharding)PW_BROADCAST);
+
+        (void)state;
+        assert_true(pw_graph_add_result(graph, letter(graph, 'c', 0, a, 0)));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'd', 0, same, 0)));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'e', 0, b, 0)));
+        expect_order(graph, "acdbe");
+}
+
+/* A call of another stage has its credit, but not its argument, which waits for one. */
+static void test_credit_without_argument(void **state)
+{
+        struct pw_graph *graph = with_input(1);
+        uint32_t a = letter(graph, 'a', 1, 0, 0), b = letter(graph, 'b', 1, 0, 0), c = letter(graph, 'c', 2, b, b);
+
+        (void)state;
+        assert_true(pw_graph_add_result(graph, letter(graph, 'd', 0, a, 0)));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'e', 0, c, 0)));
+        expect_order(graph, "adbce");
+}
+
+/* A result lies in a room of its own, and takes no credit; of two outputs the other one does. */
+static void test_results_take_no_credit(void **state)
+{
+        static const struct pw_sharding both[2] = { PW_BROADCAST, PW_BROADCAST };
+        struct pw_graph *graph = with_input(1);
+        uint32_t a = letter(graph, 'a', 1, 0, 0), b = letter(graph, 'b', 1, 0, 0), args[] = { 0 };
+
+        (void)state;
+        assert_true(pw_graph_add_result(graph, a) && pw_graph_add_result(graph, b));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'c', 0, a, 0)));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'd', 0, b, 0)));
+        expect_order(graph, "abcd");
+
+        graph = with_input(1);
+        a = pw_make_call(graph, &(struct pw_make_call){ 0, "m/a", args, 1, both, 2 });
+        graph->calls[0].stage = 1;
+        b = pw_make_call(graph, &(struct pw_make_call){ 0, "m/b", args, 1, both, 2 });
+        graph->calls[1].stage = 1;
+        assert_true(pw_graph_add_result(graph, a) && pw_graph_add_result(graph, b));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'c', 0, a + 1, 0)));
+        assert_true(pw_graph_add_result(graph, letter(graph, 'd', 0, b + 1, 0)));
+        expect_order(graph, "acbd");
+}
+
+/* --- rooms --------------------------------------------------------------------------------------------------------------- */
+
 static const struct pw_image_stage *stage_of(struct pw_graph *graph, uint32_t stage, struct pw_image **ret_image)
 {
         struct pw_error err;
@@ -176,8 +277,15 @@ static void test_refused(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_in_turn), cmocka_unit_test(test_rooms),
-                                            cmocka_unit_test(test_refused) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_in_turn),
+                cmocka_unit_test(test_order_of_the_trace),
+                cmocka_unit_test(test_credit_comes_back_once),
+                cmocka_unit_test(test_credit_without_argument),
+                cmocka_unit_test(test_results_take_no_credit),
+                cmocka_unit_test(test_rooms),
+                cmocka_unit_test(test_refused),
+        };
 
         return cmocka_run_group_tests_name("stage", tests, NULL, NULL);
 }
