@@ -120,7 +120,7 @@ char *pw_id_format(struct pw_id id, char text[PW_ID_TEXT_BYTES]);
 PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err);
 
 /* Take a reference to an object of the same tenant by id. The daemon is not on the way.
- * Errors: PW_GONE, PW_DENIED, PW_NOT_FOUND. */
+ * Errors: PW_GONE, PW_NOT_FOUND (of another tenant, too). */
 PW_MUST_CHECK enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
                                      struct pw_error *ret_err);
 
