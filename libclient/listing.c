@@ -50,7 +50,11 @@ static enum pw_status list_rest(struct pw_session *session, Pathways__Wire__List
                 status = list_page(session, list, &answer, ret_err);
                 if (status != PW_OK)
                         return status;
-                status = join(all, answer.reply->listing, limit, ret_err);
+                if (answer.reply->listing->next && answer.reply->listing->next <= list->after)
+                        status = pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd lists a page again, %llu after %llu",
+                                              (unsigned long long)answer.reply->listing->next, (unsigned long long)list->after);
+                else
+                        status = join(all, answer.reply->listing, limit, ret_err);
                 pw_answer_done(&answer);
         }
         return status;

@@ -10,6 +10,14 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+/* Whoever asked may wait for ever once an answer went to nobody: what was never asked is not passed over. */
+static enum pw_status check_id(struct pw_connection *connection, const Pathways__Wire__Reply *reply, struct pw_error *ret_err)
+{
+        if (reply->id <= atomic_load(&connection->last_id))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd answered request %llu, which was never asked", (unsigned long long)reply->id);
+}
+
 static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
 {
         struct pw_reply_waiter *waiter, *found = NULL;
@@ -62,8 +70,12 @@ static enum pw_status handle_frame(struct pw_connection *connection, struct pw_f
         Pathways__Wire__Reply *reply = pathways__wire__reply__unpack(NULL, frame->bytes, frame->payload);
         if (!reply)
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a reply that cannot be read");
-        deliver(connection, reply, frame);
-        return PW_OK;
+        enum pw_status status = check_id(connection, reply, ret_err);
+        if (status == PW_OK)
+                deliver(connection, reply, frame);
+        else
+                pathways__wire__reply__free_unpacked(reply, NULL);
+        return status;
 }
 
 static enum pw_status handle_frames(struct pw_connection *connection, struct pw_error *ret_err)

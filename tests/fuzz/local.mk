@@ -4,7 +4,7 @@ FUZZ_SECONDS = 60
 fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz \
 	tests/fuzz/text_fuzz
 fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fuzz tests/fuzz/trace_fuzz
-fuzz_programs += tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
+fuzz_programs += tests/fuzz/answer_fuzz tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -15,6 +15,9 @@ TESTS += $(fuzz_programs)
 endif
 fuzz_flags = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
+tests_fuzz_answer_fuzz_SOURCES = tests/fuzz/answer_fuzz.c $(fuzz_main)
+tests_fuzz_answer_fuzz_LDADD = libclient/libclient.la
+tests_fuzz_answer_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_entry_fuzz_SOURCES = tests/fuzz/entry_fuzz.c $(fuzz_main)
 tests_fuzz_entry_fuzz_LDADD = plane/libplane.la base/libbase.la
 tests_fuzz_entry_fuzz_LDFLAGS = $(fuzz_flags)
