@@ -88,9 +88,10 @@ struct pw_view {
  * Errors:  PW_DEADLINE, PW_NOT_READY (timeout 0), PW_DAEMON_GONE, or the error that the future is ready with. */
 PW_MUST_CHECK enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view,
                                     struct pw_error *ret_err);
-/* The same for one shard of a sharded value (shard 0 of any other); never copies. Errors: besides, PW_INVALID. */
+/* The same for one shard of a sharded value (shard 0 of any other); never copies. Errors: besides, PW_INVALID (no such shard). */
 PW_MUST_CHECK enum pw_status pw_get_shard(struct pw_future *future, uint32_t shard, int64_t timeout_us,
                                           struct pw_view *ret_view, struct pw_error *ret_err);
+/* Give a view back; done once, *view may be handed in again without effect. Accepts NULL. */
 void pw_view_done(struct pw_view *view);
 
 /* Wait until at least `need` of `count` futures are ready (with a value or with an error). need == count: all; 1: any.
@@ -117,10 +118,13 @@ void pw_unref(struct pw_future *future);
 struct pw_id pw_future_id(const struct pw_future *future);
 /* "h0.3/3f2a.7.12": host.epoch/segment.slot.generation, the latter three in hexadecimal. Returns `text`. */
 char *pw_id_format(struct pw_id id, char text[PW_ID_TEXT_BYTES]);
+/* Read what pw_id_format() writes. Errors: PW_INVALID (it is no id). */
 PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err);
 
-/* Take a reference to an object of the same tenant by id. The daemon is not on the way.
- * Errors: PW_GONE, PW_NOT_FOUND (of another tenant, too). */
+/* Take a reference to an object of the same tenant by id. The daemon is asked only for memory that this process has not seen yet,
+ * and for an object that is just ending, donated or moved.
+ * Own:     on PW_OK the caller holds *ret_future, one reference.
+ * Errors:  PW_GONE, PW_NOT_FOUND (of another tenant, too). */
 PW_MUST_CHECK enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
                                      struct pw_error *ret_err);
 
@@ -142,12 +146,14 @@ PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_
  * and outlives the session. Errors: PW_EXISTS (it names another object), PW_DENIED (another tenant's object),
  * PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err);
-/* Errors: PW_NOT_FOUND. */
+/* Unbind `name`: the reference that it holds goes. Errors: PW_NOT_FOUND. */
 PW_MUST_CHECK enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw_error *ret_err);
-/* The object that `name` is bound to, waiting for it to be bound. Errors: PW_NOT_FOUND (timeout 0), PW_DEADLINE. */
+/* Take a reference to the object that `name` is bound to, waiting for it to be bound.
+ * Own:     on PW_OK the caller holds *ret_future, one reference.
+ * Errors:  PW_NOT_FOUND (timeout 0), PW_DEADLINE. */
 PW_MUST_CHECK enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t timeout_us,
                                        struct pw_future **ret_future, struct pw_error *ret_err);
-/* A reference that belongs to no session and ends after `ttl_us`. Errors: PW_INVALID, PW_GONE. */
+/* A further reference, which belongs to no session and ends `ttl_us` microseconds from now. Errors: PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_error *ret_err);
 /* Charge the object to another owner of its tenant, named as listings do: "digits[4411]" or "pid 4411", an attached process, or
  * "name weights", a name that is bound to it. A process that does not hold it yet holds it from then on: the first reference that
@@ -197,6 +203,7 @@ PW_MUST_CHECK enum pw_status pw_relocate(struct pw_future **future, const struct
 
 /* Start a trace. `name`: "module/step", for people. Out of memory makes a program that fails in pw_compile(). */
 struct pw_program *pw_program_new(struct pw_session *session, const char *name);
+/* Its values and stages end with it; its runs go on. Accepts NULL. */
 void pw_program_free(struct pw_program *program);
 
 enum pw_input_flags {
@@ -209,9 +216,9 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
 
 /* The same value in another sharding: a transfer, where one is needed. */
 struct pw_value *pw_as(struct pw_value *value, struct pw_sharding sharding);
+#define PW_AS(value, sharding) pw_as((value), (sharding))
 /* The same value on another slice: a transfer. */
 struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct pw_sharding sharding);
-#define PW_AS(value, sharding) pw_as((value), (sharding))
 
 /* A stage of a pipeline: the calls that name it in their params share `quota` credits, at least 1. All are on one slice. A call
  * whose outputs others read takes a credit before it starts, in the order of the trace, and gives it back when the last of those
@@ -247,7 +254,8 @@ PW_MUST_CHECK enum pw_status pw_compile(struct pw_program *program, struct pw_er
 
 uint32_t pw_program_input_count(const struct pw_program *program);
 uint32_t pw_program_result_count(const struct pw_program *program);
-/* Peak of one run on each device of its slices, known before it starts: block and results, without inputs. Bytes. */
+/* Peak of one run on each device of its slices, known before it starts: block and results, without inputs. Bytes.
+ * Errors: PW_INVALID (not compiled yet), PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_program_peak(struct pw_program *program, uint64_t *ret_bytes, struct pw_error *ret_err);
 
 struct pw_run_params {
