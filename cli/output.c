@@ -10,7 +10,7 @@
 #define COLUMNS_MIN 40u /* narrower, nothing would be read */
 #define LINES 24u
 
-bool pw_output_is_terminal(void) { return isatty(STDOUT_FILENO); }
+static bool is_terminal(void) { return isatty(STDOUT_FILENO); }
 
 uint32_t pw_output_lines(void)
 {
@@ -19,19 +19,26 @@ uint32_t pw_output_lines(void)
         return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row ? LINES : size.ws_row;
 }
 
-/* NO_COLOR and TERM as https://no-color.org has it: conventions of terminals, no settings of this command. */
+/* TERM and NO_COLOR as https://no-color.org has it: conventions of terminals, no settings of this command. */
+bool pw_output_is_screen(void)
+{
+        const char *term = getenv("TERM");
+
+        return is_terminal() && term && *term && strcmp(term, "dumb");
+}
+
 static bool wants_colour(void)
 {
-        const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+        const char *no_colour = getenv("NO_COLOR");
 
-        return pw_output_is_terminal() && !(no_colour && *no_colour) && term && strcmp(term, "dumb");
+        return pw_output_is_screen() && !(no_colour && *no_colour);
 }
 
 uint32_t pw_output_columns(void)
 {
         struct winsize size;
 
-        if (!pw_output_is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+        if (!is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
                 return COLUMNS;
         return size.ws_col > COLUMNS_MIN ? size.ws_col : COLUMNS_MIN;
 }

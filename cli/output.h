@@ -6,7 +6,7 @@
 #include "cli/command.h"
 
 /* Of standard output. */
-bool pw_output_is_terminal(void);
+bool pw_output_is_screen(void);    /* a terminal that can move its cursor */
 uint32_t pw_output_lines(void);
 uint32_t pw_output_columns(void); /* at least 40; 80 where it is no terminal */
 

@@ -9,10 +9,12 @@
 #include <locale.h>
 #include <ncurses.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <time.h>
 
 #define INTERVAL_MIN_US UINT64_C(100000)
 #define INTERVAL_MAX_US UINT64_C(60000000)
+#define INTERRUPT 3 /* Control-C */
 #define BAR 12
 #define OWNERS 5u
 #define DEVICES_MAX 64u
@@ -259,6 +261,7 @@ static bool take_key(struct top *top, int key, bool *ret_look)
         switch (key) {
         case 'q':
         case 'Q':
+        case INTERRUPT:
                 return false;
         case 'p':
                 top->paused = !top->paused;
@@ -301,6 +304,18 @@ static bool wait_for_keys(struct top *top)
 
 /* --- the terminal --------------------------------------------------------------------------------------------------------- */
 
+/* The interrupt key is one that quits, so that the terminal is put right again and the exit status is that of q. */
+static void take_interrupts_as_keys(void)
+{
+        struct termios modes;
+
+        if (tcgetattr(STDIN_FILENO, &modes))
+                return;
+        modes.c_cc[VINTR] = _POSIX_VDISABLE;
+        if (!tcsetattr(STDIN_FILENO, TCSANOW, &modes))
+                def_prog_mode();
+}
+
 static enum pw_status open_terminal(SCREEN **ret_screen, struct pw_error *ret_err)
 {
         const char *type = getenv("TERM"); /* as ncurses reads it */
@@ -315,6 +330,7 @@ static enum pw_status open_terminal(SCREEN **ret_screen, struct pw_error *ret_er
                                     type ? type : "not set");
         cbreak();
         noecho();
+        take_interrupts_as_keys();
         curs_set(0);
         keypad(stdscr, TRUE);
         if (has_colors()) {
@@ -339,14 +355,14 @@ static enum pw_status follow(struct top *top, struct pw_error *ret_err)
 
 enum pw_status pw_command_top(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
-        struct top top = { .invocation = invocation,
-                           .interval_us =
-                                   pw_max_u64(pw_min_u64(invocation->settings.interval_us, INTERVAL_MAX_US), INTERVAL_MIN_US) };
+        struct top top = { .invocation = invocation, .interval_us = invocation->settings.interval_us };
         SCREEN *screen = NULL;
         enum pw_status status;
 
         if (invocation->settings.json)
                 return pw_error_set(ret_err, PW_INVALID, "top: is for people; `pathways devices --watch --json` is for programs");
+        if (top.interval_us < INTERVAL_MIN_US || top.interval_us > INTERVAL_MAX_US)
+                return pw_error_set(ret_err, PW_INVALID, "top: --interval is from 100ms to 1min");
         status = open_terminal(&screen, ret_err);
         if (status != PW_OK)
                 return status;

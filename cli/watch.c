@@ -13,7 +13,7 @@
 #define CLEAR_BELOW "\033[J"
 #define HOME "\033[H"
 
-/* On a terminal: over what stood there, as much as fits. */
+/* On a terminal that can move its cursor: over what stood there, as much as fits. */
 static void redraw(const char *text, const struct pw_invocation *invocation)
 {
         uint32_t lines = pw_output_lines() > 2 ? pw_output_lines() - 2 : 1;
@@ -57,7 +57,7 @@ static enum pw_status print_once(struct pw_invocation *invocation, bool first, s
         invocation->out = stdout;
         if (status != PW_OK)
                 return status;
-        if (pw_output_is_terminal() && !invocation->settings.json)
+        if (pw_output_is_screen() && !invocation->settings.json)
                 redraw(text, invocation);
         else
                 append(text, invocation->settings.json, first);

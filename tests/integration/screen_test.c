@@ -142,6 +142,29 @@ static void top_refuses_what_is_no_terminal(void **state)
         assert_non_null(strstr(err, "needs a terminal"));
         free(err);
         assert_int_equal(it_command(host, NULL, NULL, "top", "--json"), 2);
+        assert_int_equal(it_command(host, NULL, &err, "top", "--interval", "1ms"), 2);
+        assert_non_null(strstr(err, "from 100ms to 1min"));
+        free(err);
+}
+
+static void an_interrupt_quits_top(void **state)
+{
+        struct it_host *host = *state;
+        struct screen screen = open_screen(host, "xterm", SIZE(24, 80), IT_ARGS("top"));
+
+        until(&screen, "q quit");
+        press(&screen, "\003");
+        assert_int_equal(close_screen(&screen, 0), 0);
+}
+
+static void watching_appends_on_a_plain_terminal(void **state)
+{
+        struct it_host *host = *state;
+        struct screen screen = open_screen(host, "dumb", SIZE(24, 80), IT_ARGS("islands", "--watch=20ms"));
+
+        until(&screen, "\r\n\r\nisland");
+        assert_null(strchr(screen.text, '\033'));
+        assert_int_equal(close_screen(&screen, SIGINT), 128 + SIGINT);
 }
 
 /* --- --watch -------------------------------------------------------------------------------------------------------------- */
@@ -234,6 +257,7 @@ static void tables_fit_80_columns(void **state)
         result = it_run_1(program, input);
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         it_ok(pw_name(result, LONG, IT_ERR));
+        assert_int_equal(it_command(host, NULL, NULL, "programs", "--limit", "1"), 0);
         for (size_t i = 0; i < sizeof listings / sizeof *listings; i++) {
                 char *out, *rest, *line;
                 assert_int_equal(it_command_run(host, listings[i], &out, NULL), 0);
@@ -256,7 +280,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(top_shows_devices_owners_and_waits),
-                IT_TEST(top_refuses_what_is_no_terminal),
+                IT_TEST(top_refuses_what_is_no_terminal), IT_TEST(an_interrupt_quits_top), IT_TEST(watching_appends_on_a_plain_terminal),
                 IT_TEST(watching_appends_where_there_is_no_terminal),
                 IT_TEST(watching_redraws_a_terminal),
                 IT_TEST(colour_is_for_terminals),
