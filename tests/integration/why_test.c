@@ -591,6 +591,47 @@ static void a_stage_without_credit(void **state)
         pw_slice_close(slices[1]);
 }
 
+/* A run whose next call needs the room that the run before it still has in flight. */
+static bool waits_for_a_credit(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        for (size_t i = 0; i < it_rows(runs); i++) {
+                const char *sentence = strstr(it_text(runs, i, "waiting_for"), "a credit of stage encode of quota 1, held by run ");
+
+                if (sentence && atoll(strrchr(sentence, ' ')) + 1 == it_number(runs, i, "run"))
+                        return true;
+        }
+        return false;
+}
+
+static void a_run_without_credit(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2] = { it_slice(host->session, 1, 1), NULL };
+        struct pw_program *program = pw_program_new(host->session, "test/credit");
+        struct pw_value *value, *input = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *one = it_put_scalar(host->session, 1), *results[60];
+        uint64_t us[] = { 1, 50000 };
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 }, &slices[1], IT_ERR));
+        value = pw_call_with(program, slices[0], "pw/sleep_us", &input, 1, PW_BROADCAST,
+                             &(struct pw_call_params){ .params = &us[0], .params_bytes = sizeof us[0],
+                                                       .stage = pw_stage(program, "encode", 1) });
+        value = pw_move(value, slices[1], PW_BROADCAST);
+        pw_result(program, pw_call_with(program, slices[1], "pw/sleep_us", &value, 1, PW_BROADCAST,
+                                        &(struct pw_call_params){ .params = &us[1], .params_bytes = sizeof us[1] }));
+        it_ok(pw_compile(program, IT_ERR));
+        for (int i = 0; i < 60; i++)
+                it_ok(pw_run(program, PW_FUTURES(one), &results[i], IT_ERR));
+        it_until(host->session, "runs", waits_for_a_credit, NULL);
+        for (int i = 0; i < 60; i++)
+                pw_unref(results[i]);
+        pw_unref(one);
+        pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
 /* What it failed for is known when its results have gone. */
 static void a_run_that_failed(void **state)
 {
@@ -720,7 +761,7 @@ int main(void)
                 IT_TEST(a_shape_function_that_does_not_end), IT_TEST(a_describing_executor_that_is_stopped),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come),
                 IT_TEST(a_gang_leads_to_its_slowest_member),
-                IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_that_failed),
+                IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_without_credit), IT_TEST(a_run_that_failed),
                 IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(host_memory_of_a_session_that_ended, setup_small, it_teardown),
