@@ -134,8 +134,13 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us
         while (!session->ended && (owner = names_unclaimed(lane, cell, lane->due))) {
                 bool wide = owner != session->number || session->tenant->catching.round == daemon->round;
 
-                if (!(!wide && go_on(lane, false, now_us)) && !go_on(lane, true, now_us))
+                if ((!wide && go_on(lane, false, now_us)) || go_on(lane, true, now_us))
+                        continue;
+                if (lane->looked == daemon->round)
                         break; /* nobody is to make it */
+                lane->looked = daemon->round;
+                session->tenant->catching = (struct pw_catching){ daemon->round, UINT64_MAX };
+                make_due(lane, true);
         }
         daemon->catching_up = false;
         return !session->ended;

@@ -155,9 +155,64 @@ static void a_chain_through_all_lanes(void **state)
         pw_close(other);
 }
 
+/* --- a chain through two sessions, while the daemon reads ---------------------------------------------------------------- */
+
+#define TURNS 100u
+#define OTHERS 6u
+#define LONG_LINKS 300u
+
+static int spin(void *context, int pipe)
+{
+        (void)context;
+        for (int64_t end_us = it_now_us() + IT_LONG; it_now_us() < end_us;)
+                ;
+        return pipe < 0;
+}
+
+/* On a busy machine, so that the daemon is interrupted anywhere. Each link is a run, in the other session, on the one before, and
+ * some are published while the daemon looks from one lane to the next: what it sees there may be younger than what it saw before. */
+static void a_chain_while_it_is_read(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *sessions[2] = { host->session, it_connect(host) };
+        struct pw_slice *slices[2] = { it_slice(sessions[0], 1, 1), it_slice(sessions[1], 1, 1) };
+        struct pw_future *links[LONG_LINKS];
+        struct pw_program *programs[2];
+        struct it_child others[OTHERS];
+
+        for (uint32_t i = 0; i < OTHERS; i++)
+                others[i] = it_fork(spin, NULL);
+        for (uint32_t i = 0; i < 2; i++)
+                programs[i] = it_one_node(sessions[i], slices[i], "parts/grow", PW_SCALAR,
+                                          &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
+        for (uint32_t turn = 0; turn < TURNS; turn++) {
+                links[0] = it_put_scalar(sessions[0], 0);
+                for (uint32_t i = 1; i < LONG_LINKS; i++) {
+                        struct pw_future *before;
+                        it_ok(pw_open(sessions[i % 2], pw_future_id(links[i - 1]), &before, IT_ERR));
+                        it_ok(pw_run(programs[i % 2], PW_FUTURES(before), &links[i], IT_ERR));
+                        pw_unref(before);
+                }
+                assert_true(it_get_scalar(links[LONG_LINKS - 1]) == LONG_LINKS - 1);
+                for (uint32_t i = 0; i < LONG_LINKS; i++)
+                        pw_unref(links[i]);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+                pw_program_free(programs[i]);
+                pw_slice_close(slices[i]);
+        }
+        pw_close(sessions[1]);
+        for (uint32_t i = 0; i < OTHERS; i++)
+                it_reap(&others[i], SIGKILL);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_TEST(results_of_another_thread), IT_TEST(a_chain_through_all_lanes) };
+        const struct CMUnitTest tests[] = {
+                IT_TEST(results_of_another_thread),
+                IT_TEST(a_chain_through_all_lanes),
+                IT_TEST(a_chain_while_it_is_read),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
