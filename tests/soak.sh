@@ -20,6 +20,7 @@ world       tests/world/world_test             PW_WORLD_SEEDS     10000
 pipelines   tests/world/pipeline_test          PW_WORLD_SEEDS     10000
 clients     tests/integration/clients_test     PW_CLIENTS         10000
 comings     tests/integration/clients_test     PW_COMINGS         10000
+chains      tests/integration/lanes_test       PW_CHAINS          300
 puts        tests/integration/churn_test       PW_PUTS            100000000
 objects     tests/integration/churn_test       PW_OBJECTS         5000000
 rooms       scheduler/rooms_test               PW_ROOMS_PROGRAMS  10000

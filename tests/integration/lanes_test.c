@@ -157,8 +157,7 @@ static void a_chain_through_all_lanes(void **state)
 
 /* --- a chain through two sessions, while the daemon reads ---------------------------------------------------------------- */
 
-#define TURNS 100u
-#define OTHERS 6u
+#define OTHERS 4u
 #define LONG_LINKS 300u
 
 static int spin(void *context, int pipe)
@@ -179,13 +178,14 @@ static void a_chain_while_it_is_read(void **state)
         struct pw_future *links[LONG_LINKS];
         struct pw_program *programs[2];
         struct it_child others[OTHERS];
+        uint64_t turns = it_environment("PW_CHAINS", 10);
 
         for (uint32_t i = 0; i < OTHERS; i++)
                 others[i] = it_fork(spin, NULL);
         for (uint32_t i = 0; i < 2; i++)
                 programs[i] = it_one_node(sessions[i], slices[i], "parts/grow", PW_SCALAR,
                                           &(struct pw_call_params){ .params = &(double){ 1 }, .params_bytes = sizeof(double) });
-        for (uint32_t turn = 0; turn < TURNS; turn++) {
+        for (uint64_t turn = 0; turn < turns; turn++) {
                 links[0] = it_put_scalar(sessions[0], 0);
                 for (uint32_t i = 1; i < LONG_LINKS; i++) {
                         struct pw_future *before;
