@@ -18,14 +18,20 @@ void pw_session_input_init(struct pw_dsession *session)
         session->decoder.frame_max = HELLO_MAX_BYTES; /* pw_session_attach() knows better */
 }
 
-/* Count what the session's frame takes until it is whole. Errors: PW_LIMIT. */
-static enum pw_status begun_count(struct pw_dsession *session, struct pw_error *ret_err)
+/* What the session's frame takes until it is whole. */
+static void begun_count(struct pw_dsession *session)
 {
         uint32_t bytes = session->decoder.capacity > BEGUN_FREE_BYTES ? session->decoder.capacity : 0;
 
         session->tenant->begun_bytes += (uint64_t)bytes - session->begun_bytes;
         session->begun_bytes = bytes;
-        if (!bytes || session->tenant->begun_bytes <= BEGUN_MAX_BYTES)
+}
+
+/* Errors: PW_LIMIT. */
+static enum pw_status begun_check(struct pw_dsession *session, struct pw_error *ret_err)
+{
+        begun_count(session);
+        if (!session->begun_bytes || session->tenant->begun_bytes <= BEGUN_MAX_BYTES)
                 return PW_OK;
         return pw_error_set(ret_err, PW_LIMIT, "frames of tenant %s that have begun and not ended take %llu MiB", session->tenant->name,
                             (unsigned long long)session->tenant->begun_bytes >> 20);
@@ -38,7 +44,7 @@ static enum pw_status read_some(struct pw_dsession *session, struct pw_error *re
 
         if (status == PW_OK && session->decoder.fd_count)
                 status = pw_error_set(ret_err, PW_PROTOCOL, "it sent descriptors");
-        return status == PW_OK ? begun_count(session, ret_err) : status;
+        return status == PW_OK ? begun_check(session, ret_err) : status;
 }
 
 static void take_frame(struct pw_dsession *session, const struct pw_frame *frame)
@@ -72,8 +78,10 @@ void pw_session_hear(struct pw_dsession *session)
                 pw_session_end(session, err.text);
         else if (status == PW_OK && !session->ended)
                 event_active(session->readable, EV_READ, 0); /* frames are left: next turn, or when it is heard again */
-        else
+        else {
                 pw_decoder_rest(&session->decoder);
+                begun_count(session);
+        }
 }
 
 void pw_session_input_done(struct pw_dsession *session)

@@ -337,6 +337,40 @@ static void frames_without_end(void **state)
         }
 }
 
+/* What was whole is not counted any more: any number of sessions may each have sent one. */
+static void large_frames_that_end(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_decoder decoders[BEGINNERS];
+        int fds[BEGINNERS];
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__NameRemove body = PATHWAYS__WIRE__NAME_REMOVE__INIT;
+        uint8_t *frame = malloc(31 * MIB);
+
+        body.name = malloc(30 * MIB);
+        memset(body.name, 'x', 30 * MIB);
+        body.name[30 * MIB - 1] = '\0';
+        request.id = 2;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
+        request.name_remove = &body;
+        uint32_t bytes = pack(&request, frame);
+        for (int i = 0; i < BEGINNERS; i++) {
+                pw_decoder_init(&decoders[i]);
+                fds[i] = connect_raw(host);
+                attach_raw(fds[i], &decoders[i]);
+                assert_int_equal(send(fds[i], frame, bytes, MSG_NOSIGNAL), bytes);
+                Pathways__Wire__Reply *reply = next_reply(fds[i], &decoders[i]);
+                assert_int_equal(reply->id, 2);
+                pathways__wire__reply__free_unpacked(reply, NULL);
+        }
+        for (int i = 0; i < BEGINNERS; i++) {
+                close(fds[i]);
+                pw_decoder_done(&decoders[i]);
+        }
+        free(body.name);
+        free(frame);
+}
+
 /* --- replies that nobody reads ------------------------------------------------------------------------------------------------- */
 
 #define QUESTIONS 4000u
@@ -419,7 +453,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(who_lingers), IT_TEST(odd_kinds), IT_TEST(floods_of_them), IT_TEST(strangers_say_little), IT_TEST(frames_without_end),
-                IT_TEST(who_does_not_read_is_not_read), IT_TEST(who_shut_its_side),
+                IT_TEST(large_frames_that_end), IT_TEST(who_does_not_read_is_not_read), IT_TEST(who_shut_its_side),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
