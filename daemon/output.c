@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #define OUTGOING_MAX_BYTES (64u << 20)
+#define AGAIN_US 10000 /* when the host is short of what a reply takes */
 
 struct pw_outgoing {
         struct pw_list link;
@@ -22,24 +26,39 @@ static void free_outgoing(struct pw_outgoing *out)
         free(out);
 }
 
-enum sent { ALL_SENT, FULL, CLOSED };
+enum sent { ALL_SENT, UNREAD, SHORT, CLOSED };
 
-/* Why the socket did not take it. A client that shut its side may still be heard, and says itself when it leaves. */
+/* Why the socket did not take it: what went before is unread, the host is short of something, or the session hears nothing more.
+ * A client that shut its side may still be heard, and says itself when it leaves. */
 static enum sent not_sent(struct pw_dsession *session, int number)
 {
-        if (number == EAGAIN || number == ENOBUFS)
-                return FULL;
-        if (number == ETOOMANYREFS)
-                pw_session_end(session, "too many descriptors are on their way to clients that do not read");
-        session->deaf = true;
+        if (number == EAGAIN)
+                return UNREAD;
+        if (number == ENOBUFS || number == ENOMEM || number == ETOOMANYREFS)
+                return SHORT;
+        if (number == EPIPE || number == ECONNRESET)
+                session->deaf = true;
+        else
+                pw_session_end(session, strerrordesc_np(number));
         return CLOSED;
 }
 
-/* Send what is left of `out`; descriptors travel with its first byte. */
+/* Has all been read that was sent? A message that was read just now may still count one byte, one that was not counts hundreds. */
+static bool all_read(const struct pw_dsession *session)
+{
+        int unread;
+
+        return ioctl(session->fd, SIOCOUTQ, &unread) < 0 || unread < 256;
+}
+
+/* Send what is left of `out`; descriptors travel with its first byte, and only to who has read all before: the kernel lets no user
+ * have more of them on their way than it may have open, and all that the daemon sends are of one user. */
 static enum sent send_some(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
 {
         union { struct cmsghdr align; char space[CMSG_SPACE(sizeof out->fds)]; } control;
 
+        if (!out->sent && out->fd_count && !all_read(session))
+                return UNREAD;
         while (out->sent < out->bytes) {
                 struct iovec part = { out->data + out->sent, out->bytes - out->sent };
                 struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
@@ -70,26 +89,56 @@ static void enqueue(struct pw_dsession *session, struct pw_outgoing *out, const 
 
         out->fd_count = 0;
         for (uint32_t i = 0; i < wanted; i++) {
-                out->fds[i] = dup(fds[i]);
+                out->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
                 if (out->fds[i] < 0)
                         break;
                 out->fd_count++;
         }
         pw_list_append(&session->outgoing, &out->link);
         session->outgoing_bytes += out->bytes;
+        session->outgoing_fds += out->fd_count;
         if (out->fd_count < wanted)
                 pw_session_end(session, "out of descriptors for a reply");
         else if (session->outgoing_bytes > OUTGOING_MAX_BYTES)
                 pw_session_end(session, "it does not read its replies: 64 MiB are waiting");
-        else
-                event_add(session->writable, NULL);
         if (!session->ended && !pw_session_is_heard(session))
                 event_del(session->readable);
+}
+
+static void wait_no_more(struct pw_dsession *session)
+{
+        if (session->sendable)
+                event_free(session->sendable);
+        session->sendable = NULL;
+        pw_close_fd(&session->sendable_fd);
+        session->sendable_fd = -1;
+}
+
+static void on_sendable(evutil_socket_t fd, short what, void *context);
+
+/* A socket that is not full says nothing when the rest is read, unless it is asked for edges: by a descriptor of its own, since
+ * what comes in is not. Of what the host is short of nobody says when there is some again. */
+static void wait_to_send(struct pw_dsession *session, enum sent why)
+{
+        static const struct timeval again = { 0, AGAIN_US };
+
+        if (!session->sendable) {
+                session->sendable_fd = fcntl(session->fd, F_DUPFD_CLOEXEC, 0);
+                if (session->sendable_fd >= 0)
+                        session->sendable =
+                                event_new(session->daemon->base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST, on_sendable, session);
+        }
+        if (!session->sendable || event_add(session->sendable, why == SHORT ? &again : NULL) < 0)
+                pw_session_end(session, "out of descriptors or memory for a reply");
+        else if (why != SHORT)
+                event_remove_timer(session->sendable);
 }
 
 static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds, uint32_t fd_count)
 {
         size_t bytes = protobuf_c_message_get_packed_size(message);
+        bool first = pw_list_empty(&session->outgoing);
+        enum sent how = UNREAD;
         struct pw_outgoing *out;
 
         if (session->ended || session->deaf)
@@ -104,10 +153,15 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
         out->bytes = PW_FRAME_HEADER + (uint32_t)bytes;
         pw_frame_header(out->data, kind, (uint32_t)bytes, fd_count);
         protobuf_c_message_pack(message, out->data + PW_FRAME_HEADER);
-        if (!pw_list_empty(&session->outgoing) || send_some(session, out, fds) == FULL)
-                enqueue(session, out, fds);
-        else
+        if (first)
+                how = send_some(session, out, fds);
+        if (how == ALL_SENT || how == CLOSED) {
                 free(out);
+                return;
+        }
+        enqueue(session, out, fds);
+        if (first && !session->ended)
+                wait_to_send(session, how);
 }
 
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count)
@@ -168,29 +222,43 @@ void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *reques
         send_frame(session, PW_FRAME_REQUEST, &request->base, NULL, 0);
 }
 
-void pw_session_flush(struct pw_dsession *session)
+static void on_sendable(evutil_socket_t fd, short what, void *context)
 {
+        struct pw_dsession *session = context;
+        bool heard = pw_session_is_heard(session);
+        enum sent how = ALL_SENT;
+
+        (void)fd;
+        (void)what;
         while (!session->ended && !pw_list_empty(&session->outgoing)) {
                 struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
 
-                if (!session->deaf && send_some(session, out, out->fds) == FULL) {
-                        event_add(session->writable, NULL);
-                        return;
+                if (!session->deaf)
+                        how = send_some(session, out, out->fds);
+                if (how == UNREAD || how == SHORT) {
+                        wait_to_send(session, how);
+                        break;
                 }
                 pw_list_remove(&out->link);
                 session->outgoing_bytes -= out->bytes;
+                session->outgoing_fds -= out->fd_count;
                 free_outgoing(out);
         }
         if (session->ended)
                 return;
-        event_add(session->readable, NULL);
-        event_active(session->readable, EV_READ, 0); /* for frames that came before it was not heard */
+        if (pw_list_empty(&session->outgoing))
+                wait_no_more(session);
+        if (!heard && pw_session_is_heard(session)) {
+                event_add(session->readable, NULL);
+                event_active(session->readable, EV_READ, 0); /* for frames that came before it was not heard */
+        }
 }
 
 void pw_session_output_done(struct pw_dsession *session)
 {
         struct pw_outgoing *out;
 
+        wait_no_more(session);
         pw_list_each(&session->outgoing, out, struct pw_outgoing, link) {
                 pw_list_remove(&out->link);
                 free_outgoing(out);

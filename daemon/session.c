@@ -22,7 +22,7 @@
 #include <sys/un.h>
 
 #define ACCEPT_BUDGET 64
-#define FDS_OF_CLIENT 5u /* socket, pidfd, memory twice, and one to spare */
+#define FDS_OF_CLIENT 5u /* socket, and once more while its replies wait, pidfd, memory twice */
 #define FDS_KEPT 320u    /* for executors, the worker, those who are told that there are no more, and what one message may bring */
 
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
@@ -137,13 +137,6 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
         pw_session_hear(context);
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *context)
-{
-        (void)fd;
-        (void)what;
-        pw_session_flush(context);
-}
-
 static void describe_client(struct pw_dsession *session)
 {
         char path[64], command[17] = "?";
@@ -173,8 +166,7 @@ static enum pw_status join(struct pw_dsession *session, uid_t uid, struct pw_err
                 return status;
         pw_list_append(&session->process->sessions, &session->of_process);
         session->readable = event_new(daemon->base, session->fd, EV_READ | EV_PERSIST, on_readable, session);
-        session->writable = event_new(daemon->base, session->fd, EV_WRITE, on_writable, session);
-        if (!session->readable || !session->writable || event_add(session->readable, NULL) < 0 ||
+        if (!session->readable || event_add(session->readable, NULL) < 0 ||
             !pw_table_put(&daemon->sessions, session->number, session))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
         return PW_OK;
@@ -184,8 +176,6 @@ static void free_session(struct pw_dsession *session)
 {
         if (session->readable)
                 event_free(session->readable);
-        if (session->writable)
-                event_free(session->writable);
         pw_process_leave(session);
         pw_session_output_done(session);
         pw_session_input_done(session);
@@ -209,6 +199,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         }
         session->daemon = daemon;
         session->fd = fd_take;
+        session->sendable_fd = -1;
         session->pid = pid;
         session->number = ++daemon->next_session;
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
@@ -259,7 +250,8 @@ static void hang_up(struct pw_dsession *session)
 {
         session->ended = true;
         event_del(session->readable);
-        event_del(session->writable);
+        if (session->sendable)
+                event_del(session->sendable);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
         pw_lists_session_end(session);

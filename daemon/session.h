@@ -44,10 +44,13 @@ struct pw_dsession {
         enum pw_role role;
         uint32_t device;           /* of an executor */
         int fd;
-        struct event *readable, *writable;
+        struct event *readable;
+        struct event *sendable;    /* NULL: nothing waits to be sent */
+        int sendable_fd;           /* its socket once more, for that; or -1 */
         struct pw_decoder decoder;
         struct pw_list outgoing;
         uint64_t outgoing_bytes;
+        uint32_t outgoing_fds;
         uint32_t begun_bytes;      /* of its frame that is not whole, as its tenant counts it */
         struct pw_tenant *tenant;
         struct pw_process *process;
@@ -85,12 +88,16 @@ PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint
 /* A segment as those hear of it who map it. */
 void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment);
 
-/* Read its socket, take what came. A client that leaves its replies unread is not read either. input.c */
+/* Read its socket, take what came. A client that leaves much unread is not read either; not at once, since one that writes a long
+ * request need not read meanwhile. input.c */
+#define PW_HEARD_MAX_BYTES (1u << 20)
+#define PW_HEARD_MAX_FDS 32u
 void pw_session_input_init(struct pw_dsession *session);
 void pw_session_hear(struct pw_dsession *session);
 static inline bool pw_session_is_heard(const struct pw_dsession *session)
 {
-        return pw_list_empty(&session->outgoing) || (session->role != PW_ROLE_NONE && session->role != PW_ROLE_CLIENT);
+        return (session->outgoing_bytes < PW_HEARD_MAX_BYTES && session->outgoing_fds < PW_HEARD_MAX_FDS) ||
+               (session->role != PW_ROLE_NONE && session->role != PW_ROLE_CLIENT);
 }
 void pw_session_input_done(struct pw_dsession *session);
 
@@ -102,7 +109,6 @@ void pw_session_refuse(int fd, enum pw_status status, const char *text);
 void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object); /* that it holds a reference to */
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
-void pw_session_flush(struct pw_dsession *session);
 void pw_session_output_done(struct pw_dsession *session);
 
 /* Processes: process.c */

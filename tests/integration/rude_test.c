@@ -418,6 +418,33 @@ static void who_does_not_read_is_not_read(void **state)
         close(fd);
 }
 
+/* Of descriptors that nobody took yet the kernel lets a user have only so many, and the daemon is one user for all its tenants. */
+static void few_descriptors_are_on_their_way(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_decoder decoder;
+        int fd = connect_raw(host);
+        enum pw_status status;
+        size_t bytes;
+
+        pw_decoder_init(&decoder);
+        uint32_t segment = attach_raw(fd, &decoder);
+        for (uint32_t asked = 0, now = UINT32_MAX; now != asked;) {
+                now = asked;
+                asked = ask_on(fd, segment, asked);
+                others_are_served(host);
+        }
+        stop(host->pid);
+        do {
+                status = pw_decoder_read(&decoder, fd, false, &bytes, NULL);
+        } while (status == PW_OK && bytes);
+        kill(host->pid, SIGCONT);
+        assert_int_equal(status, PW_OK);
+        assert_int_equal(decoder.fd_count - decoder.handed_count, 1);
+        pw_decoder_done(&decoder);
+        close(fd);
+}
+
 static int64_t burnt_us(pid_t pid)
 {
         struct timespec burnt;
@@ -453,7 +480,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(who_lingers), IT_TEST(odd_kinds), IT_TEST(floods_of_them), IT_TEST(strangers_say_little), IT_TEST(frames_without_end),
-                IT_TEST(large_frames_that_end), IT_TEST(who_does_not_read_is_not_read), IT_TEST(who_shut_its_side),
+                IT_TEST(large_frames_that_end), IT_TEST(who_does_not_read_is_not_read), IT_TEST(few_descriptors_are_on_their_way),
+                IT_TEST(who_shut_its_side),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
