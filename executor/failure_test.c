@@ -8,8 +8,6 @@
 
 #include <cmocka.h>
 
-#include <sched.h>
-
 static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
 static void check_failed(struct world *world, const struct run *run)
@@ -267,8 +265,7 @@ static void test_crash_in_gang(void **state)
         run_init(&run, &program, &input);
         world_start_all(&world);
         run_order_all(&run);
-        while (atomic_load(&world.boards[1]->running) != 2)
-                sched_yield();
+        WORLD_UNTIL(atomic_load(&world.boards[1]->running) == 2);
         world_kill(&world, 1); /* reaps it */
         atomic_store(&world.islands[0]->lost_before[1], 2);
         world.boards[1]->marks[2].status = PW_CRASHED;
@@ -326,16 +323,14 @@ static void test_crash_before_reader(void **state)
         run_init(&run, &program, &input);
         world_start(&world, 0);
         run_order_all(&run);
-        while (atomic_load(&world.boards[0]->running) != 5)
-                sched_yield();
+        WORLD_UNTIL(atomic_load(&world.boards[0]->running) == 5);
         world_kill(&world, 0);
         atomic_store(&world.bells->sleepers[1].bits, 0);
         atomic_store(&world.islands[0]->lost_before[0], 5);
         atomic_store(&world.boards[0]->failed.status, PW_CRASHED);
         atomic_store(&world.boards[0]->failed.seq, 5);
         world_start(&world, 0);
-        while (!atomic_load(&world.bells->sleepers[1].bits) && atomic_load(&world.boards[0]->done.seq) < 5)
-                sched_yield();
+        WORLD_UNTIL(atomic_load(&world.bells->sleepers[1].bits) || atomic_load(&world.boards[0]->done.seq) >= 5);
         assert_int_equal(atomic_load(&world.boards[0]->done.seq), 3);
         world_start(&world, 1);
         run_wait(&run);

@@ -5,7 +5,9 @@
 #define PW_EXECUTOR_FIXTURE_TEST_H
 
 #include "executor/launch.h"
+#include "plane/hint.h"
 
+#include <sched.h>
 #include <sys/types.h>
 
 #define HOST_SEGMENT 1u             /* host memory */
@@ -36,7 +38,12 @@ void world_start(struct world *world, uint32_t device);
 void world_start_all(struct world *world);
 void world_kill(struct world *world, uint32_t device);
 uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes); /* offset of new room */
-/* Wait until `device` is done with `seq` or more; fails the test after 20 s. */
+/* Wait for what another process does; fails the test after 25 s with what it waited for. */
+#define WORLD_UNTIL(condition)                                                                  \
+        for (int64_t until_ns = pw_now_ns() + INT64_C(25000000000); !(condition); sched_yield()) \
+                if (pw_now_ns() > until_ns)                                                     \
+                        fail_msg("not within 25 s: %s", #condition)
+/* Wait until `device` is done with `seq` or more; fails the test after 25 s. */
 void world_wait(struct world *world, uint32_t device, uint64_t seq);
 void *world_at(struct world *world, uint32_t segment, uint64_t offset);
 struct pw_report world_report(const struct world *world, uint32_t device); /* the next one; there is one */

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include <sched.h>
 
 static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
@@ -333,8 +332,7 @@ static void test_sleep_and_log(void **state)
         program_init(&program, &world, build);
         world_start_all(&world);
         run_init(&run, &program, inputs);
-        while (atomic_load(&world.bells->order_sleepers[0].bits) != 3)
-                sched_yield();
+        WORLD_UNTIL(atomic_load(&world.bells->order_sleepers[0].bits) == 3);
         for (uint32_t i = 0; i < 3 * PW_ORDER_LOG; i++) { /* device 1 sees none of them */
                 run_order(&run, 0);
                 if (i % 1000 == 999) /* less than PW_ORDER_REACH ahead */
@@ -421,15 +419,10 @@ static void test_full_reports(void **state)
         world_start_all(&world);
         for (uint32_t i = 0; i < 100; i++)
                 run_order_all(&run); /* three reports each */
-        while (!atomic_load(world.doorbells))
-                sched_yield();
+        WORLD_UNTIL(atomic_load(world.doorbells));
         assert_int_equal(atomic_load(&world.boards[0]->report_tail), PW_REPORTS);
-        while (count < 300) {
-                if (!pw_report_pop(world.boards[0], &head, &report)) {
-                        sched_yield();
-                        continue;
-                }
-                count++;
+        for (; count < 300; count++) {
+                WORLD_UNTIL(pw_report_pop(world.boards[0], &head, &report));
                 if (atomic_load(&world.boards[0]->report_waits))
                         pw_bells_ring_one(world.bells, 0);
         }

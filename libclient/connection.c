@@ -182,18 +182,20 @@ static enum pw_status map_life(struct pw_connection *connection, struct pw_error
 
 static enum pw_status open_parts(struct pw_connection *connection, struct pw_answer *ret_welcome, struct pw_error *ret_err)
 {
-        enum pw_status status = map_life(connection, ret_err);
+        int fd = connection->params.fd;
+        enum pw_status status = fd < 0 ? pw_socket_connect(connection->params.path, &fd, ret_err) : PW_OK;
+        if (status != PW_OK)
+                return status;
+        connection->socket = pw_descriptor_of(fd); /* first: it is by the socket that close_fds() knows the other */
+        if (connection->socket.fd < 0)
+                return pw_error_errno(ret_err, errno, "fstat");
+        status = map_life(connection, ret_err);
         if (status != PW_OK)
                 return status;
         connection->nudge = pw_descriptor_of(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (connection->nudge.fd < 0)
                 return pw_error_errno(ret_err, errno, "eventfd");
-        int fd = connection->params.fd;
-        if (fd < 0)
-                status = pw_socket_connect(connection->params.path, &fd, ret_err);
-        connection->socket = pw_descriptor_of(fd);
-        if (status == PW_OK)
-                status = pw_connection_shake_hands(connection, ret_welcome, ret_err);
+        status = pw_connection_shake_hands(connection, ret_welcome, ret_err);
         if (status != PW_OK)
                 return status;
         status = pw_connection_watch(connection, ret_err);

@@ -1,14 +1,21 @@
 /* Whether a descriptor is still what it was. */
 #include "libclient/descriptor.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct pw_descriptor pw_descriptor_of(int fd_take)
 {
         struct stat stat;
-        if (fd_take < 0 || fstat(fd_take, &stat) < 0)
+        if (fd_take < 0)
                 return PW_DESCRIPTOR_NONE;
+        if (fstat(fd_take, &stat) < 0) {
+                int number = errno;
+                close(fd_take);
+                errno = number;
+                return PW_DESCRIPTOR_NONE;
+        }
         return (struct pw_descriptor){ fd_take, stat.st_dev, stat.st_ino };
 }
 

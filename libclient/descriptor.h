@@ -17,7 +17,7 @@ struct pw_descriptor {
 };
 #define PW_DESCRIPTOR_NONE ((struct pw_descriptor){ .fd = -1 })
 
-struct pw_descriptor pw_descriptor_of(int fd_take);
+struct pw_descriptor pw_descriptor_of(int fd_take); /* none, and errno set: it is closed */
 bool pw_descriptor_is_ours(const struct pw_descriptor *descriptor);
 void pw_descriptor_close(struct pw_descriptor *descriptor); /* unless the number is another file's; it is none then */
 

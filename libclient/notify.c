@@ -192,6 +192,7 @@ void pw_notifier_end(struct pw_session *session)
 
 enum pw_status pw_session_fd(struct pw_session *session, int *ret_fd, struct pw_error *ret_err)
 {
+        pw_uncancelled;
         struct pw_notifier *notifier;
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
@@ -222,6 +223,7 @@ static enum pw_status add(struct pw_session *session, struct pw_notifier *notifi
 
 enum pw_status pw_notify(struct pw_future *future, struct pw_error *ret_err)
 {
+        pw_uncancelled;
         struct pw_notifier *notifier;
         enum pw_status status = pw_future_check(future, ret_err);
         if (status != PW_OK)

@@ -2,6 +2,7 @@
 #include "libclient/fake_daemon.h"
 #include "libclient/session.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -319,17 +320,26 @@ static void test_fork(void **state)
         pw_unref(future);
 }
 
+static int lowest_fd(void)
+{
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        close(fd);
+        return fd;
+}
+
 static void test_nobody_there(void **state)
 {
         (void)state;
         struct pw_session *session;
         struct pw_error err;
+        int before = lowest_fd();
         assert_int_equal(pw_connect("/nonexistent/pathwaysd.sock", &session, &err), PW_DAEMON_GONE);
         assert_non_null(strstr(err.text, "/nonexistent/pathwaysd.sock"));
         char path[300];
         memset(path, 'x', sizeof path - 1);
         path[sizeof path - 1] = 0;
         assert_int_equal(pw_connect(path, &session, &err), PW_INVALID);
+        assert_int_equal(lowest_fd(), before);
         pw_close(NULL);
         pw_unref(NULL);
         pw_slice_close(NULL);

@@ -15,7 +15,8 @@ static void each_wait(void *context, const struct pw_wait_row *wait)
 {
         struct short_of *short_of = context;
 
-        if (wait->kind != PW_WAIT_KIND_ROOM || short_of->count++ >= SHOWN || !pw_list_visible(short_of->chain->lister, wait->session->tenant->name))
+        if (wait->kind != PW_WAIT_KIND_ROOM || !pw_list_visible(short_of->chain->lister, wait->session->tenant->name) ||
+            short_of->count++ >= SHOWN)
                 return;
         short_of->chain->depth = 0;
         pw_why_host_memory(short_of->chain, wait);

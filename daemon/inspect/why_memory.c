@@ -149,32 +149,44 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
         chain->depth = depth;
 }
 
+/* Processes that live, and had sessions that have ended: the first of them by number, with a blank before each. */
+static uint32_t left_by(struct pw_daemon *daemon, char *pids, size_t pids_bytes)
+{
+        const struct pw_process *process;
+        uint32_t count = 0;
+        int at = 0;
+
+        for (uint32_t i = 0; (process = pw_table_next(&daemon->processes, &i));)
+                if (process->ended_count && count++ < SHOWN)
+                        at += snprintf(pids + at, pids_bytes - (size_t)at, " %d", (int)process->pid);
+        return count;
+}
+
 /* Rooms whose session has ended, while its process lives and may still write into them. */
 static bool why_left(struct pw_chain *chain, const char *what)
 {
-        struct pw_daemon *daemon = chain->lister->daemon;
         struct pw_memory_terms terms;
-        const struct pw_process *process;
-        uint32_t depth = chain->depth, shown = 0;
-        char waits[160], remedy[64], size[16];
+        uint32_t depth = chain->depth, count;
+        char waits[160], remedy[80], size[16], pids[SHOWN * 12 + 1] = "", more[24] = "";
 
-        pw_store_terms(daemon->store, &terms);
+        pw_store_terms(chain->lister->daemon->store, &terms);
+        count = terms.quarantined + terms.letting_go ? left_by(chain->lister->daemon, pids, sizeof pids) : 0;
+        if (!count)
+                return false;
         pw_size_format(terms.quarantined + terms.letting_go, size);
-        for (uint32_t i = 0; terms.quarantined + terms.letting_go && shown < SHOWN && (process = pw_table_next(&daemon->processes, &i));) {
-                if (!process->ended_count)
-                        continue;
-                shown++;
-                snprintf(waits, sizeof waits, "%s that ended sessions had, into which process %d may still write", size, (int)process->pid);
-                snprintf(remedy, sizeof remedy, "end it: `kill %d`", (int)process->pid);
-                if (!chain->lister->session->operator_) {
-                        snprintf(waits, sizeof waits, "%s that ended sessions had, into which their processes may still write", size);
-                        snprintf(remedy, sizeof remedy, "ask an operator: `pathways why` shows which");
-                        shown = SHOWN;
-                }
-                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
-                chain->depth = depth;
+        if (count > SHOWN)
+                snprintf(more, sizeof more, " and %" PRIu32 " more", count - SHOWN);
+        if (chain->lister->session->operator_) {
+                snprintf(waits, sizeof waits, "%s that ended sessions had, into which process%s%s%s may still write", size, count > 1 ? "es" : "",
+                         pids, more);
+                snprintf(remedy, sizeof remedy, "end %s: `kill%s`", count > 1 ? "them" : "it", pids);
+        } else {
+                snprintf(waits, sizeof waits, "%s that ended sessions had, into which their processes may still write", size);
+                snprintf(remedy, sizeof remedy, "ask an operator: `pathways why` shows which");
         }
-        return shown;
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+        chain->depth = depth;
+        return true;
 }
 
 static void why_largest(struct pw_chain *chain, const struct place *place, const char *what)

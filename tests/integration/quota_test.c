@@ -5,6 +5,7 @@
 #include "tests/integration/trace.h"
 
 #include <grp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,11 +291,72 @@ static void what_is_seen_of_others(void **state)
         pw_unref(future);
 }
 
+/* --- who waits with others ------------------------------------------------------------------------------------------------ */
+
+static int wait_for_room(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+        void *data;
+
+        (void)pipe;
+        return pw_create(session, 60 * MIB, NULL, &future, &data, NULL) == PW_OK;
+}
+
+static void *create(void *argument)
+{
+        struct pw_future *future;
+        void *data;
+
+        (void)!pw_create(argument, 60 * MIB, NULL, &future, &data, NULL);
+        return NULL;
+}
+
+/* As another tenant, who waits behind four of the first: what is said of its own thread, and that nothing is of theirs. */
+static int wait_behind(void *context, int pipe)
+{
+        struct pw_session *session = it_connect_as_other(context, 0);
+        struct pw_listing *why;
+        pthread_t thread;
+
+        (void)pipe;
+        assert_int_equal(pthread_create(&thread, NULL, create, session), 0);
+        until_why(session, "h0", "room of 60 MiB");
+        why = it_list(session, "why", "h0");
+        if (says(why, "other threads")) {
+                it_print(why);
+                return 2;
+        }
+        _exit(0); /* while the thread waits */
+}
+
+static void why_of_a_crowded_host(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child children[4], other;
+        struct pw_future *future;
+        void *data;
+
+        if (it_alone(host))
+                skip();
+        it_ok(pw_create(start(host, ""), 60 * MIB, NULL, &future, &data, IT_ERR));
+        for (uint32_t i = 0; i < 4; i++)
+                children[i] = it_fork(wait_for_room, host);
+        until_why(host->session, "h0", "host memory for 1 other threads");
+        other = it_fork(wait_behind, host);
+        assert_int_equal(it_reap(&other, 0), 0);
+        for (uint32_t i = 0; i < 4; i++)
+                it_reap(&children[i], SIGKILL);
+        it_ok(pw_abort(future, IT_ERR));
+        pw_unref(future);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, prepare, finish)
         const struct CMUnitTest tests[] = {
                 TEST(objects), TEST(host_memory), TEST(sessions), TEST(device_memory), TEST(what_is_seen_of_others),
+                TEST(why_of_a_crowded_host),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static int spoil_its_ring(void *context, int pipe)
         void *data;
         FILE *maps = fopen("/proc/self/maps", "r");
 
-        it_ok(pw_create(session, 40 * MIB, NULL, &future, &data, IT_ERR));
+        it_ok(pw_create(session, 20 * MIB, NULL, &future, &data, IT_ERR));
         it_ok(pw_seal(future, IT_ERR));
         while (fgets(line, sizeof line, maps))
                 if (sscanf(line, "%lx-%lx rw-s", &from, &to) == 2 && to - from == PW_CONTROL_BYTES)
@@ -330,16 +330,24 @@ static void host_memory_that_is_full(void **state)
         expect(host, "h7", "h7: this host is h0");
 }
 
-static void host_memory_of_a_session_that_ended(void **state)
+static void host_memory_of_sessions_that_ended(void **state)
 {
+        static const char had[] = "host memory h0: waits for 40 MiB that ended sessions had, into which processes";
         struct it_host *host = *state;
-        struct it_child vandal = start(host, spoil_its_ring), child = start(host, put_too_much);
-        char expected[200];
+        struct it_child vandals[2] = { start(host, spoil_its_ring), start(host, spoil_its_ring) }, child = start(host, put_too_much);
+        char expected[200], *chain;
 
-        snprintf(expected, sizeof expected, "room of |host memory h0: waits for 40 MiB that ended sessions had, into which process %d may still write|kill %d",
-                 (int)vandal.pid, (int)vandal.pid);
+        snprintf(expected, sizeof expected, "room of |%s| may still write; remedy: end them: `kill ", had);
         expect(host, "h0", expected);
-        it_reap(&vandal, SIGKILL);
+        chain = chain_of(host, "h0");
+        assert_false(has(chain, "that ended sessions had|that ended sessions had")); /* 20 MiB each, said once */
+        for (uint32_t i = 0; i < 2; i++) {
+                snprintf(expected, sizeof expected, " %d|end them: `kill| %d", (int)vandals[i].pid, (int)vandals[i].pid);
+                assert_true(has(chain, expected));
+        }
+        free(chain);
+        for (uint32_t i = 0; i < 2; i++)
+                it_reap(&vandals[i], SIGKILL);
         assert_int_equal(it_reap(&child, 0), 0);
 }
 
@@ -764,7 +772,7 @@ int main(void)
                 IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_without_credit), IT_TEST(a_run_that_failed),
                 IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(host_memory_of_a_session_that_ended, setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(host_memory_of_sessions_that_ended, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };
 
