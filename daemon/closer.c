@@ -1,24 +1,29 @@
-/* A thread that closes what clients sent. */
+/* Threads that close what clients sent: one at work, one that stands by, and those that are held by what no signal ends. */
 #include "daemon/closer.h"
 
 #include "base/memory.h"
+#include "daemon/thread.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#define LET_GO_NS 1000000 /* how long one close() may wait */
+#define LET_GO_NS 1000000 /* how long one close() may wait, where a signal ends it */
 #define LET_GO_SIGNAL SIGRTMIN
+#define LATE_US 100000u    /* no signal ended it: another thread goes on */
+#define LEAVE_US 1000000u  /* how long the end waits for threads */
 
 struct pw_closer {
-        pthread_t thread;
         pthread_mutex_t lock; /* of all that follows */
         pthread_cond_t changed;
         int *fds;
         uint32_t count, capacity;
-        bool ended;
+        uint32_t threads, resting;
+        uint64_t turn;        /* the thread that took last is at work, unless it is done: 0 */
+        uint64_t turns;
+        uint64_t since_us;    /* it took then */
+        bool ended, told;
 };
 
 static void let_go(int number) { (void)number; }
@@ -39,14 +44,56 @@ static void interrupts_set(timer_t timer, long every_ns)
         timer_settime(timer, 0, &spec, NULL);
 }
 
-static void close_all(const int *fds, uint32_t count, timer_t *timer)
+static void close_all(const int *fds, uint32_t count)
 {
-        if (timer)
-                interrupts_set(*timer, LET_GO_NS);
         for (uint32_t i = 0; i < count; i++)
                 close(fds[i]); /* interrupted or not, it is closed */
+}
+
+/* Until there is something to close and nobody is at it, or for good. */
+static bool wait_for_turn(struct pw_closer *closer)
+{
+        while (closer->count || !closer->ended) {
+                uint64_t late_us = closer->since_us + LATE_US;
+
+                if (closer->count && (!closer->turn || pw_now_us() >= late_us))
+                        return true;
+                pw_thread_wait(&closer->changed, &closer->lock, closer->count ? late_us : UINT64_MAX);
+        }
+        return false;
+}
+
+static void *close_loop(void *argument);
+
+/* Nobody joins it: it may be held by who owns a file for ever. */
+static bool start_thread(struct pw_closer *closer)
+{
+        if (closer->threads == PW_CLOSERS_MAX || pw_thread_start(close_loop, closer, LET_GO_SIGNAL) != 0)
+                return false;
+        closer->threads++;
+        closer->resting++;
+        return true;
+}
+
+/* The last that was taken, closed without the lock, while another thread stands by. */
+static void close_next(struct pw_closer *closer, timer_t *timer)
+{
+        int fd = closer->fds[--closer->count];
+        uint64_t turn = closer->turn = ++closer->turns;
+
+        closer->since_us = pw_now_us();
+        if (!--closer->resting)
+                (void)start_thread(closer); /* without one, the rest waits for this one, or for the next that is taken */
+        pthread_mutex_unlock(&closer->lock);
+        if (timer)
+                interrupts_set(*timer, LET_GO_NS);
+        close(fd);
         if (timer)
                 interrupts_set(*timer, 0);
+        pthread_mutex_lock(&closer->lock);
+        closer->resting++;
+        if (closer->turn == turn)
+                closer->turn = 0;
 }
 
 static void *close_loop(void *argument)
@@ -56,76 +103,62 @@ static void *close_loop(void *argument)
         bool timed = interrupts_make(&timer);
 
         pthread_mutex_lock(&closer->lock);
-        while (closer->count || !closer->ended) {
-                if (!closer->count) {
-                        pthread_cond_wait(&closer->changed, &closer->lock);
-                        continue;
-                }
-                pw_auto_free int *fds = closer->fds;
-                uint32_t count = closer->count;
-                closer->fds = NULL;
-                closer->count = closer->capacity = 0;
-                pthread_mutex_unlock(&closer->lock);
-                close_all(fds, count, timed ? &timer : NULL);
-                pthread_mutex_lock(&closer->lock);
-        }
+        while (wait_for_turn(closer))
+                close_next(closer, timed ? &timer : NULL);
+        closer->threads--;
+        closer->resting--;
+        pthread_cond_broadcast(&closer->changed);
         pthread_mutex_unlock(&closer->lock);
         if (timed)
                 timer_delete(timer);
         return NULL;
 }
 
-static bool thread_start(struct pw_closer *closer)
-{
-        struct sigaction action = { .sa_handler = let_go }; /* without SA_RESTART */
-        sigset_t others, before;
-        int number;
-
-        sigaction(LET_GO_SIGNAL, &action, NULL);
-        sigfillset(&others);
-        sigdelset(&others, LET_GO_SIGNAL);
-        pthread_sigmask(SIG_SETMASK, &others, &before);
-        number = pthread_create(&closer->thread, NULL, close_loop, closer);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        return number == 0;
-}
-
 static struct pw_closer *closer_new(void)
 {
         struct pw_closer *closer = calloc(1, sizeof *closer);
+        struct sigaction action = { .sa_handler = let_go }; /* without SA_RESTART */
 
         if (!closer)
                 return NULL;
+        sigaction(LET_GO_SIGNAL, &action, NULL);
         pthread_mutex_init(&closer->lock, NULL);
         pthread_cond_init(&closer->changed, NULL);
-        if (thread_start(closer))
-                return closer;
-        pthread_cond_destroy(&closer->changed);
-        pthread_mutex_destroy(&closer->lock);
-        free(closer);
-        return NULL;
+        return closer;
+}
+
+/* False: nobody is there to close it. */
+static bool enqueue(struct pw_closer *closer, const int *fds, uint32_t count)
+{
+        if (!closer->resting && !start_thread(closer) && !closer->threads)
+                return false;
+        if (closer->count + count > closer->capacity &&
+            !pw_grow((void **)&closer->fds, &closer->capacity, closer->count + count, sizeof *fds))
+                return false;
+        memcpy(closer->fds + closer->count, fds, count * sizeof *fds);
+        closer->count += count;
+        pthread_cond_signal(&closer->changed);
+        return true;
 }
 
 void pw_closer_take(struct pw_daemon *daemon, const int *fds, uint32_t count)
 {
         struct pw_closer *closer = daemon->closer ? daemon->closer : (daemon->closer = closer_new());
-        bool kept;
+        bool kept = false, all_held = false;
 
-        if (!closer) {
-                close_all(fds, count, NULL);
-                return;
+        if (closer) {
+                pthread_mutex_lock(&closer->lock);
+                kept = enqueue(closer, fds, count);
+                all_held = !closer->resting && closer->threads == PW_CLOSERS_MAX && !closer->told;
+                closer->told |= all_held;
+                pthread_mutex_unlock(&closer->lock);
         }
-        pthread_mutex_lock(&closer->lock);
-        kept = closer->count + count <= closer->capacity ||
-               pw_grow((void **)&closer->fds, &closer->capacity, closer->count + count, sizeof *fds);
-        if (kept) {
-                memcpy(closer->fds + closer->count, fds, count * sizeof *fds);
-                closer->count += count;
-                pthread_cond_signal(&closer->changed);
-        }
-        pthread_mutex_unlock(&closer->lock);
+        if (all_held)
+                pw_log(&daemon->log, PW_LOG_WARNING,
+                       "descriptors of clients stay open: each of %u threads that close them is held, as by a file system that does not answer",
+                       PW_CLOSERS_MAX);
         if (!kept)
-                close_all(fds, count, NULL);
+                close_all(fds, count);
 }
 
 void pw_closer_take_socket(struct pw_daemon *daemon, int *fd)
@@ -142,13 +175,20 @@ void pw_closer_take_socket(struct pw_daemon *daemon, int *fd)
 
 void pw_closer_free(struct pw_closer *closer)
 {
+        uint64_t until_us = pw_now_us() + LEAVE_US;
+        bool left;
+
         if (!closer)
                 return;
         pthread_mutex_lock(&closer->lock);
         closer->ended = true;
-        pthread_cond_signal(&closer->changed);
+        pthread_cond_broadcast(&closer->changed);
+        while (closer->threads && pw_now_us() < until_us)
+                pw_thread_wait(&closer->changed, &closer->lock, until_us);
+        left = !closer->threads;
         pthread_mutex_unlock(&closer->lock);
-        pthread_join(closer->thread, NULL);
+        if (!left)
+                return; /* it is theirs: the process is about to end */
         pthread_cond_destroy(&closer->changed);
         pthread_mutex_destroy(&closer->lock);
         free(closer->fds);

@@ -1,7 +1,8 @@
 /* Closing what came from clients: descriptors that nobody asked for, and sockets that still hold some.
  *
  * Who closes the last reference to a file may wait for as long as its owner likes: a socket that lingers, a terminal that drains.
- * So the loop does not: a thread does, made when it is first needed, which a signal lets go of each wait after a moment.
+ * So the loop does not: a thread does, made when it is first needed, which a signal lets go of each wait after a moment; and another one
+ * where no signal does, as with a file system in user space that does not answer.
  * Threads: loop thread only.
  */
 #ifndef PW_DAEMON_CLOSER_H
@@ -9,10 +10,12 @@
 
 #include "daemon/daemon.h"
 
+#define PW_CLOSERS_MAX 16u
+
 /* Own: takes the descriptors. `daemon->closer` is made where there is none.   Blocks: only where no thread can be had. */
 void pw_closer_take(struct pw_daemon *daemon, const int *fds, uint32_t count);
 /* A client's socket: nothing more comes in, and what has come and was not read may bring descriptors. Own: takes *fd, sets it to -1. */
 void pw_closer_take_socket(struct pw_daemon *daemon, int *fd);
-void pw_closer_free(struct pw_closer *closer); /* closes what is left; accepts NULL */
+void pw_closer_free(struct pw_closer *closer); /* closes what is left, as far as nothing holds it; accepts NULL */
 
 #endif

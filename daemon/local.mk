@@ -8,7 +8,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/attach.c daemon/audit.c daem
 	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/input.c daemon/install.c daemon/lane.c daemon/limits.c \
 	daemon/module.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
 	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/reload.c daemon/request.c daemon/room.c \
-	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/slice.c daemon/submit.c daemon/tenant.c \
+	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/slice.c daemon/submit.c daemon/tenant.c daemon/thread.c \
 	daemon/transfer.c daemon/turn.c daemon/worker.c
 daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
 daemon_libdaemon_la_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
@@ -25,7 +25,7 @@ noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h
 	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/lane.h daemon/limits.h daemon/module.h \
 	daemon/move.h daemon/name.h daemon/notify.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h \
 	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h \
-	daemon/slice.h daemon/submit.h daemon/tenant.h daemon/transfer.h daemon/turn.h daemon/worker.h
+	daemon/slice.h daemon/submit.h daemon/tenant.h daemon/thread.h daemon/transfer.h daemon/turn.h daemon/worker.h
 noinst_HEADERS += daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h
 noinst_HEADERS += daemon/http/health.h daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h
 noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/list.h daemon/inspect/rows.h daemon/inspect/term.h \
@@ -33,9 +33,11 @@ noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/
 noinst_HEADERS += daemon/meta/kinds.h daemon/meta/meta.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test \
+check_PROGRAMS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test \
 	tests/conformance/meta_test
-TESTS += daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test tests/conformance/meta_test
+TESTS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test tests/conformance/meta_test
+daemon_closer_test_SOURCES = daemon/closer_test.c daemon/closer.c daemon/thread.c
+daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
 daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
 daemon_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
 daemon_http_http_address_test_SOURCES = daemon/http/http_address_test.c daemon/http/http_address.c

@@ -12,15 +12,13 @@
 #include "daemon/frozen.h"
 #include "daemon/overhead.h"
 #include "daemon/tenant.h"
+#include "daemon/thread.h"
 #include "plane/segment.h"
 
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STEP_BYTES (64 * PW_MIB)
@@ -149,33 +147,13 @@ static uint64_t next_look_us(struct pw_worker *worker)
         return next_us;
 }
 
-static void wait_until(struct pw_worker *worker, uint64_t until_us)
-{
-        struct timespec at = { (time_t)(until_us / 1000000), (long)(until_us % 1000000) * 1000 };
-
-        if (until_us == UINT64_MAX)
-                pthread_cond_wait(&worker->changed, &worker->lock);
-        else
-                pthread_cond_clockwait(&worker->changed, &worker->lock, CLOCK_MONOTONIC, &at);
-}
-
 static void *work_loop(void *context);
 
-/* Signals are the loop's. Nobody joins it: it may be held by a client for ever. */
+/* Nobody joins it: it may be held by a client for ever. */
 static int start_thread(struct pw_worker *worker)
 {
-        pthread_attr_t attributes;
-        sigset_t all, before;
-        pthread_t thread;
-        int number;
+        int number = pw_thread_start(work_loop, worker, 0);
 
-        sigfillset(&all);
-        pthread_attr_init(&attributes);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        number = pthread_create(&thread, &attributes, work_loop, worker);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&attributes);
         worker->threads += number == 0;
         worker->resting += number == 0;
         return number;
@@ -191,7 +169,7 @@ static void *work_loop(void *context)
         while (!worker->stop) {
                 item = take(worker);
                 if (!item) {
-                        wait_until(worker, next_look_us(worker));
+                        pw_thread_wait(&worker->changed, &worker->lock, next_look_us(worker));
                         continue;
                 }
                 if (!--worker->resting)
@@ -405,7 +383,7 @@ static bool stop_threads(struct pw_worker *worker)
         worker->stop = true;
         pthread_cond_broadcast(&worker->changed);
         while (worker->threads && pw_now_us() < until_us)
-                wait_until(worker, until_us);
+                pw_thread_wait(&worker->changed, &worker->lock, until_us);
         stopped = !worker->threads;
         pthread_mutex_unlock(&worker->lock);
         return stopped;
