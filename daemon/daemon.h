@@ -54,7 +54,7 @@ struct pw_daemon {
         struct pw_alarm alarm;  /* at the nearest deadline of all */
         struct event *signals[3];
         struct event *watchdog; /* tells systemd that the loop turns; NULL: nobody asks */
-        struct event *listener;
+        struct event *listener, *listen_again;
         int64_t operators;      /* group; -1: none */
         int listen_fd, lock_fd;
         int reserve_fd;         /* given up for a moment to refuse a client when no descriptor is left */

@@ -22,6 +22,7 @@
 #include <sys/un.h>
 
 #define ACCEPT_BUDGET 64
+#define LISTEN_AGAIN_US 10000
 #define FDS_OF_CLIENT 5u /* socket, and once more while its replies wait, pidfd, memory twice */
 #define FDS_KEPT 320u    /* for executors, the worker, those who are told that there are no more, and what one message may bring */
 
@@ -55,6 +56,13 @@ static void refuse(struct pw_daemon *daemon, int fd, const struct pw_error *err)
         daemon->counters.refused++;
 }
 
+static bool has_reserve(struct pw_daemon *daemon)
+{
+        if (daemon->reserve_fd < 0)
+                daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return daemon->reserve_fd >= 0;
+}
+
 /* No descriptor is left. A client that stayed in the queue would wake the loop for ever: the reserve lets it in, to be told. */
 static bool refuse_next(struct pw_daemon *daemon, int number)
 {
@@ -64,6 +72,7 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
         int fd;
 
         pw_close_fd(&daemon->reserve_fd);
+        daemon->reserve_fd = -1;
         fd = accept4(daemon->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         getrlimit(RLIMIT_NOFILE, &limit);
         pw_error_set(&err, PW_LIMIT, "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the limit",
@@ -73,7 +82,7 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
                 pw_closer_take_socket(daemon, &fd);
                 came = true;
         }
-        daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        (void)has_reserve(daemon); /* who was refused may be open for a moment yet */
         return came;
 }
 
@@ -101,6 +110,22 @@ static void accept_one(struct pw_daemon *daemon, int fd)
         }
 }
 
+static void on_listen_again(evutil_socket_t fd, short what, void *context)
+{
+        const struct pw_daemon *daemon = context;
+
+        (void)fd;
+        (void)what;
+        event_add(daemon->listener, NULL);
+}
+
+/* Until what a refused client sent is closed, the queue waits: nobody in it could be told. */
+static void rest_from_listening(struct pw_daemon *daemon)
+{
+        if (event_add(daemon->listen_again, &(struct timeval){ 0, LISTEN_AGAIN_US }) == 0)
+                event_del(daemon->listener);
+}
+
 static void on_accept(evutil_socket_t listen_fd, short what, void *context)
 {
         struct pw_daemon *daemon = context;
@@ -108,6 +133,10 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *context)
         (void)what;
         pw_woken(daemon);
         for (int i = 0; i < ACCEPT_BUDGET; i++) {
+                if (!has_reserve(daemon)) {
+                        rest_from_listening(daemon);
+                        return;
+                }
                 int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (fd >= 0)
@@ -123,9 +152,10 @@ enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret
 
         if (status != PW_OK)
                 return status;
-        daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        (void)has_reserve(daemon);
         daemon->listener = event_new(daemon->base, daemon->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
-        if (!daemon->listener || event_add(daemon->listener, NULL) < 0)
+        daemon->listen_again = evtimer_new(daemon->base, on_listen_again, daemon);
+        if (!daemon->listener || !daemon->listen_again || event_add(daemon->listener, NULL) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the listener");
         return PW_OK;
 }
@@ -311,6 +341,8 @@ void pw_sessions_done(struct pw_daemon *daemon)
         pw_table_done(&daemon->sessions);
         if (daemon->listener)
                 event_free(daemon->listener);
+        if (daemon->listen_again)
+                event_free(daemon->listen_again);
         pw_close_fd(&daemon->reserve_fd);
         if (daemon->listen_fd >= 0) {
                 close(daemon->listen_fd);
