@@ -178,7 +178,10 @@ static void *watch(void *argument)
         enum pw_status status = handle_frames(connection, &err); /* what came behind the Welcome */
         while (status == PW_OK)
                 status = watch_once(connection, &err);
-        declare_gone(connection, &err);
+        if (pw_connection_holds(connection))
+                declare_gone(connection, &err);
+        else
+                pw_connection_lost(connection); /* whatever was read of a descriptor that is another file's by now */
         return NULL;
 }
 
