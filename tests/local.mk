@@ -2,6 +2,7 @@
 include tests/bench/local.mk
 include tests/fuzz/local.mk
 include tests/integration/local.mk
+include tests/attack/local.mk
 include tests/model/local.mk
 include tests/threads/local.mk
 

@@ -90,6 +90,8 @@ void it_read(struct it_child *child, void *data, size_t bytes);
 int it_reap(struct it_child *child, int signal);
 /* Wait; -1: it did not end in time, and was killed. */
 int it_reap_within(struct it_child *child, int64_t bound_us);
+/* One that the test has forked itself: as if by it_fork(). */
+void it_adopt(const struct it_child *child);
 /* The test has waited for it itself. */
 void it_forget(struct it_child *child);
 

@@ -1,0 +1,14 @@
+# What one tenant's programs try on a daemon, its executors and other tenants; a program for each attack. together_test has all of them
+# attack one daemon at once.
+attack_tests =
+attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h $(integration_sources)
+attack_libraries = $(integration_libraries)
+
+# Sorted by name.
+
+check_PROGRAMS += $(attack_tests) tests/attack/together_test
+TESTS += $(attack_tests) tests/attack/together_test
+tests_attack_together_test_SOURCES = tests/attack/together_test.c $(attack_sources)
+tests_attack_together_test_LDADD = $(attack_libraries)
+tests_attack_together_test_CPPFLAGS = $(AM_CPPFLAGS) -DATTACKS='"$(attack_tests)"'
+EXTRA_DIST += tests/attack/README.md
