@@ -6,6 +6,7 @@
 #include "daemon/inspect/trace.h"
 #include "daemon/inspect/waits.h"
 #include "daemon/meta/meta.h"
+#include "daemon/room.h"
 #include "store/object.h"
 
 /* What there is, as far as the asker may see it. */
@@ -27,7 +28,7 @@ static void count_put(void *context, const struct pw_wait_row *wait)
 {
         struct counts *counts = context;
 
-        counts->puts_waiting += wait->kind == PW_WAIT_KIND_ROOM && wait->session->tenant == counts->lister->session->tenant;
+        counts->puts_waiting += wait->session->tenant == counts->lister->session->tenant;
 }
 
 static void count_waiting(void *context, const struct pw_run_row *row)
@@ -75,7 +76,7 @@ static struct counts count(const struct pw_lister *lister)
         pw_scheduler_each_program(daemon->scheduler, count_program, &counts);
         counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
         pw_scheduler_each_run(daemon->scheduler, count_waiting, &counts);
-        pw_waits_each(daemon, NULL, count_put, &counts);
+        pw_rooms_each_wait(daemon, NULL, count_put, &counts);
         counts.sessions = tenant->sessions;
         counts.traces = pw_traces_count(daemon, tenant);
         return counts;

@@ -213,7 +213,7 @@ enum pw_status pw_list_object(struct pw_lister *lister)
                 list_host_shard(lister, &looking.row);
         list_grantee(lister, looking.object);
         pw_object_each_ref(looking.object, list_holder, &looking);
-        pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
+        lister->rows->truncated |= !pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
         pw_submit_each_waiting(lister->daemon, looking.object, list_waiting_run, &looking);
         pw_scheduler_each_run(lister->daemon->scheduler, match_run, &looking);
         return PW_OK;

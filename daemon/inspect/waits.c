@@ -6,6 +6,8 @@
 #include "daemon/program.h"
 #include "daemon/room.h"
 
+#define NOTES_US 3000u /* of a turn */
+
 /* Control memory is the client's: what stands there is a claim. */
 static void each_note(struct pw_dsession *session, uint32_t number, void (*row)(void *, const struct pw_wait_row *), void *context)
 {
@@ -22,27 +24,28 @@ static void each_note(struct pw_dsession *session, uint32_t number, void (*row)(
         }
 }
 
-static void each_of(struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *), void *context)
+/* Lanes whose rings were looked at: to read a page of others would be to make it. */
+static bool each_of(struct pw_dsession *session, uint64_t until_us, void (*row)(void *, const struct pw_wait_row *), void *context)
 {
-        uint32_t count;
-
-        if (session->ended || !session->control)
-                return;
-        count = (uint32_t)pw_min_u64(atomic_load(&session->control->lane_count), PW_LANES_MAX);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; !session->ended && i < session->lane_count; i++) {
+                if (pw_now_us() > until_us)
+                        return false;
                 each_note(session, i, row, context);
+        }
+        return true;
 }
 
-void pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *),
+bool pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *, const struct pw_wait_row *),
                    void *context)
 {
+        uint64_t until_us = pw_now_us() + NOTES_US;
         struct pw_dsession *other;
+        bool all = !session || each_of(session, until_us, row, context);
 
-        if (session)
-                each_of(session, row, context);
-        for (uint32_t i = 0; !session && (other = pw_table_next(&daemon->sessions, &i));)
-                each_of(other, row, context);
+        for (uint32_t i = 0; all && !session && (other = pw_table_next(&daemon->sessions, &i));)
+                all = each_of(other, until_us, row, context);
         pw_rooms_each_wait(daemon, session, row, context);
         pw_names_each_wait(daemon, session, row, context);
         pw_programs_each_wait(daemon, session, row, context);
+        return all;
 }

@@ -10,14 +10,16 @@
 #include <stdlib.h>
 
 #define DEPTH_MAX 64
+#define ANSWER_US 4000u /* of a turn */
 
 void pw_chain_link(struct pw_chain *chain, const struct pw_cause_link *link)
 {
         struct pw_rows *rows = chain->lister->rows;
+        uint32_t depth = chain->depth++;
 
         if (!pw_rows_begin(rows))
                 return;
-        pw_rows_number(rows, "depth", chain->depth++);
+        pw_rows_number(rows, "depth", depth);
         pw_rows_text(rows, "what", "%s", link->what);
         pw_rows_text(rows, "waits_for", "%s", link->waits_for);
         if (link->since_us)
@@ -25,18 +27,35 @@ void pw_chain_link(struct pw_chain *chain, const struct pw_cause_link *link)
         pw_rows_text(rows, "remedy", "%s", link->remedy);
 }
 
-bool pw_chain_full(const struct pw_chain *chain) { return chain->depth >= DEPTH_MAX; }
+bool pw_chain_full(struct pw_chain *chain)
+{
+        const struct pw_rows *rows = chain->lister->rows;
+        bool over = chain->depth >= DEPTH_MAX || chain->visited_count == PW_VISITS_MAX || pw_now_us() >= chain->until_us;
+
+        chain->cut |= over;
+        return over || rows->truncated || rows->failed;
+}
+
+bool pw_chain_visit(struct pw_chain *chain, enum pw_visit kind, uint64_t number)
+{
+        for (uint32_t i = 0; i < chain->visited_count; i++)
+                if (chain->visited[i].kind == kind && chain->visited[i].number == number)
+                        return false;
+        if (chain->visited_count < PW_VISITS_MAX) {
+                chain->visited[chain->visited_count].kind = kind;
+                chain->visited[chain->visited_count++].number = number;
+        }
+        return true;
+}
 
 /* --- an object that is decided: who keeps it -------------------------------------------------------------------------------- */
 
-struct holders { struct pw_chain *chain; const char *what; struct pw_charge charge; uint32_t count; };
+struct holders { struct pw_chain *chain; const char *what; struct pw_charge charge; uint64_t count; };
 
 #define CHARGED ", which is charged for it"
 
-static void holder(void *context, const struct pw_ref_row *ref)
+static void tell_holder(struct pw_chain *chain, const struct holders *holders, const struct pw_ref_row *ref)
 {
-        struct holders *holders = context;
-        struct pw_chain *chain = holders->chain;
         struct pw_dsession *session =
                 ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
         uint64_t now_us = chain->lister->now_us;
@@ -70,7 +89,16 @@ static void holder(void *context, const struct pw_ref_row *ref)
                 snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "`", ref->owner_number);
         pw_chain_link(chain, &(struct pw_cause_link){ holders->what, waits, ref->since_us, remedy });
         chain->depth = depth;
+}
+
+static void holder(void *context, const struct pw_ref_row *ref)
+{
+        struct holders *holders = context;
+        struct pw_chain *chain = holders->chain;
+
         holders->count++;
+        if (!pw_chain_full(chain))
+                tell_holder(chain, holders, ref);
 }
 
 static void why_alive(struct pw_chain *chain, struct pw_object *object, const struct pw_charge *charge, const char *what)
@@ -104,8 +132,8 @@ static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const
         snprintf(remedy, sizeof remedy, stopped ? "`kill -CONT %d`, or end it" : "pw_seal() or pw_abort() in process %d, or end it",
                  producer ? (int)producer->pid : 0);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
-        if (producer && !stopped && !pw_chain_full(chain))
-                pw_why_session(chain, producer);
+        if (producer && !stopped)
+                (void)pw_why_session(chain, producer);
 }
 
 void pw_why_object(struct pw_chain *chain, struct pw_object *object)
@@ -114,9 +142,14 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
         struct pw_object_row row;
         char id[PW_ID_TEXT_BYTES], what[100], waits[400];
 
+        if (pw_chain_full(chain))
+                return;
         pw_object_row(daemon->store, object, &row);
         snprintf(what, sizeof what, "object %s", pw_id_format(pw_object_id(daemon->store, object), id));
-        if (pw_word_state(row.word) == PW_ENTRY_READY) {
+        if (!pw_chain_visit(chain, PW_VISIT_OBJECT, row.id.place)) {
+                snprintf(waits, sizeof waits, "see object %s above", id);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "what stands above", 0, waits });
+        } else if (pw_word_state(row.word) == PW_ENTRY_READY) {
                 why_alive(chain, object, &row.charge, what);
         } else if (pw_word_decided(row.word)) {
                 char text[300];
@@ -166,9 +199,9 @@ static bool gang_of(const char *text, char ret_device[24], unsigned long long *r
 }
 
 /* "run 41", "41", "h0", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
-enum pw_status pw_list_why(struct pw_lister *lister)
+static enum pw_status why(struct pw_chain *chain)
 {
-        struct pw_chain chain = { .lister = lister };
+        struct pw_lister *lister = chain->lister;
         const char *text = lister->filter;
         struct pw_object *object;
         unsigned long long number;
@@ -177,20 +210,32 @@ enum pw_status pw_list_why(struct pw_lister *lister)
         enum pw_status status;
 
         if (number_after(text, "run ", &number) || number_after(text, "", &number))
-                return pw_why_run_asked(&chain, number);
+                return pw_why_run_asked(chain, number);
         if (host_of(text, &host))
-                return pw_why_host_asked(&chain, host);
+                return pw_why_host_asked(chain, host);
         if (is_device(text))
-                return pw_why_device_asked(&chain, text);
+                return pw_why_device_asked(chain, text);
         if (gang_of(text, device, &number))
-                return pw_why_gang(&chain, device, number);
+                return pw_why_gang(chain, device, number);
         if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
-                return pw_why_process(&chain, text);
+                return pw_why_process(chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);
         if (status == PW_NOT_FOUND)
                 return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
                                     text, lister->session->tenant->name);
         if (status == PW_OK)
-                pw_why_object(&chain, object);
+                pw_why_object(chain, object);
+        return status;
+}
+
+enum pw_status pw_list_why(struct pw_lister *lister)
+{
+        struct pw_chain chain = { .lister = lister, .until_us = pw_now_us() + ANSWER_US };
+        enum pw_status status = why(&chain);
+
+        if (status == PW_OK && chain.cut) {
+                chain.depth = 0;
+                pw_chain_link(&chain, &(struct pw_cause_link){ "this answer", "more than is shown at once", 0, "ask about one of those above" });
+        }
         return status;
 }

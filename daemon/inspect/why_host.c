@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/room.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +16,7 @@ static void each_wait(void *context, const struct pw_wait_row *wait)
 {
         struct short_of *short_of = context;
 
-        if (wait->kind != PW_WAIT_KIND_ROOM || !pw_list_visible(short_of->chain->lister, wait->session->tenant->name) ||
-            short_of->count++ >= SHOWN)
+        if (!pw_list_visible(short_of->chain->lister, wait->session->tenant->name) || short_of->count++ >= SHOWN)
                 return;
         short_of->chain->depth = 0;
         pw_why_host_memory(short_of->chain, wait);
@@ -28,7 +28,7 @@ static void why_memory(struct pw_chain *chain, const char *what)
         struct short_of short_of = { .chain = chain };
         char waits[100];
 
-        pw_waits_each(chain->lister->daemon, NULL, each_wait, &short_of);
+        pw_rooms_each_wait(chain->lister->daemon, NULL, each_wait, &short_of);
         if (short_of.count == short_of.shown)
                 return;
         chain->depth = 0;

@@ -110,7 +110,9 @@ bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session)
 {
         struct waits waits = { chain, chain->depth, 0 };
 
-        pw_waits_each(chain->lister->daemon, session, why_wait, &waits);
+        if (pw_chain_full(chain) || !pw_chain_visit(chain, PW_VISIT_SESSION, session->number))
+                return true;
+        chain->cut |= !pw_waits_each(chain->lister->daemon, session, why_wait, &waits);
         return waits.count;
 }
 
@@ -159,6 +161,9 @@ enum pw_status pw_why_process(struct pw_chain *chain, const char *text)
                     (pid ? (unsigned long)session->pid != pid : strcmp(session->client, text) != 0))
                         continue;
                 found++;
+                chain->depth = 0;
+                if (pw_chain_full(chain))
+                        break;
                 why_one(chain, session);
         }
         return found ? PW_OK : pw_error_set(chain->lister->err, PW_NOT_FOUND, "%.80s: no such process is attached", text);

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define RUNS_MAX 16u /* of one chain */
+#define RUNS_MAX 16u     /* of one chain */
+#define INPUTS_MAX 8192u /* runs that one answer passes by */
 
 static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, const char *what)
 {
@@ -165,7 +166,7 @@ static void why_loop(struct pw_chain *chain, const struct pw_run_row *row, uint6
         uint64_t next, last, count = 0;
         char what[160], waits[80];
 
-        while (pw_scheduler_run_row(scheduler, number, &before, &last) && !strcmp(before.program, row->program) &&
+        while (chain->inputs++ < INPUTS_MAX && pw_scheduler_run_row(scheduler, number, &before, &last) && !strcmp(before.program, row->program) &&
                (next = run_before(chain, &before)) && next < number) {
                 number = next;
                 count++;
@@ -208,11 +209,15 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
 {
         struct pw_run_row row;
         uint64_t last;
-        char what[240];
+        char what[240], remedy[64];
 
         snprintf(what, sizeof what, "run %" PRIu64, number);
-        if (pw_chain_full(chain) || chain->runs++ >= RUNS_MAX) {
-                char remedy[64];
+        if (!pw_chain_full(chain) && !pw_chain_visit(chain, PW_VISIT_RUN, number)) {
+                snprintf(remedy, sizeof remedy, "see run %" PRIu64 " above", number);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "what stands above", 0, remedy });
+                return;
+        }
+        if (pw_chain_full(chain) || chain->inputs > INPUTS_MAX || chain->runs++ >= RUNS_MAX) {
                 snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "` goes on from here", number);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "more than is shown at once", 0, remedy });
                 return;
