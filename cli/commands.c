@@ -128,7 +128,7 @@ static const struct pw_column owner_columns[] = {
         { .key = "device_bytes", .heading = "device", .format = PW_CELL_SIZE }, { .key = "objects" },
         { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
 };
-static const struct pw_column owner_notes[] = { { .key = "quota" } };
+static const struct pw_column owner_notes[] = { { .key = "quota" }, { .key = "kept" } };
 static const struct pw_column program_columns[] = {
         { .key = "program" }, { .key = "name" }, { .key = "nodes" }, { .key = "inputs" }, { .key = "results" },
         { .key = "peak", .heading = "peak/device", .format = PW_CELL_SIZE },

@@ -4,6 +4,7 @@
 #define PW_DAEMON_TENANT_H
 
 #include "daemon/daemon.h"
+#include "daemon/kept.h"
 #include "store/quota.h"
 
 #include <sys/types.h>
@@ -26,6 +27,7 @@ struct pw_tenant {
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */
         struct pw_quota quota;
+        uint64_t kept_bytes[PW_KEPT_KINDS]; /* kept.h counts */
 };
 
 /* The tenant of `uid`, made when first seen; lives as long as the daemon, since ids of its futures do. */

@@ -49,6 +49,7 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
                         count_extent(extent, &terms);
         }
         /* What was measured may have grown beyond what was free: then nothing is, and every byte is accounted for. */
+        terms.overhead += pw_kept_bytes(store);
         terms.unaccounted = (int64_t)(terms.capacity - (uint64_t)store->free_bytes - terms.used - terms.idle - terms.letting_go -
                                       terms.quarantined - terms.reserved - terms.overhead);
         *ret_terms = terms;
@@ -277,8 +278,9 @@ static void check_sums(struct pw_store *store, struct pw_store_audit *audit)
         check_objects(store, audit);
         check_queue(store, audit);
         pw_store_terms(store, &terms);
-        if (store->free_bytes + store->overhead_bytes < 0)
-                report(audit, "host memory", "%lld bytes more are granted than there are", (long long)-(store->free_bytes + store->overhead_bytes));
+        int64_t for_rooms = store->free_bytes + store->overhead_bytes + (int64_t)pw_kept_bytes(store);
+        if (for_rooms < 0)
+                report(audit, "host memory", "%lld bytes more are granted than there are", (long long)-for_rooms);
         if (terms.unaccounted)
                 report(audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
 }

@@ -110,6 +110,10 @@ void pw_room_give_up(struct pw_store *store, const struct request *request); /* 
 /* holder.c */
 struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *extent, const struct pw_object *object);
 
+/* keep.c */
+static inline uint64_t pw_tenant_charged(const struct tenant *tenant) { return tenant->host_bytes + tenant->kept_bytes; }
+uint64_t pw_kept_bytes(const struct pw_store *store); /* of all tenants */
+
 /* quota.c */
 /* How many of `count` slots with such rooms the tenant may be granted. */
 uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_t count);

@@ -20,8 +20,9 @@ struct pw_use pw_store_use(const struct pw_store *store, const char *name)
 {
         const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
 
-        return tenant && !strcmp(tenant->name, name) ? (struct pw_use){ tenant->host_bytes, tenant->slots }
-                                                     : (struct pw_use){ 0, 0 };
+        if (!tenant || strcmp(tenant->name, name))
+                return (struct pw_use){ 0, 0, 0 };
+        return (struct pw_use){ pw_tenant_charged(tenant), tenant->slots, tenant->kept_bytes };
 }
 
 static uint64_t left(uint64_t quota, uint64_t used) { return quota > used ? quota - used : 0; }
@@ -29,7 +30,7 @@ static uint64_t left(uint64_t quota, uint64_t used) { return quota > used ? quot
 uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_t count)
 {
         uint64_t fits = pw_min_u64(count, left(tenant->quota.objects, tenant->slots));
-        uint64_t page_bytes = left(tenant->quota.host_bytes, tenant->host_bytes) / PW_PAGE_BYTES * PW_PAGE_BYTES;
+        uint64_t page_bytes = left(tenant->quota.host_bytes, pw_tenant_charged(tenant)) / PW_PAGE_BYTES * PW_PAGE_BYTES;
 
         return (uint32_t)(room_bytes ? pw_min_u64(fits, page_bytes / room_bytes) : fits);
 }
@@ -43,5 +44,5 @@ bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes)
 bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes)
 {
         return left(tenant->quota.objects, tenant->slots) &&
-               pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, tenant->host_bytes);
+               pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, pw_tenant_charged(tenant));
 }

@@ -16,7 +16,16 @@ PW_MUST_CHECK enum pw_status pw_store_quota(struct pw_store *store, const char *
 
 /* Bytes of the pages of rooms that it was granted, those included that a living process of an ended session may still write
  * into; slots that it was granted and that were not taken back, for a value each. */
-struct pw_use { uint64_t host_bytes, objects; };
+struct pw_use { uint64_t host_bytes, objects, kept_bytes; }; /* kept: of the host bytes */
 struct pw_use pw_store_use(const struct pw_store *store, const char *tenant);
+
+/* What the daemon keeps because of a tenant, besides its rooms (programs, requests that wait, listings, traces): overhead of host memory,
+ * charged to the tenant's quota. To ask comes first, and is left out where something is bounded otherwise and must not fail for lack of
+ * memory: the overhead then grows beyond what is free.
+ * Errors: PW_NO_SPACE: it does not fit; says who holds the memory and what `what` is. */
+PW_MUST_CHECK enum pw_status pw_store_may_keep(struct pw_store *store, const char *tenant, uint64_t bytes, const char *what,
+                                               struct pw_error *ret_err);
+/* So much more, or less. */
+void pw_store_keep(struct pw_store *store, const char *tenant, int64_t bytes);
 
 #endif

@@ -217,12 +217,68 @@ static void test_ended_session(void **state)
         fixture_close(&h.f);
 }
 
+static void keep_fails(struct host *h, uint64_t bytes, const char *text)
+{
+        struct pw_error err;
+
+        assert_int_equal(pw_store_may_keep(h->f.store, "ann", bytes, "programs", &err), PW_NO_SPACE);
+        assert_non_null(strstr(err.text, text));
+}
+
+/* What is kept counts as rooms do, in both directions, and as overhead. */
+static void test_kept(void **state)
+{
+        struct pw_memory_terms before, after;
+        struct host h;
+
+        (void)state;
+        open_host(&h, BYTES(8 * ROOM));
+        fixture_grant(&h.f, h.ann, ROOM, 4);
+        keep_fails(&h, 4 * ROOM + 1, "quota of 512 KiB");
+        keep_fails(&h, UINT64_MAX, "programs");
+        assert_int_equal(pw_store_may_keep(h.f.store, "ann", 4 * ROOM, "programs", NULL), PW_OK);
+        pw_store_terms(h.f.store, &before);
+        pw_store_keep(h.f.store, "ann", 3 * ROOM);
+        pw_store_terms(h.f.store, &after);
+        assert_int_equal(after.overhead - before.overhead, 3 * ROOM);
+        assert_int_equal(before.free - after.free, 3 * ROOM);
+        assert_int_equal(after.unaccounted, 0);
+        assert_int_equal(use(&h).host_bytes, 7 * ROOM);
+        assert_int_equal(use(&h).kept_bytes, 3 * ROOM);
+        assert_int_equal(fixture_grant(&h.f, h.ann, ROOM, 4).slot_count, 1);
+        ask(&h, h.ann, ROOM, 1);
+        waits(&h);
+        fixture_check(&h.f);
+        pw_store_keep(h.f.store, "ann", -3 * (int64_t)ROOM); /* who waits has it */
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 1);
+        assert_int_equal(use(&h).kept_bytes, 0);
+        fixture_close(&h.f);
+}
+
+/* Where the host has no more it is refused; what must not fail goes beyond. */
+static void test_kept_at_the_end(void **state)
+{
+        struct host h;
+        struct pw_error err;
+
+        (void)state;
+        open_host(&h, BYTES(PW_QUOTA_NONE));
+        fixture_grant(&h.f, h.bo, PW_MIB, 40);
+        assert_int_equal(pw_store_may_keep(h.f.store, "ann", 30 * PW_MIB, "traces", &err), PW_NO_SPACE);
+        assert_non_null(strstr(err.text, "30 MiB for traces: of host memory on h0"));
+        pw_store_keep(h.f.store, "ann", 30 * PW_MIB);
+        fixture_check(&h.f);
+        pw_store_keep(h.f.store, "ann", -30 * (int64_t)PW_MIB);
+        fixture_close(&h.f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_within),   cmocka_unit_test(test_never),   cmocka_unit_test(test_waits_alone),
                 cmocka_unit_test(test_takes_back_its_own), cmocka_unit_test(test_deadline), cmocka_unit_test(test_objects),
                 cmocka_unit_test(test_raised),   cmocka_unit_test(test_ended_session),
+                cmocka_unit_test(test_kept),     cmocka_unit_test(test_kept_at_the_end),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

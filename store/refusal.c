@@ -7,7 +7,7 @@
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment)
 {
         int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
-                        (int64_t)pw_max_u64(segment->entry_page_bytes, PW_PAGE_BYTES);
+                        (int64_t)pw_kept_bytes(store) - (int64_t)pw_max_u64(segment->entry_page_bytes, PW_PAGE_BYTES);
 
         return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
 }
@@ -21,7 +21,7 @@ static void describe_over(struct pw_store *store, const struct tenant *tenant, c
         pw_store_holders_text(store, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us }, holders, sizeof holders);
         if (pw_quota_of_bytes(tenant, pw_room_bytes(ask)))
                 snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name,
-                         pw_size_format(tenant->host_bytes, used), pw_size_format(tenant->quota.host_bytes, quota), holders);
+                         pw_size_format(pw_tenant_charged(tenant), used), pw_size_format(tenant->quota.host_bytes, quota), holders);
         else
                 snprintf(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %s", tenant->name,
                          (unsigned long long)tenant->slots, (unsigned long long)tenant->quota.objects, holders);

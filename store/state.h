@@ -23,6 +23,7 @@ struct tenant {
         struct pw_quota quota;
         uint64_t host_bytes;     /* charged: pages of rooms granted, or given back where a living process may still write into them */
         uint64_t slots;          /* granted and not taken back */
+        uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
         uint32_t over_count;     /* requests in the queue that wait for its quota */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
 };

@@ -151,6 +151,9 @@ static void quota_cells(struct pw_lister *lister, const struct pw_tenant *tenant
         }
         if (at)
                 pw_rows_text(lister->rows, "quota", "%s", text);
+        pw_rows_number(lister->rows, "kept_bytes", use.kept_bytes);
+        if (use.kept_bytes)
+                pw_rows_text(lister->rows, "kept", "%s", pw_kept_text(tenant, text, sizeof text));
 }
 
 static bool owner_row(struct pw_lister *lister, const struct owner *owner)
@@ -185,7 +188,7 @@ static void tenant_rows(struct pw_lister *lister, const struct pw_tenant *tenant
                 if (!shown++)
                         quota_cells(lister, tenant);
         }
-        if (!shown && tenant->sessions && owner_row(lister, &nobody))
+        if (!shown && (tenant->sessions || pw_store_use(lister->daemon->store, tenant->name).kept_bytes) && owner_row(lister, &nobody))
                 quota_cells(lister, tenant);
 }
 
