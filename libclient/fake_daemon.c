@@ -254,7 +254,7 @@ struct fake_daemon *fake_start(const struct fake_params *params)
         fake->rooms_end = entries + (params->room_bytes ? params->room_bytes : PW_GIB);
         fake->next_ring = PW_CONTROL_RINGS_OFFSET;
         memory_make(&fake->own, "own", fake->rooms_end + PW_CONTROL_BYTES, true); /* lanes behind the rooms */
-        memory_make(&fake->futures, "futures", entries + 4096, false);
+        memory_make(&fake->futures, "futures", entries + PAGE * (1 + SHARDS), false);
         memory_make(&fake->hints, "hints", sizeof(struct pw_hint_page), true);
         fake->control = (struct pw_control *)(void *)(fake->own.map.base + fake->rooms_end);
         for (int i = 0; i < 2; i++) {

@@ -10,6 +10,16 @@
 
 #include <stdatomic.h>
 
+/* A sharded value: the bytes of its shards one after the other, each of which gets pages of its own. */
+struct fake_value {
+        enum pw_dtype dtype;
+        struct pw_dims dims;
+        uint32_t mesh[2], shard_count;
+        struct pw_sharding sharding;
+        uint64_t shard_bytes; /* a page at most */
+        const void *data;
+};
+
 struct fake_params {
         uint64_t room_bytes; /* all rooms together; what does not fit waits for DROPs, 0: 1 GiB */
         bool hold_runs;      /* results stay PENDING until fake_release() */
@@ -17,6 +27,7 @@ struct fake_params {
         bool sharded;        /* results are i32 [5] over two devices, laid out as */
         struct pw_sharding sharding;
         bool short_shard;    /* the list says less than shard 1 has */
+        const struct fake_value *value; /* results are this instead */
         bool deaf;           /* rings are not read until fake_listen() */
 };
 struct fake_daemon;
@@ -33,6 +44,8 @@ const struct fake_counts *fake_counts(const struct fake_daemon *fake);
 /* Decide the results held back. */
 void fake_release(struct fake_daemon *fake);
 void fake_listen(struct fake_daemon *fake);
+/* The devices of these shards, a bit each, are lost for all results. Threads: any, also in a signal handler. */
+void fake_lose(struct fake_daemon *fake, uint64_t shards);
 /* Close the socket, as if the daemon had died. */
 void fake_die(struct fake_daemon *fake);
 /* Wait until every ring was read up to what was published before the call. */

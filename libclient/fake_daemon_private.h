@@ -17,6 +17,9 @@
 #define SLOTS (1u << 21)
 #define EXTENTS 4096u
 #define HELD_MAX 4096u
+#define PAGE UINT64_C(4096)
+#define SHARDS 4u
+#define SHARED_OFFSET ((uint64_t)SLOTS * sizeof(struct pw_entry)) /* of the shard list or error text of all results */
 
 struct extent { uint32_t first_slot, slot_count; struct pw_return_writer returns; bool futures; uint32_t lane,
                 size_class; uint64_t back; };

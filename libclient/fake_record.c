@@ -28,13 +28,33 @@ static void on_ref(struct fake_daemon *fake, struct pw_cell cell)
                 fake->more_refs[futures][pw_cell_slot(cell)]++;
 }
 
-#define SHARED_OFFSET ((uint64_t)SLOTS * sizeof(struct pw_entry)) /* of the shard list or error text of all results */
+static struct pw_shard_list *shard_list(struct fake_daemon *fake)
+{
+        return (struct pw_shard_list *)(void *)(fake->futures.map.base + SHARED_OFFSET);
+}
+
+static void result_value(struct fake_daemon *fake, struct pw_entry *entry)
+{
+        const struct fake_value *value = fake->params.value;
+        struct pw_shard_list *list = shard_list(fake);
+        *list = (struct pw_shard_list){ .shard_count = value->shard_count, .dtype = (uint8_t)value->dtype,
+                                        .mesh = { value->mesh[0], value->mesh[1] }, .sharding = value->sharding, .dims = value->dims };
+        assert(value->shard_count <= SHARDS && value->shard_bytes <= PAGE);
+        for (uint32_t i = 0; i < value->shard_count; i++) {
+                uint64_t offset = SHARED_OFFSET + (1 + i) * PAGE;
+                list->shards[i] = (struct pw_shard_place){ offset, value->shard_bytes, FUTURES_SEGMENT, i };
+                memcpy(fake->futures.map.base + offset, (const uint8_t *)value->data + i * value->shard_bytes, value->shard_bytes);
+        }
+        entry->room_offset = SHARED_OFFSET;
+}
+
+void fake_lose(struct fake_daemon *fake, uint64_t shards) { atomic_fetch_or(&shard_list(fake)->lost, shards); }
 
 /* i32 [5] over a mesh of 2: shard 0 holds 1 2 3, shard 1 holds 10 20; partial or broadcast: 1 2 3 4 5 and 10 20 30 40 50. */
 static void result_shards(struct fake_daemon *fake, struct pw_entry *entry)
 {
         static const int32_t split[2][5] = { { 1, 2, 3 }, { 10, 20 } }, whole[2][5] = { { 1, 2, 3, 4, 5 }, { 10, 20, 30, 40, 50 } };
-        struct pw_shard_list *list = (struct pw_shard_list *)(void *)(fake->futures.map.base + SHARED_OFFSET);
+        struct pw_shard_list *list = shard_list(fake);
         bool is_split = fake->params.sharding.axis[0].lay == PW_LAY_SPLIT;
         *list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_I32, .mesh = { 2, 1 }, .sharding = fake->params.sharding,
                                         .dims = { .rank = 1, .dim = { 5 } } };
@@ -64,6 +84,8 @@ static void result_decide(struct fake_daemon *fake, uint32_t slot, uint32_t gene
                                           .room_segment = FUTURES_SEGMENT };
         if (fake->params.fail_runs) {
                 result_error(fake, entry);
+        } else if (fake->params.value) {
+                result_value(fake, entry);
         } else if (fake->params.sharded) {
                 result_shards(fake, entry);
         } else {
@@ -71,7 +93,7 @@ static void result_decide(struct fake_daemon *fake, uint32_t slot, uint32_t gene
                 memcpy(entry->body.value, &number, sizeof number);
         }
         if (pw_entry_decide(entry, generation, fake->params.fail_runs ? PW_FAILED : PW_OK,
-                            fake->params.sharded ? PW_ENTRY_SHARDED : 0, UINT32_MAX, &old))
+                            fake->params.sharded || fake->params.value ? PW_ENTRY_SHARDED : 0, UINT32_MAX, &old))
                 pw_hint_wake((struct pw_hint_page *)(void *)fake->hints.map.base, entry, FUTURES_SEGMENT, slot);
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +225,53 @@ static void sigterm_lets_runs_finish(void **state)
         it_start(host, IT_ARGS(IT_SMALL));
 }
 
+static bool is_ordered(const struct pw_listing *gangs, void *context)
+{
+        (void)context;
+        return it_rows(gangs) > 0;
+}
+
+static void until_it_drains(const struct it_host *host)
+{
+        char said[600];
+
+        for (int64_t end_us = it_now_us() + IT_LONG; it_said_last(host, said), !strstr(said, "stopping signal="); sched_yield())
+                assert_true(it_now_us() < end_us);
+}
+
+/* Between SIGTERM and the end, what is in flight goes on, and what comes then is refused. */
+static void sigterm_takes_no_new_runs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(2), NULL);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 5), *before, *after;
+        struct pw_view view;
+        char said[600];
+
+        assert_true(it_signal_executor(host, "h0:0", SIGSTOP));
+        before = it_run_1(program, input);
+        it_until(host->session, "gangs", is_ordered, NULL);
+        assert_int_equal(kill(host->pid, SIGTERM), 0);
+        until_it_drains(host);
+        after = it_run_1(program, input);
+        it_fails(pw_get(after, IT_LONG, &view, IT_ERR), PW_CANCELLED, "pathwaysd, which is about to end");
+        assert_int_equal(pw_poll(before), PW_NOT_READY);
+        assert_true(it_signal_executor(host, "h0:0", SIGCONT));
+        assert_int_equal(it_host_end(host, 0), 0);
+        it_said_last(host, said);
+        if (!strstr(said, "runs_done=2")) /* else "cut off" */
+                fail_msg("the run was not finished: %s", said);
+        pw_unref(before);
+        pw_unref(after);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        pw_close(host->session);
+        host->session = NULL;
+        it_start(host, IT_ARGS(IT_SMALL));
+}
+
 /* --- pages that the system keeps ---------------------------------------------------------------------------------- */
 
 static bool is_kept(const struct pw_listing *check, void *context)
@@ -284,6 +332,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(a_killed_daemon_is_replaced, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_leaves_nothing, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(sigterm_takes_no_new_runs, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(pages_are_not_taken_back, it_setup_folder, it_remove_folder),
         };
 

@@ -324,6 +324,39 @@ static void one_of_a_gang_is_killed(void **state)
         pw_slice_close(slice);
 }
 
+/* "restarts" counts what is to come, too. */
+static bool has_ended_often(const struct pw_listing *devices, void *context)
+{
+        return it_number(devices, 0, "restarts") == *(const int *)context;
+}
+
+static bool waits_for_its_start(const struct pw_listing *devices, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(devices, 0, "state"), "backoff");
+}
+
+/* An executor that ends again and again before it has done anything is started at once, then after 100 ms, and after twice that each
+ * time. */
+static void pauses_between_starts_grow(void **state)
+{
+        struct it_host *host = *state;
+        int64_t since_us = 0;
+
+        for (int ends = 1; ends <= 6; ends++) {
+                for (int64_t end_us = it_now_us() + IT_LONG; !it_signal_executor(host, "h0:0", SIGKILL);)
+                        assert_true(it_now_us() < end_us);
+                if (ends == 1)
+                        since_us = it_now_us();
+                it_until(host->session, "devices", has_ended_often, &ends);
+        }
+        int64_t took_us = it_now_us() - since_us, pauses_us = (100 + 200 + 400 + 800) * 1000;
+        if (took_us < pauses_us)
+                fail_msg("5 starts took %d ms, their pauses are %d ms", (int)(took_us / 1000), (int)(pauses_us / 1000));
+        it_within("5 starts", since_us, pauses_us + IT_SECOND);
+        it_until(host->session, "devices", waits_for_its_start, NULL);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -341,6 +374,7 @@ int main(void)
                 IT_TEST(a_replica_takes_the_place_of_a_lost_one),
                 IT_TEST(one_of_a_gang_is_killed),
                 IT_TEST(an_executor_killed_in_a_gang),
+                IT_TEST(pauses_between_starts_grow),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

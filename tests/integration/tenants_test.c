@@ -325,6 +325,81 @@ static void another_tenant_has_all_ids(void **state)
         pw_slice_close(slice);
 }
 
+/* --- a name that both wait for ---------------------------------------------------------------------------------------------- */
+
+static int look_up_later(void *context, int pipe)
+{
+        struct pw_session *session = it_connect_as_other(context, 0);
+        struct pw_future *found;
+
+        it_ok(pw_lookup(session, "later", PW_FOREVER, &found, IT_ERR));
+        struct pw_id id = pw_future_id(found);
+        assert_int_equal(write(pipe, &id, sizeof id), sizeof id);
+        pw_unref(found);
+        pw_close(session);
+        return 0;
+}
+
+/* Writes what it bound, and once more when the name may go. */
+static int bind_later(void *context, int pipe)
+{
+        struct pw_session *session = it_connect_as_other(context, 0);
+        struct pw_future *mine;
+
+        it_ok(pw_put(session, "mine", 4, NULL, &mine, IT_ERR));
+        it_ok(pw_name(mine, "later", IT_ERR));
+        struct pw_id id = pw_future_id(mine);
+        assert_int_equal(write(pipe, &id, sizeof id), sizeof id);
+        it_ok(pw_unname(session, "later", IT_ERR));
+        pw_unref(mine);
+        pw_close(session);
+        return 0;
+}
+
+static bool waits_for_name(const struct pw_listing *why)
+{
+        return it_rows(why) && strstr(it_text(why, 0, "waits_for"), "name later to be bound");
+}
+
+static void until_it_waits(struct pw_session *session, const struct it_child *child)
+{
+        for (int64_t end_us = it_now_us() + IT_LONG;;) {
+                char filter[32];
+                struct pw_listing *why = NULL;
+
+                snprintf(filter, sizeof filter, "pid %d", (int)child->pid);
+                bool waits = pw_list(session, "why", filter, 0, &why, NULL) == PW_OK && waits_for_name(why);
+                pw_listing_free(why);
+                if (waits)
+                        return;
+                assert_true(it_now_us() < end_us);
+        }
+}
+
+/* Whoever waits for a name is given what its own tenant binds to it, and nothing of another's. */
+static void a_waiting_lookup_is_of_its_tenant(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_id found, bound;
+        struct pw_future *mine;
+
+        if (it_alone(host))
+                skip();
+        struct it_child waiter = it_fork(look_up_later, host);
+        until_it_waits(host->session, &waiter);
+        it_ok(pw_put(host->session, "ours", 4, NULL, &mine, IT_ERR));
+        it_ok(pw_name(mine, "later", IT_ERR));
+        until_it_waits(host->session, &waiter); /* whom that served was answered before */
+        struct it_child binder = it_fork(bind_later, host);
+        it_read(&binder, &bound, sizeof bound);
+        it_read(&waiter, &found, sizeof found);
+        assert_memory_equal(&found, &bound, sizeof found);
+        assert_int_equal(it_reap(&waiter, 0), 0);
+        assert_int_equal(it_reap(&binder, 0), 0);
+        it_ok(pw_unname(host->session, "later", IT_ERR));
+        pw_unref(mine);
+}
+
 /* --- one device of both ----------------------------------------------------------------------------------------------------- */
 
 static struct pw_program *program_everywhere(struct pw_session *session)
@@ -428,6 +503,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(another_tenant_has_all_ids),
+                IT_TEST(a_waiting_lookup_is_of_its_tenant),
                 IT_TEST(waiting_for_another_tenant_tells_nothing_of_it),
                 IT_TEST(an_operator_holds_but_does_not_name),
         };

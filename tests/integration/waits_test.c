@@ -1,6 +1,9 @@
 /* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. */
 #include "tests/integration/harness.h"
 
+#include "libclient/session.h"
+
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -115,32 +118,58 @@ static void waits_for_thousands(void **state)
         finish(host, futures);
 }
 
-/* A waiter of that kind is killed: nobody is counted for it, and others go on as they were. */
+/* Waiters of that kind, and such as wait for a few, are killed: nobody is counted for them, and others go on as they were. */
+struct sleeper { struct it_host *host; uint32_t count; };
+
 static int wait_for_ever(void *context, int pipe)
 {
         static struct pw_future *futures[EACH];
-        struct pw_session *session = it_connect(context);
+        const struct sleeper *sleeper = context;
+        struct pw_session *session = it_connect(sleeper->host);
         void *data;
 
-        for (uint32_t i = 0; i < EACH; i++)
+        for (uint32_t i = 0; i < sleeper->count; i++)
                 it_ok(pw_create(session, 8, NULL, &futures[i], &data, IT_ERR));
         assert_int_equal(write(pipe, "w", 1), 1);
-        return pw_wait(futures, EACH, 1, PW_FOREVER, NULL, NULL) == PW_OK;
+        return pw_wait(futures, sleeper->count, 1, PW_FOREVER, NULL, NULL) == PW_OK;
+}
+
+/* Until somebody of the tenant is counted as waiting, or nobody any more. */
+static void until_counted(struct pw_session *session, bool somebody)
+{
+        for (int64_t end_us = it_now_us() + IT_LONG;;) {
+                uint64_t sum = 0;
+
+                for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
+                        sum += atomic_load(&session->hints->waiters[i]);
+                if ((sum > 0) == somebody)
+                        return;
+                if (it_now_us() > end_us)
+                        fail_msg("the hint page counts %llu", (unsigned long long)sum);
+                sched_yield();
+        }
 }
 
 static void a_killed_waiter_leaves_no_trace(void **state)
 {
+        static const uint32_t counts[] = { 1, 5, EACH };
         struct it_host *host = *state;
-        struct it_child child = it_fork(wait_for_ever, host);
         struct pw_future *future;
         char byte;
 
-        it_read(&child, &byte, 1);
-        it_ok(pw_put(host->session, &byte, 1, NULL, &future, IT_ERR));
-        pw_unref(future);
-        assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
-        it_ok(pw_put(host->session, &byte, 1, NULL, &future, IT_ERR));
-        pw_unref(future);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                struct sleeper sleeper = { host, counts[i] };
+                struct it_child child = it_fork(wait_for_ever, &sleeper);
+
+                it_read(&child, &byte, 1);
+                until_counted(host->session, true);
+                it_ok(pw_put(host->session, &byte, 1, NULL, &future, IT_ERR));
+                pw_unref(future);
+                assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+                until_counted(host->session, false);
+                it_ok(pw_put(host->session, &byte, 1, NULL, &future, IT_ERR));
+                pw_unref(future);
+        }
 }
 
 int main(void)

@@ -90,6 +90,37 @@ static void test_aside(void **state)
         world_done(&world);
 }
 
+/* A quota is exact: a run that needs a byte more waits for the quota, and one that needs all that is left has it. */
+static void test_quota(void **state)
+{
+        struct world_object *held, *next;
+        uint64_t used, both;
+
+        (void)state;
+        begin(64 << 10);
+        next = submit(step);
+        world_settle(&world);
+        both = pw_scheduler_quota_used(world.scheduler, "tenant");
+        world_drop(&world, next);
+        held = submit(large);
+        world_settle(&world);
+        used = pw_scheduler_quota_used(world.scheduler, "tenant");
+        both += used;
+        assert_true(used > 0 && both > used);
+        for (uint64_t quota = used; quota <= both; quota = quota == used ? both - 1 : quota + 1) {
+                assert_int_equal(pw_scheduler_quota(world.scheduler, "tenant", quota, NULL), PW_OK);
+                if (quota == used)
+                        next = submit(step);
+                world_settle(&world);
+                assert_int_equal(state_of(next), quota < both ? PW_RUN_QUEUED : PW_RUN_ENDED);
+                assert_true(pw_scheduler_quota_used(world.scheduler, "tenant") <= quota);
+        }
+        assert_int_equal(held->status, PW_OK);
+        assert_int_equal(next->status, PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* The rooms that runs gave back last lie where they are in the way of a run that needs all there is: it has it all the same. */
 static void test_all_there_is(void **state)
 {
@@ -272,7 +303,7 @@ static void test_shape(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
+                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is), cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
         };
