@@ -17,25 +17,27 @@ static struct pw_owner owner_of(const struct pw_run *run)
         return (struct pw_owner){ PW_OWNER_RUN, run->number };
 }
 
-/* What a ready object of a client is and where it lies. Its entry is a claim: readers check offsets against the segment. */
+/* What a ready object of a client is and where it lies. Its entry is a claim, which that client may change at any time: where the
+ * value lies comes from what was granted, and an entry that says otherwise, or more bytes than its room has, describes no value. */
 static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
 {
         struct pw_entry *entry = pw_object_entry(daemon->store, object);
+        const struct pw_object_room room = pw_object_room(daemon->store, object);
         uint64_t word = pw_entry_load(entry);
         struct pw_described described;
 
         place->status = PW_OK;
         if (pw_word_state(word) == PW_ENTRY_ERROR || pw_word_state(word) == PW_ENTRY_LOST)
                 place->status = pw_word_status(word) ? pw_word_status(word) : PW_PRODUCER_LOST;
-        else if (pw_entry_describe(entry, NULL, daemon->settings.host_memory * 2 + (UINT64_C(1) << 40), &described) != PW_OK ||
-                 (!described.is_inline && described.room_segment != object->segment))
+        else if (pw_entry_describe(entry, NULL, room.offset + room.bytes, &described) != PW_OK ||
+                 (!described.is_inline && (described.room_segment != object->segment || described.room_offset != room.offset)))
                 place->status = PW_PROTOCOL;
         if (place->status != PW_OK)
                 return;
         place->is_inline = described.is_inline;
         memcpy(place->value, entry->body.value, sizeof place->value);
         place->segment = object->segment;
-        place->offset = described.room_offset;
+        place->offset = room.offset;
         place->bytes = described.bytes;
         place->dtype = described.dtype;
         place->dims = described.dims;

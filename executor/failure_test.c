@@ -118,7 +118,8 @@ static void test_input_in_error(void **state)
         for (uint32_t i = 0; i < 3; i++)
                 world_report(&world, 0);
         input = (struct input){ .bytes = 8, .mesh = { 1 }, .shard_count = 1, .in_place = true };
-        input.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(0), .offset = runs[0].results[0][0], .seq = 2 };
+        input.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(0), .offset = runs[0].results[0][0],
+                                                .bytes = pw_room_bytes(8), .seq = 2 };
         for (uint32_t i = 1; i < 3; i++) {
                 struct pw_run_input *record;
                 run_init(&runs[i], &program, &input);
@@ -426,7 +427,8 @@ static void test_spoilt_while_copied(void **state)
                 assert_int_equal(run_head(&runs[1], 0, 0)->status, PW_OK);
                 struct input shard = { .bytes = 8, .mesh = { 1 }, .shard_count = 1 };
                 shard.shards[0] =
-                        (struct pw_run_shard){ .segment = DEVICE_SEGMENT(1), .device = 1, .offset = runs[0].results[1][1] };
+                        (struct pw_run_shard){ .segment = DEVICE_SEGMENT(1), .device = 1, .offset = runs[0].results[1][1],
+                                                .bytes = pw_room_bytes(8) };
                 run_init(&runs[2], &program, &shard);
                 spoil(&world, 100);
                 run_order_all(&runs[2]);

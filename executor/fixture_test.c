@@ -296,7 +296,8 @@ static void record_rooms(struct pw_run_record *record, const struct run *run)
         for (uint32_t s = 0; s < build->slice_count; s++) {
                 struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
                 for (uint32_t i = 0; i < build->slices[s].count; i++)
-                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->blocks[s][i] };
+                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->blocks[s][i],
+                                                         build->slices[s].block_bytes };
                 lists[s] = record_add(record, rooms, sizeof rooms);
         }
         record->blocks = record_add(record, lists, sizeof lists);
@@ -304,7 +305,8 @@ static void record_rooms(struct pw_run_record *record, const struct run *run)
                 uint32_t s = build->values[build->results[r].value].slice;
                 struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
                 for (uint32_t i = 0; i < build->slices[s].count; i++)
-                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->results[r][i] };
+                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->results[r][i],
+                                                         pw_room_bytes(build->values[build->results[r].value].shard_bytes) };
                 lists[r] = record_add(record, rooms, sizeof rooms);
         }
         record->results = record_add(record, lists, sizeof lists);

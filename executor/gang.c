@@ -29,14 +29,34 @@ static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome
         }
 }
 
+/* The view's rooms cannot be: nothing of it is read or written, peers and the daemon are told. Who reads a room of this member finds
+ * no value there, as it looks at the same record. */
+static enum pw_status refuse(struct pw_gang *gang)
+{
+        struct pw_room_head outcome = pw_gang_cause(gang, gang->view->refused, gang->view->why);
+        struct pw_report_about about = { gang->view, gang->index, &outcome };
+
+        if (gang->node->part & PW_PART_SENDER && gang->node->image->kind == PW_NODE_TRANSFER)
+                pw_gang_mark(gang, &outcome);
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++)
+                pw_report_value(gang->launch, &about, gang->node->outputs[i].value);
+        return outcome.status;
+}
+
 static enum pw_status load(struct pw_gang *gang, bool cancelled)
 {
         const struct pw_run_input *input = pw_run_input(gang->view, gang->node->image->input_index);
         struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
         struct pw_error err;
+        enum pw_status status;
 
         /* Where the input lies is final only now that its load is ordered. */
-        if (pw_run_place_input(gang->view, &gang->launch->segments, gang->node->image->input_index, &err) != PW_OK)
+        status = pw_run_place_input(gang->view, &gang->launch->segments, gang->node->image->input_index, &err);
+        if (status == PW_PROTOCOL) {
+                pw_run_refuse(gang->view, &err);
+                return refuse(gang);
+        }
+        if (status != PW_OK)
                 pw_launch_die(gang->launch, &err);
         if (input->in_place)
                 return PW_OK; /* who reads it looks at its head */
@@ -92,6 +112,8 @@ enum pw_status pw_gang_run(struct pw_gang *gang)
 
         wait_for_nodes(gang->launch, gang->node->waits, gang->node->wait_count, gang->view->seqs);
         wait_for_nodes(gang->launch, gang->node->behind, gang->node->behind_count, gang->view->ahead_seqs);
+        if (gang->view->refused != PW_OK)
+                return refuse(gang);
         pw_run_account(gang->view, gang->node);
         if (pw_wait_load(&own->failed.seq) == gang->seq)
                 return fail(gang, (enum pw_status)atomic_load(&own->failed.status));

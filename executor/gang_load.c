@@ -3,6 +3,8 @@
 
 #include "executor/wait.h"
 
+#include <stdio.h>
+
 /* How the input lies, and at which place the own device has a part of it. */
 static uint32_t input_lie(const struct pw_gang *gang, const struct pw_run_input *input, struct pw_lie *ret_lie)
 {
@@ -46,27 +48,44 @@ static enum pw_status sources_find(struct pw_gang *gang, const struct pw_run_inp
         return PW_OK;
 }
 
-/* Wait until the shard is there, and map it. */
-static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, const void **ret_data,
+static bool too_short(const struct pw_gang *gang, uint64_t bytes, uint64_t need_bytes, struct pw_room_head *ret_fault)
+{
+        char text[120];
+
+        snprintf(text, sizeof text, "an input has %lu bytes where it lies, its shape needs %lu", (unsigned long)bytes,
+                 (unsigned long)need_bytes);
+        *ret_fault = pw_gang_cause(gang, PW_PROTOCOL, text);
+        return false;
+}
+
+/* Wait until the shard is there, and map it. The source is read as far as its box says, which is held against what was granted. */
+static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
                        struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
-        const struct pw_room_head *head;
+        uint64_t head_bytes = shard->device == PW_NODE_NONE ? 0 : PW_ROOM_HEAD;
+        struct pw_segments_part part = { shard->segment, shard->offset, head_bytes + source->bytes };
         struct pw_error err;
-        uint8_t *base;
+        uint8_t *at;
 
+        if (part.bytes > shard->bytes || part.bytes < source->bytes)
+                return too_short(gang, shard->bytes, part.bytes, ret_fault);
         if (shard->device != PW_NODE_NONE && shard->seq)
                 pw_wait_done(launch, shard->device, shard->seq);
-        if (pw_segments_base(&launch->segments, shard->segment, &base, &err) != PW_OK) {
+        if (pw_segments_at(&launch->segments, &part, &at, &err) != PW_OK) {
                 *ret_fault = pw_gang_cause(gang, err.status, err.text);
                 return false;
         }
-        *ret_data = base + shard->offset;
-        if (shard->device == PW_NODE_NONE)
-                return true;
-        head = (const struct pw_room_head *)(base + shard->offset);
-        *ret_data = pw_room_data(head);
-        return pw_gang_is_value(gang, head, shard->device, ret_fault);
+        source->data = at + head_bytes;
+        return !head_bytes || pw_gang_is_value(gang, (const struct pw_room_head *)at, shard->device, ret_fault);
+}
+
+/* A small value, which the record holds. */
+static bool inline_find(struct pw_gang *gang, const struct pw_run_input *input, struct pw_source *source,
+                        struct pw_room_head *ret_fault)
+{
+        source->data = input->value;
+        return source->bytes <= sizeof input->value || too_short(gang, sizeof input->value, source->bytes, ret_fault);
 }
 
 /* Is a shard that was copied from a room of another device still a value? */
@@ -88,9 +107,11 @@ struct pw_room_head pw_gang_load(struct pw_gang *gang, const struct pw_run_input
         if (sources_find(gang, input, &err) != PW_OK)
                 return pw_gang_cause(gang, err.status, err.text);
         for (uint32_t i = 0; i < sources->count; i++) {
-                if (input->is_inline)
-                        sources->sources[i].data = input->value;
-                else if (!shard_find(gang, &shards[sources->places[i]], &sources->sources[i].data, &next))
+                struct pw_source *source = &sources->sources[i];
+                uint32_t place = sources->places[i];
+                if (!(input->is_inline              ? inline_find(gang, input, source, &next)
+                      : place < input->shard_count ? shard_find(gang, &shards[place], source, &next)
+                                                   : too_short(gang, 0, source->bytes, &next)))
                         pw_gang_fault_join(&fault, &next);
         }
         if (fault.status == PW_OK)

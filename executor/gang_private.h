@@ -29,6 +29,8 @@ struct pw_room_head pw_gang_call(struct pw_gang *gang);
 struct pw_room_head pw_gang_load(struct pw_gang *gang, const struct pw_run_input *input);
 /* Publish that this member is there, with its shard where that is eager. Returns the status of the shard. */
 enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled);
+/* The same of an outcome that is known; of a value it is written already. */
+void pw_gang_mark(const struct pw_gang *gang, const struct pw_room_head *outcome);
 /* Wait for the senders, and make this member's shard up from theirs. */
 struct pw_room_head pw_gang_receive(struct pw_gang *gang);
 /* Make output 0 up from the node's sources, whose data are all known. */

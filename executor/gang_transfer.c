@@ -3,6 +3,22 @@
 
 #include "executor/wait.h"
 
+void pw_gang_mark(const struct pw_gang *gang, const struct pw_room_head *outcome)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_mark *mark = &launch->own->marks[gang->seq % PW_ORDER_LOG];
+
+        mark->status = outcome->status;
+        if (outcome->status == PW_OK) {
+                mark->at_ns = pw_launch_device_ns(launch);
+        } else {
+                mark->cause_node = outcome->cause_node;
+                mark->cause_device = outcome->cause_device;
+        }
+        atomic_store(&mark->seq, gang->seq);
+        pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
+}
+
 enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled)
 {
         const struct pw_program_room *input = &gang->node->inputs[0];
@@ -15,16 +31,7 @@ enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled)
                 uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
                 memcpy(mark->value, pw_room_data(head), pw_min_u64(bytes, sizeof mark->value));
         }
-        mark->status = fault.status;
-        if (fault.status == PW_OK) {
-                mark->at_ns = pw_launch_device_ns(gang->launch);
-        } else {
-                mark->cause_node = fault.cause_node;
-                mark->cause_device = fault.cause_device;
-        }
-        atomic_store(&mark->seq, gang->seq);
-        pw_bells_ring(gang->launch->given.bells, &gang->launch->given.bells->sleepers[gang->launch->given.device].bits,
-                      gang->members);
+        pw_gang_mark(gang, &fault);
         return fault.status;
 }
 

@@ -87,7 +87,7 @@ static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
         world_init(&world, device_count, 1);
         program_init(&program, &world, build);
         input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
-                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes) };
+                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes), .bytes = input.bytes };
         host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
         for (uint64_t i = 0; i < device_count * columns; i++) /* sums that depend on the order */
                 host[i] = (float)(i % 7) * (i % 2 ? 1e8f : -3.25e-3f);
@@ -147,7 +147,8 @@ static void test_layouts(void **state)
         program_init(&program, &world, build);
         for (uint32_t i = 0; i < 2; i++) {
                 inputs[i].shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
-                                                             .offset = world_room(&world, HOST_SEGMENT, inputs[i].bytes) };
+                                                             .offset = world_room(&world, HOST_SEGMENT, inputs[i].bytes),
+                                                             .bytes = inputs[i].bytes };
                 host = world_at(&world, HOST_SEGMENT, inputs[i].shards[0].offset);
                 for (uint32_t k = 0; k < inputs[i].bytes / 4; k++)
                         host[k] = (int32_t)(100 * i + k);
@@ -194,7 +195,7 @@ static void test_two_islands(void **state)
         world_init(&world, 4, 2);
         program_init(&program, &world, build);
         input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
-                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes) };
+                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes), .bytes = input.bytes };
         host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
         memcpy(host, (double[]){ 1.0, 10.0, 100.0, 1000.0 }, input.bytes);
         world_start_all(&world);
@@ -293,7 +294,7 @@ static void test_results_as_inputs(void **state)
                         (struct input){ .bytes = 8, .sharding = PW_BROADCAST, .mesh = { 2 }, .shard_count = 2, .in_place = i == 1 };
                 for (uint32_t k = 0; k < 2; k++)
                         inputs[i].shards[k] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(k), .device = k,
-                                                                     .offset = made.results[0][k], .seq = 2 };
+                                                                     .offset = made.results[0][k], .bytes = pw_room_bytes(8), .seq = 2 };
         }
         run_init(&used, &use, inputs);
         run_order_all(&used);

@@ -21,6 +21,23 @@ static enum pw_node_part part_of(const struct pw_program *program, const struct 
 
 /* --- values -------------------------------------------------------------------------------------------------------------- */
 
+/* Does the own shard fit into the room that the image gives its value, and that room into the block? */
+static bool value_fits(const struct pw_program *program, const struct pw_image_value *value)
+{
+        const struct pw_program_slice *slice = &program->slices[value->slice];
+        uint64_t bytes, room = pw_room_bytes(value->shard_bytes);
+        struct pw_box box;
+
+        if (slice->place == PW_PLACE_NONE)
+                return true;
+        pw_shard_box(&value->dims, &value->sharding, slice->mesh, slice->place, &box);
+        if (!pw_mul_ok(pw_box_elements(&box), pw_dtype_bytes(value->dtype), &bytes) || bytes > value->shard_bytes ||
+            room < value->shard_bytes)
+                return false;
+        return value->place != PW_PLACE_BLOCK || (value->offset <= pw_image_block(program->image, value->index)->bytes &&
+                                                  room <= pw_image_block(program->image, value->index)->bytes - value->offset);
+}
+
 static struct pw_program_room *rooms_resolve(struct pw_program *program, uint32_t list, uint32_t count)
 {
         const uint32_t *indexes = PW_IMAGE_AT(program->image, uint32_t, list);
@@ -29,6 +46,9 @@ static struct pw_program_room *rooms_resolve(struct pw_program *program, uint32_
         for (uint32_t i = 0; rooms && i < count; i++) {
                 const struct pw_image_value *value = pw_image_value(program->image, indexes[i]);
                 bool block = value->place == PW_PLACE_BLOCK;
+                if (!value_fits(program, value))
+                        pw_error_set(&program->fault, PW_PROTOCOL, "value %u of %s does not fit into its room of %lu bytes", indexes[i],
+                                     pw_image_text(program->image, program->image->name), (unsigned long)value->shard_bytes);
                 rooms[i] = (struct pw_program_room){
                         .value = indexes[i],
                         .base = value->index + (block ? 0 : pw_image_block_count(program->image)),
@@ -59,12 +79,20 @@ static struct pw_task_value *values_resolve(struct pw_program *program, struct p
 
 /* --- what a receiver reads ----------------------------------------------------------------------------------------------- */
 
-static bool sources_alloc(struct pw_program *program, uint32_t places, struct pw_program_sources *ret_sources)
+/* Memory of a program is not given back before the program is: so that of earlier sources serves again, and grows by doubling. */
+static bool sources_alloc(struct pw_program *program, uint32_t places, const struct pw_program_sources *before,
+                          struct pw_program_sources *ret_sources)
 {
+        uint32_t capacity = before->capacity * 2 > places ? before->capacity * 2 : places;
+
+        *ret_sources = *before;
+        if (places <= before->capacity)
+                return true;
         *ret_sources = (struct pw_program_sources){
-                .places = pw_program_alloc(program, places, sizeof *ret_sources->places),
-                .groups = pw_program_alloc(program, places, sizeof *ret_sources->groups),
-                .sources = pw_program_alloc(program, places, sizeof *ret_sources->sources),
+                .capacity = capacity,
+                .places = pw_program_alloc(program, capacity, sizeof *ret_sources->places),
+                .groups = pw_program_alloc(program, capacity, sizeof *ret_sources->groups),
+                .sources = pw_program_alloc(program, capacity, sizeof *ret_sources->sources),
         };
         return ret_sources->places && ret_sources->groups && ret_sources->sources;
 }
@@ -92,14 +120,16 @@ enum pw_status pw_program_sources_find(struct pw_program *program, const struct 
                                         .flags = wanted->flags };
         struct pw_program_sources found;
 
-        if (!sources_alloc(program, pw_mesh_count(lie->mesh), &found))
+        if (!sources_alloc(program, pw_mesh_count(lie->mesh), ret_sources, &found))
                 return no_memory(ret_err);
         pw_shard_box(&wanted->to->dims, &wanted->to->sharding, slice->mesh, slice->place, &found.to_box);
         receiver.wanted = found.to_box;
         pw_sources_part(&wanted->to->sharding, slice->mesh, slice->place, &receiver.part, &receiver.part_count);
         found.count = pw_sources(lie, &receiver, found.places, found.groups);
-        for (uint32_t i = 0; i < found.count; i++)
+        for (uint32_t i = 0; i < found.count; i++) {
                 pw_shard_box(&lie->dims, &lie->sharding, lie->mesh, found.places[i], &found.sources[i].box);
+                found.sources[i].bytes = pw_box_elements(&found.sources[i].box) * pw_dtype_bytes(wanted->to->dtype);
+        }
         found.uncovered = !covered(&found);
         found.rest_is_zero = wanted->op == PW_SUM && pw_sharding_has_partial(&wanted->to->sharding, slice->mesh);
         *ret_sources = found;

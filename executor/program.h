@@ -35,7 +35,7 @@ struct pw_program_room {
 
 /* What a receiver reads. The data pointers are of the run that is being executed. */
 struct pw_program_sources {
-        uint32_t count;
+        uint32_t count, capacity;
         bool uncovered;    /* something is wanted and no source is there */
         bool rest_is_zero; /* which is a zero then: the sum has its terms on other devices of a partial destination */
         uint32_t *places, *groups;
@@ -79,6 +79,7 @@ struct pw_program {
         uint32_t island_count;
         uint32_t *islands;    /* the host's numbers, per column of seqs */
         struct pw_program_chunk *chunks; /* all memory but the image */
+        struct pw_error fault; /* status other than PW_OK: what it reads or writes does not fit into its rooms, so none of it may run */
 };
 
 struct pw_programs {
@@ -103,7 +104,7 @@ void pw_program_free(struct pw_program *program);
 
 /* Zeroed memory that goes with the program; NULL when there is none. */
 void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_bytes);
-/* Resolve one node (node.c). Errors: PW_NO_MEMORY. */
+/* Resolve one node (node.c). What does not fit into its room is noted in program->fault. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_program *program, uint32_t index,
                                                      struct pw_error *ret_err);
 /* Look up the function of a call, or why there is none. A module is loaded when the first call needs it, with the rooms of the call
@@ -118,6 +119,7 @@ struct pw_program_wanted {
         uint32_t own_place, island, flags;
         enum pw_op op;
 };
+/* *ret_sources: zeroed, or found before, whose memory serves again. */
 PW_MUST_CHECK enum pw_status pw_program_sources_find(struct pw_program *program, const struct pw_program_wanted *wanted,
                                                      struct pw_program_sources *ret_sources, struct pw_error *ret_err);
 

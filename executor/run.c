@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 
+#include <stdio.h>
+
 static void view_free(struct pw_run_view *view)
 {
         if (!view)
@@ -47,6 +49,23 @@ static const struct pw_program_slice *base_slice(const struct pw_program *progra
         return &program->slices[pw_image_value(image, results[base - pw_image_block_count(image)].value)->slice];
 }
 
+/* What base `base` has to hold. */
+static uint64_t base_bytes(const struct pw_program *program, uint32_t base)
+{
+        const struct pw_image *image = program->image;
+        const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
+
+        if (base < pw_image_block_count(image))
+                return pw_image_block(image, base)->bytes;
+        return pw_room_bytes(pw_image_value(image, results[base - pw_image_block_count(image)].value)->shard_bytes);
+}
+
+static enum pw_status too_small(const struct pw_run_view *view, uint64_t bytes, uint64_t need_bytes, struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has a room of %lu bytes for %lu", (unsigned long)view->record->run,
+                            (unsigned long)bytes, (unsigned long)need_bytes);
+}
+
 static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view, struct pw_error *ret_err)
 {
         const struct pw_image *image = view->program->image;
@@ -56,13 +75,16 @@ static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view,
                 const struct pw_program_slice *slice = base_slice(view->program, b);
                 const struct pw_run_room *room;
                 enum pw_status status;
-                if (slice->place == PW_PLACE_NONE || (b < blocks && !pw_image_block(image, b)->bytes))
+                uint64_t bytes = base_bytes(view->program, b);
+                if (slice->place == PW_PLACE_NONE || !bytes)
                         continue;
                 room = room_list(view, b) + slice->place;
-                status = pw_segments_base(runs->segments, room->segment, &view->bases[b], ret_err);
+                if (room->bytes < bytes)
+                        return too_small(view, room->bytes, bytes, ret_err);
+                status = pw_segments_at(runs->segments, &(struct pw_segments_part){ room->segment, room->offset, bytes },
+                                        &view->bases[b], ret_err);
                 if (status != PW_OK)
                         return status;
-                view->bases[b] += room->offset;
         }
         return PW_OK;
 }
@@ -72,18 +94,24 @@ enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *
         const struct pw_image *image = view->program->image;
         const struct pw_image_input *inputs = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
         const struct pw_run_input *input = pw_run_input(view, index);
-        uint32_t place = view->program->slices[pw_image_value(image, inputs[index].value)->slice].place;
+        const struct pw_image_value *value = pw_image_value(image, inputs[index].value);
+        uint32_t place = view->program->slices[value->slice].place;
+        uint64_t bytes = pw_room_bytes(value->shard_bytes);
         const struct pw_run_shard *shard;
         enum pw_status status;
-        uint8_t *base;
+        uint8_t *at;
 
         view->in_place[index] = NULL;
         if (!input->in_place || place == PW_PLACE_NONE)
                 return PW_OK;
+        if (place >= input->shard_count)
+                return too_small(view, 0, bytes, ret_err);
         shard = PW_RUN_AT(view->record, struct pw_run_shard, input->shards) + place;
-        status = pw_segments_base(segments, shard->segment, &base, ret_err);
+        if (shard->bytes < bytes)
+                return too_small(view, shard->bytes, bytes, ret_err);
+        status = pw_segments_at(segments, &(struct pw_segments_part){ shard->segment, shard->offset, bytes }, &at, ret_err);
         if (status == PW_OK)
-                view->in_place[index] = (struct pw_room_head *)(base + shard->offset);
+                view->in_place[index] = (struct pw_room_head *)at;
         return status;
 }
 
@@ -91,25 +119,28 @@ enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments
                               uint32_t place, const struct pw_room_head **ret_head, struct pw_error *ret_err)
 {
         const struct pw_run_input *input = room->input >= 0 ? pw_run_input(view, (uint32_t)room->input) : NULL;
-        uint32_t segment;
-        uint64_t offset;
+        struct pw_segments_part part = { .bytes = pw_room_bytes(pw_image_value(view->program->image, room->value)->shard_bytes) };
+        uint64_t bytes;
         enum pw_status status;
-        uint8_t *base;
+        uint8_t *at;
 
         if (input && input->in_place) {
                 const struct pw_run_shard *shard = PW_RUN_AT(view->record, struct pw_run_shard, input->shards) + place;
-                segment = shard->segment;
-                offset = shard->offset;
+                part.segment = shard->segment;
+                part.offset = shard->offset;
+                bytes = place < input->shard_count ? shard->bytes : 0;
         } else {
-                const struct pw_run_room *at = room_list(view, room->base) + place;
-                segment = at->segment;
-                offset = at->offset + room->offset;
+                const struct pw_run_room *all = room_list(view, room->base) + place;
+                part.segment = all->segment;
+                part.offset = all->offset + room->offset;
+                bytes = all->bytes - pw_min_u64(room->offset, all->bytes);
         }
-        status = pw_segments_base(segments, segment, &base, ret_err);
-        if (status != PW_OK)
-                return status;
-        *ret_head = (const struct pw_room_head *)(base + offset);
-        return PW_OK;
+        if (bytes < part.bytes)
+                return too_small(view, bytes, part.bytes, ret_err);
+        status = pw_segments_at(segments, &part, &at, ret_err);
+        if (status == PW_OK)
+                *ret_head = (const struct pw_room_head *)at;
+        return status;
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------------- */
@@ -138,10 +169,32 @@ static bool view_reserve(struct pw_run_view *view, const struct pw_image *image)
                 pw_grow((void **)&view->in_place, &view->input_capacity, inputs, sizeof(struct pw_room_head *)));
 }
 
+void pw_run_refuse(struct pw_run_view *view, const struct pw_error *err)
+{
+        view->refused = err->status;
+        snprintf(view->why, sizeof view->why, "%.*s", (int)sizeof view->why - 1, err->text);
+}
+
+/* Where its rooms and inputs lie. */
+static enum pw_status places_fill(struct pw_runs *runs, struct pw_run_view *view, struct pw_error *ret_err)
+{
+        enum pw_status status = view->program->fault.status;
+
+        if (status != PW_OK) {
+                *ret_err = view->program->fault;
+                return status;
+        }
+        status = bases_fill(runs, view, ret_err);
+        for (uint32_t i = 0; i < view->program->image->input_count && status == PW_OK; i++)
+                status = pw_run_place_input(view, runs->segments, i, ret_err);
+        return status;
+}
+
 static enum pw_status view_fill(struct pw_runs *runs, struct pw_run_view *view, struct pw_error *ret_err)
 {
         enum pw_status status = pw_programs_get(runs->programs, view->record, &view->program, ret_err);
 
+        view->refused = PW_OK;
         if (status != PW_OK)
                 return status;
         if (!view_reserve(view, view->program->image))
@@ -153,10 +206,11 @@ static enum pw_status view_fill(struct pw_runs *runs, struct pw_run_view *view, 
         view->freed = runs->programs->freed;
         view->seqs = PW_RUN_AT(view->record, _Atomic uint64_t, view->record->seqs);
         view->ahead_seqs = PW_RUN_AT(view->record, _Atomic uint64_t, view->record->ahead_seqs);
-        status = bases_fill(runs, view, ret_err);
-        for (uint32_t i = 0; i < view->program->image->input_count && status == PW_OK; i++)
-                status = pw_run_place_input(view, runs->segments, i, ret_err);
-        return status;
+        status = places_fill(runs, view, ret_err);
+        if (status != PW_PROTOCOL)
+                return status;
+        pw_run_refuse(view, ret_err);
+        return PW_OK;
 }
 
 static struct pw_run_view *view_new(struct pw_runs *runs, uint32_t line)

@@ -20,20 +20,25 @@ void pw_segments_done(struct pw_segments *segments)
         }
 }
 
-enum pw_status pw_segments_fetch(struct pw_segments *segments, uint32_t segment, uint8_t **ret_base, struct pw_error *ret_err)
+enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_part *part, uint8_t **ret_at,
+                                 struct pw_error *ret_err)
 {
-        struct pw_map **page = &segments->pages[segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
-        struct pw_map map;
-        enum pw_status status;
+        struct pw_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *map;
+        enum pw_status status = PW_OK;
 
         if (!*page)
                 *page = calloc(PW_SEGMENTS_PAGE, sizeof **page);
         if (!*page)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to map segment %u", segment);
-        status = segments->around->segment(segments->around->context, segment, &map, ret_err);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to map segment %u", part->segment);
+        map = &(*page)[part->segment % PW_SEGMENTS_PAGE];
+        if (!map->base)
+                status = segments->around->segment(segments->around->context, part->segment, map, ret_err);
         if (status != PW_OK)
                 return status;
-        (*page)[segment % PW_SEGMENTS_PAGE] = map;
-        *ret_base = map.base;
+        if (!pw_segments_holds(map, part))
+                return pw_error_set(ret_err, PW_PROTOCOL, "%lu bytes at %lu do not lie in segment %u, which has %lu",
+                                    (unsigned long)part->bytes, (unsigned long)part->offset, part->segment,
+                                    (unsigned long)map->bytes);
+        *ret_at = map->base + part->offset;
         return PW_OK;
 }

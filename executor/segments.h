@@ -17,18 +17,27 @@ struct pw_segments {
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around);
 void pw_segments_done(struct pw_segments *segments);
 
-/* Map a segment that is not there yet. Errors: PW_NO_MEMORY, what the daemon says.   Blocks: for the answer. */
-PW_MUST_CHECK enum pw_status pw_segments_fetch(struct pw_segments *segments, uint32_t segment, uint8_t **ret_base,
-                                               struct pw_error *ret_err);
-/* Where `segment` begins in this process. */
-PW_MUST_CHECK static inline enum pw_status pw_segments_base(struct pw_segments *segments, uint32_t segment, uint8_t **ret_base,
-                                                            struct pw_error *ret_err)
-{
-        const struct pw_map *page = segments->pages[segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+/* A part of a segment. */
+struct pw_segments_part { uint32_t segment; uint64_t offset, bytes; };
 
-        if (!page || !page[segment % PW_SEGMENTS_PAGE].base)
-                return pw_segments_fetch(segments, segment, ret_base, ret_err);
-        *ret_base = page[segment % PW_SEGMENTS_PAGE].base;
+static inline bool pw_segments_holds(const struct pw_map *map, const struct pw_segments_part *part)
+{
+        return part->offset <= map->bytes && part->bytes <= map->bytes - part->offset;
+}
+/* The part of a segment that is not mapped yet, or does not reach as far. Errors: as pw_segments_at().   Blocks: for the answer. */
+PW_MUST_CHECK enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_part *part, uint8_t **ret_at,
+                                               struct pw_error *ret_err);
+/* Where the part lies in this process; all of it lies in the segment's map, whoever's memory is mapped beside it. Errors:
+ * PW_PROTOCOL (it does not), PW_NO_MEMORY, what the daemon says. */
+PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *segments, const struct pw_segments_part *part,
+                                                          uint8_t **ret_at, struct pw_error *ret_err)
+{
+        const struct pw_map *page = segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+        const struct pw_map *map = page ? &page[part->segment % PW_SEGMENTS_PAGE] : NULL;
+
+        if (!map || !map->base || !pw_segments_holds(map, part))
+                return pw_segments_fetch(segments, part, ret_at, ret_err);
+        *ret_at = map->base + part->offset;
         return PW_OK;
 }
 

@@ -65,10 +65,11 @@ struct pw_run_shard {
         uint32_t segment;
         uint32_t device;  /* that wrote it, or PW_NODE_NONE: host memory, without head */
         uint64_t offset;  /* device memory: of the room's head */
+        uint64_t bytes;   /* from there on are the value's: nothing behind them may be read */
         uint64_t seq;     /* wait until `device` is done with it; 0: it is */
 };
 
-struct pw_run_room { uint32_t segment, zero; uint64_t offset; };
+struct pw_run_room { uint32_t segment, zero; uint64_t offset, bytes; };
 
 /* Everything that the executors of one host need for one run; fields behind `seqs` never change once the first gang is ordered. */
 struct pw_run_record {

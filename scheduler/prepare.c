@@ -141,7 +141,7 @@ static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, u
 
         for (uint32_t i = 0; rooms && i < map->device_count; i++)
                 rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->devices[i])->rooms->segment, 0,
-                                                 pw_live_block(live, block, i) };
+                                                 pw_live_block(live, block, i), live->program->blocks[block].bytes };
         return offset;
 }
 
@@ -152,7 +152,7 @@ static uint32_t write_result(struct writer *writer, const struct pw_live *live, 
         struct pw_run_room *rooms = at(writer, offset);
 
         for (uint32_t i = 0; rooms && i < result->room_count; i++)
-                rooms[i] = (struct pw_run_room){ result->rooms[i].segment, 0, result->rooms[i].offset };
+                rooms[i] = (struct pw_run_room){ result->rooms[i].segment, 0, result->rooms[i].offset, result->rooms[i].bytes };
         return offset;
 }
 
@@ -164,7 +164,7 @@ static void write_host_input(const struct pw_input_place *place, struct pw_run_i
         if (place->is_inline)
                 memcpy(input->value, place->value, sizeof input->value);
         else
-                *shards = (struct pw_run_shard){ place->segment, PW_NODE_NONE, place->offset, 0 };
+                *shards = (struct pw_run_shard){ place->segment, PW_NODE_NONE, place->offset, place->bytes, 0 };
 }
 
 /* Where a load finds place `place`: in a room that lives. What is in place has no other. */
@@ -175,7 +175,7 @@ static struct pw_run_shard shard_of(const struct pw_result *result, uint32_t pla
         if (living == UINT32_MAX) /* it is an error, and its rooms say so */
                 living = place;
         return (struct pw_run_shard){ result->rooms[living].segment, result->rooms[living].device, result->rooms[living].offset,
-                                      result->seqs[living] };
+                                      result->rooms[living].bytes, result->seqs[living] };
 }
 
 static void write_result_input(const struct pw_result *result, struct pw_run_input *input, struct pw_run_shard *shards)

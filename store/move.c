@@ -105,20 +105,17 @@ static enum pw_status check_result(struct pw_store *store, uint32_t number, cons
 /* Where what a client put lies, by what was granted: its entry is only a claim. */
 static bool put_place(struct pw_store *store, const struct pw_object *with, struct pw_shard_place *ret_place)
 {
-        const struct extent *extent = pw_extent_of(store, with);
+        const struct pw_object_room room = pw_object_room(store, with);
         const struct pw_entry *entry = pw_object_entry(store, with);
-        uint64_t bytes = *(const volatile uint64_t *)&entry->bytes, room;
+        uint64_t bytes = *(const volatile uint64_t *)&entry->bytes;
         bool is_inline = *(const volatile uint8_t *)&entry->is_inline;
 
-        if (!extent)
-                return false;
-        room = extent->room_offset + (with->slot - extent->first_slot) * extent->room_bytes;
         *ret_place = (struct pw_shard_place){ .bytes = bytes, .segment = with->segment, .device = PW_SHARD_IN_HOST };
-        ret_place->offset = is_inline ? with->slot * sizeof *entry + offsetof(struct pw_entry, body) : room;
+        ret_place->offset = is_inline ? with->slot * sizeof *entry + offsetof(struct pw_entry, body) : room.offset;
         if (is_inline)
                 return bytes <= PW_INLINE_BYTES;
-        return bytes <= extent->room_bytes && *(const volatile uint32_t *)&entry->room_segment == with->segment &&
-               *(const volatile uint64_t *)&entry->room_offset == room;
+        return bytes <= room.bytes && *(const volatile uint32_t *)&entry->room_segment == with->segment &&
+               *(const volatile uint64_t *)&entry->room_offset == room.offset;
 }
 
 /* Is it a value that `object` could be? */
@@ -234,7 +231,13 @@ static enum pw_status settle(struct pw_store *store, struct pw_object *object, s
         one.list = (struct pw_shard_list){ .shard_count = 1, .dtype = old->dtype, .mesh = { 1, 1 }, .dims = old->dims };
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
                 one.list.sharding.axis[axis].lay = PW_LAY_BROADCAST;
-        if (!put_place(store, with, &one.list.shards[0]) || !pw_future_relist(segment, object, &one.list)) {
+        /* Read once more: its client may have changed what it says since it was compared. */
+        if (!put_place(store, with, &one.list.shards[0]) ||
+            one.list.shards[0].bytes != pw_segment_entry(segment, object->slot)->bytes) {
+                pw_ref_remove(store, ref);
+                return pw_error_set(ret_err, PW_PROTOCOL, "move: the entry of the value to take the place of was changed meanwhile");
+        }
+        if (!pw_future_relist(segment, object, &one.list)) {
                 pw_ref_remove(store, ref);
                 return pw_error_set(ret_err, PW_NO_SPACE, "the futures segment has no space for another list of shards");
         }

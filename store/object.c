@@ -101,6 +101,16 @@ struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object
         return pw_id_make(store->params.host, store->params.epoch, object->segment, object->slot, object->generation);
 }
 
+struct pw_object_room pw_object_room(struct pw_store *store, const struct pw_object *object)
+{
+        const struct extent *extent = pw_extent_of(store, object);
+
+        if (!extent || pw_extent_futures(extent))
+                return (struct pw_object_room){ 0, 0 };
+        return (struct pw_object_room){ extent->room_offset + (object->slot - extent->first_slot) * extent->room_bytes,
+                                        extent->room_bytes };
+}
+
 const struct pw_object *pw_object_of_place(struct pw_store *store, uint64_t place)
 {
         struct segment *segment = pw_segment_of(store, (uint32_t)(place >> 24));

@@ -45,6 +45,9 @@ static inline void *pw_object_result(const struct pw_object *object) { return ob
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object);
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object);
+/* The room that was granted with the slot of what a client put; what its entry says is only a claim. bytes 0: there is none. */
+struct pw_object_room { uint64_t offset, bytes; };
+struct pw_object_room pw_object_room(struct pw_store *store, const struct pw_object *object);
 
 /* Whom an object is charged to: whom it was transferred to, else its grantee while that holds it, then its oldest holder. */
 struct pw_charge {

@@ -11,6 +11,7 @@
 struct pw_source {
         const void *data;
         struct pw_box box; /* of the whole value */
+        uint64_t bytes;    /* of the shard: as many may be read */
 };
 
 /* What one receiver assembles. */

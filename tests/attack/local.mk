@@ -8,6 +8,9 @@ attack_libraries = $(integration_libraries)
 attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/forged_test
+tests_attack_forged_test_SOURCES = tests/attack/forged_test.c $(attack_sources)
+tests_attack_forged_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test
