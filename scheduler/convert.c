@@ -216,22 +216,49 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
         return add_whole(way, ret_value, ret_err);
 }
 
-/* The value that was made from `value` in this layout already, or PW_NODE_NONE. */
-static uint32_t find_made(const struct pw_lowering *low, uint32_t value, const struct pw_sharding *to,
-                          uint32_t to_slice)
+/* A key for what is made of `value` in a layout: equal ones have equal keys. */
+static uint64_t made_key(const struct pw_lowering *low, uint32_t value, const struct pw_sharding *to, uint32_t to_slice)
 {
-        for (uint32_t made = low->values[value].conversions; made != PW_NODE_NONE;
-             made = low->values[made].next_conversion)
-                if (low->values[made].slice == to_slice &&
-                    pw_sharding_equal(&low->values[made].sharding, to, low->graph->slices[to_slice].mesh))
-                        return made;
-        return PW_NODE_NONE;
+        uint64_t key = (uint64_t)value << 32 | to_slice;
+
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
+                const struct pw_axis_sharding *axis = &to->axis[i];
+                uint64_t how = axis->lay == PW_LAY_SPLIT ? axis->dim : axis->lay == PW_LAY_PARTIAL ? axis->op : 0;
+                if (low->graph->slices[to_slice].mesh[i] > 1)
+                        key = (key ^ ((uint64_t)axis->lay << 8 | how)) * UINT64_C(0x9e3779b97f4a7c15);
+        }
+        return key;
+}
+
+/* The value that was made from `value` in this layout already, or PW_NODE_NONE. Those of one key are a list. */
+static uint32_t find_made(const struct pw_lowering *low, uint64_t key, const struct way *way)
+{
+        uintptr_t known = (uintptr_t)pw_table_get(&low->conversions, key);
+        uint32_t made = known ? (uint32_t)(known - 1) : PW_NODE_NONE;
+
+        for (; made != PW_NODE_NONE; made = low->values[made].next_conversion)
+                if (low->values[made].made_from == way->value && low->values[made].slice == way->slice &&
+                    pw_sharding_equal(&low->values[made].sharding, &way->sharding, low->graph->slices[way->slice].mesh))
+                        break;
+        return made;
+}
+
+static enum pw_status note_made(struct pw_lowering *low, uint64_t key, uint32_t value, uint32_t made, struct pw_error *ret_err)
+{
+        uintptr_t known = (uintptr_t)pw_table_get(&low->conversions, key);
+
+        low->values[made].made_from = value;
+        low->values[made].next_conversion = known ? (uint32_t)(known - 1) : PW_NODE_NONE;
+        if (!pw_table_put(&low->conversions, key, (void *)((uintptr_t)made + 1)))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        return PW_OK;
 }
 
 enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const struct pw_sharding *to, uint32_t to_slice,
                               uint32_t *ret_value, struct pw_error *ret_err)
 {
         struct way way = { .low = low, .value = value, .slice = to_slice, .sharding = *to };
+        uint64_t key;
         uint32_t made;
         enum pw_status status;
 
@@ -240,18 +267,18 @@ enum pw_status pw_low_convert(struct pw_lowering *low, uint32_t value, const str
                 *ret_value = value;
                 return PW_OK;
         }
-        made = find_made(low, value, to, to_slice);
+        key = made_key(low, value, to, to_slice);
+        made = find_made(low, key, &way);
         if (made != PW_NODE_NONE) {
                 *ret_value = made;
                 return PW_OK;
         }
         status = make(&way, &made, ret_err);
-        if (status != PW_OK)
-                return status;
-        low->values[made].next_conversion = low->values[value].conversions;
-        low->values[value].conversions = made;
-        *ret_value = made;
-        return PW_OK;
+        if (status == PW_OK)
+                status = note_made(low, key, value, made, ret_err);
+        if (status == PW_OK)
+                *ret_value = made;
+        return status;
 }
 
 enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *ret_value, struct pw_error *ret_err)

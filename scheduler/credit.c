@@ -21,6 +21,8 @@ struct credit {
         uint32_t *missing;        /* per call: arguments that are not made */
         uint32_t *readers;        /* per call that takes a credit: reads that are left */
         bool *takes, *lowered;    /* per call; per value */
+        uint32_t *rooms, *makers; /* per value: whose room is read in order to read it; the call that it is made from, PW_NODE_NONE: an input */
+        uint32_t *chain;          /* conversions that lead to the value being made */
         struct edges users;       /* per call: calls that need it, once per argument */
         struct edges moves;       /* per call: conversions that are made at once */
         struct stage *stages;
@@ -39,27 +41,24 @@ static bool changes_nothing(const struct pw_graph *graph, const struct pw_graph_
                pw_sharding_equal(&value->sharding, &source->sharding, graph->slices[value->slice].mesh);
 }
 
-/* Whose room is read in order to read `value`. */
-static uint32_t room_of(const struct pw_graph *graph, uint32_t value)
+/* A conversion is made from an earlier value, so what is known of that is known. */
+static void find_sources(struct credit *credit)
 {
-        while (graph->values[value].kind == PW_VALUE_AS && changes_nothing(graph, &graph->values[value]))
-                value = graph->values[value].source;
-        return value;
-}
+        const struct pw_graph *graph = credit->graph;
 
-/* The call that `value` is made from; PW_NODE_NONE: it is made from an input. */
-static uint32_t maker_of(const struct pw_graph *graph, uint32_t value)
-{
-        while (graph->values[value].kind == PW_VALUE_AS)
-                value = graph->values[value].source;
-        return graph->values[value].kind == PW_VALUE_CALL ? graph->values[value].call : PW_NODE_NONE;
+        for (uint32_t v = 0; v < graph->value_count; v++) {
+                const struct pw_graph_value *value = &graph->values[v];
+                bool made = value->kind == PW_VALUE_AS;
+                credit->rooms[v] = made && changes_nothing(graph, value) ? credit->rooms[value->source] : v;
+                credit->makers[v] = made ? credit->makers[value->source] : value->kind == PW_VALUE_CALL ? value->call : PW_NODE_NONE;
+        }
 }
 
 /* Something reads `value`: `reader` is a call, or PW_NODE_NONE for a conversion. */
 static void note_read(struct credit *credit, uint32_t value, uint32_t reader)
 {
         const struct pw_graph *graph = credit->graph;
-        const struct pw_graph_value *room = &graph->values[room_of(graph, value)];
+        const struct pw_graph_value *room = &graph->values[credit->rooms[value]];
         const struct pw_graph_call *maker;
 
         if (room->kind != PW_VALUE_CALL)
@@ -112,7 +111,7 @@ static bool find_users(struct credit *credit)
         count = 0;
         for (uint32_t c = 0; c < graph->call_count; c++)
                 for (uint32_t a = 0; a < graph->calls[c].arg_count; a++) {
-                        uint32_t maker = maker_of(graph, graph->calls[c].args[a]);
+                        uint32_t maker = credit->makers[graph->calls[c].args[a]];
                         if (maker == PW_NODE_NONE)
                                 continue;
                         credit->missing[c]++;
@@ -140,8 +139,8 @@ static bool find_moves(struct credit *credit)
         for (uint32_t r = 0; r < graph->result_count; r++)
                 later[graph->results[r]] = false;
         for (uint32_t v = 0; v < graph->value_count; v++)
-                if (graph->values[v].kind == PW_VALUE_AS && !later[v] && maker_of(graph, v) != PW_NODE_NONE)
-                        pairs[count++] = (struct pair){ maker_of(graph, v), v };
+                if (graph->values[v].kind == PW_VALUE_AS && !later[v] && credit->makers[v] != PW_NODE_NONE)
+                        pairs[count++] = (struct pair){ credit->makers[v], v };
         return edges_make(&credit->moves, graph->call_count, pairs, count);
 }
 
@@ -151,18 +150,24 @@ static void find_stages(struct credit *credit)
         uint32_t at = 0;
 
         for (uint32_t r = 0; r < graph->result_count; r++) { /* its room is the caller's */
-                const struct pw_graph_value *value = &graph->values[room_of(graph, graph->results[r])];
+                const struct pw_graph_value *value = &graph->values[credit->rooms[graph->results[r]]];
                 if (value->kind == PW_VALUE_CALL && graph->calls[value->call].output_count == 1)
                         credit->takes[value->call] = false;
         }
+        for (uint32_t c = 0; c < graph->call_count; c++)
+                if (graph->calls[c].stage && credit->takes[c])
+                        credit->stages[graph->calls[c].stage - 1].count++;
         for (uint32_t s = 0; s < graph->stage_count; s++) {
                 struct stage *stage = &credit->stages[s];
                 stage->credits = graph->stages[s].quota;
                 stage->calls = credit->stage_calls + at;
-                for (uint32_t c = 0; c < graph->call_count; c++)
-                        if (graph->calls[c].stage == s + 1 && credit->takes[c])
-                                stage->calls[stage->count++] = c;
                 at += stage->count;
+                stage->count = 0;
+        }
+        for (uint32_t c = 0; c < graph->call_count; c++) {
+                struct stage *stage = graph->calls[c].stage && credit->takes[c] ? &credit->stages[graph->calls[c].stage - 1] : NULL;
+                if (stage)
+                        stage->calls[stage->count++] = c;
         }
 }
 
@@ -213,7 +218,7 @@ static void has_arguments(struct credit *credit, uint32_t call)
 
 static void was_read(struct credit *credit, uint32_t value)
 {
-        const struct pw_graph_value *room = &credit->graph->values[room_of(credit->graph, value)];
+        const struct pw_graph_value *room = &credit->graph->values[credit->rooms[value]];
         struct stage *stage;
 
         if (room->kind != PW_VALUE_CALL || --credit->readers[room->call] || !credit->takes[room->call])
@@ -233,15 +238,15 @@ static void lower(struct credit *credit, uint32_t value)
 static void convert(struct credit *credit, uint32_t value)
 {
         const struct pw_graph *graph = credit->graph;
-        uint32_t chain = value, next;
+        uint32_t count = 0;
 
-        while (!credit->lowered[value] && graph->values[value].kind == PW_VALUE_AS) {
-                for (chain = value;
-                     (next = graph->values[chain].source), graph->values[next].kind == PW_VALUE_AS && !credit->lowered[next];)
-                        chain = next;
-                lower(credit, chain);
-                if (!changes_nothing(graph, &graph->values[chain]))
-                        was_read(credit, graph->values[chain].source);
+        for (; !credit->lowered[value] && graph->values[value].kind == PW_VALUE_AS; value = graph->values[value].source)
+                credit->chain[count++] = value;
+        while (count) {
+                uint32_t made = credit->chain[--count];
+                lower(credit, made);
+                if (!changes_nothing(graph, &graph->values[made]))
+                        was_read(credit, graph->values[made].source);
         }
 }
 
@@ -304,6 +309,7 @@ static void credit_done(struct credit *credit)
         free(credit->missing);
         free(credit->readers);
         free(credit->lowered);
+        free(credit->rooms);
         free(credit->users.first);
         free(credit->users.items);
         free(credit->moves.first);
@@ -322,11 +328,16 @@ enum pw_status pw_low_order(const struct pw_lowering *low, uint32_t *ret_order, 
         credit.missing = calloc(calls, sizeof *credit.missing);
         credit.readers = calloc(calls, sizeof *credit.readers);
         credit.lowered = calloc((size_t)graph->value_count + 1, sizeof *credit.lowered);
+        credit.rooms = calloc(3 * ((size_t)graph->value_count + 1), sizeof *credit.rooms);
         credit.stages = calloc((size_t)graph->stage_count + 1, sizeof *credit.stages);
         credit.stage_calls = calloc(calls, sizeof *credit.stage_calls);
         credit.heap = calloc(calls, sizeof *credit.heap);
-        if (!credit.missing || !credit.readers || !credit.lowered || !credit.stages || !credit.stage_calls || !credit.heap ||
-            !find_users(&credit) || !find_moves(&credit))
+        if (!credit.missing || !credit.readers || !credit.lowered || !credit.rooms || !credit.stages || !credit.stage_calls || !credit.heap)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        credit.makers = credit.rooms + graph->value_count + 1;
+        credit.chain = credit.makers + graph->value_count + 1;
+        find_sources(&credit);
+        if (!find_users(&credit) || !find_moves(&credit))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         note_reads(&credit);
         find_stages(&credit);

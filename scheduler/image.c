@@ -238,6 +238,31 @@ uint64_t pw_image_device_peak(const struct pw_image *image, const struct pw_slic
         return peak;
 }
 
+/* Bytes of each slice on each of its devices, then for each device the slices that it is in. */
+static enum pw_status largest_peak(struct pw_image *image, const struct pw_graph *graph, struct pw_error *ret_err)
+{
+        const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
+        pw_auto_free uint64_t *bytes = calloc((size_t)graph->slice_count + 1, sizeof *bytes);
+
+        if (!bytes)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        for (uint32_t b = 0; b < pw_image_block_count(image); b++)
+                bytes[pw_image_block(image, b)->slice] += pw_image_block(image, b)->bytes;
+        for (uint32_t r = 0; r < image->result_count; r++) {
+                const struct pw_image_value *value = pw_image_value(image, results[r].value);
+                bytes[value->slice] += pw_room_bytes(value->shard_bytes);
+        }
+        for (uint32_t s = 0; s < graph->slice_count; s++) {
+                for (uint32_t i = 0; i < graph->slices[s].device_count; i++) {
+                        uint64_t peak = 0;
+                        for (uint32_t other = 0; other < graph->slice_count; other++)
+                                peak += has_device(&graph->slices[other], graph->slices[s].devices[i]) ? bytes[other] : 0;
+                        image->peak_bytes = pw_max_u64(image->peak_bytes, peak);
+                }
+        }
+        return PW_OK;
+}
+
 /* No sum of rooms that a device could see may overflow. */
 static enum pw_status find_peak(struct pw_image *image, const struct pw_graph *graph, struct pw_error *ret_err)
 {
@@ -253,12 +278,7 @@ static enum pw_status find_peak(struct pw_image *image, const struct pw_graph *g
         if (!fits)
                 return pw_error_set(ret_err, PW_TOO_LARGE,
                                     "the values of the program have more bytes than 64 bits can count");
-        for (uint32_t s = 0; s < graph->slice_count; s++)
-                for (uint32_t i = 0; i < graph->slices[s].device_count; i++)
-                        image->peak_bytes =
-                                pw_max_u64(image->peak_bytes,
-                                           pw_image_device_peak(image, graph->slices, graph->slices[s].devices[i]));
-        return PW_OK;
+        return largest_peak(image, graph, ret_err);
 }
 
 enum pw_status pw_low_image(const struct pw_lowering *low, struct pw_image **ret_image, struct pw_error *ret_err)

@@ -10,7 +10,7 @@
 #include "base/range.h"
 #include "scheduler/heights.h"
 
-/* Pairs that are looked at for the rooms of one slice: a tenth of a second. */
+/* Pairs that are looked at for the rooms of a program: a tenth of a second. */
 #define LOOKS_MAX (1u << 21)
 /* Nobody has more; offsets and sizes add up without overflow. */
 #define BLOCK_BYTES_MAX (UINT64_MAX / 2)
@@ -21,7 +21,8 @@ struct block {
         uint32_t *items;           /* value indexes, in the order of their writers */
         uint32_t *by_size;         /* places in `items` */
         uint32_t *near;            /* of the value being placed: those that are placed and live at the same time */
-        uint32_t count, looks;
+        uint32_t count;
+        uint32_t *looks;           /* of all slices together */
         struct pw_heights ends;    /* per item that is placed: its last use + 1 */
         uint64_t bytes;
 };
@@ -74,7 +75,7 @@ static uint32_t find_near(struct block *block, const struct pw_low_value *value)
                         break;
                 block->near[count++] = block->items[i];
         }
-        block->looks += count + 1;
+        *block->looks += count + 1;
         if (count > 1)
                 qsort_r(block->near, count, sizeof *block->near, by_offset, block->values);
         return count;
@@ -121,7 +122,7 @@ static enum pw_status place_by_size(struct block *block, struct pw_error *ret_er
         if (!pw_heights_init(&block->ends, block->count))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         for (uint32_t i = 0; i < block->count && status == PW_OK; i++)
-                status = block->looks > LOOKS_MAX ? PW_NOT_READY : place(block, block->by_size[i], ret_err);
+                status = *block->looks > LOOKS_MAX ? PW_NOT_READY : place(block, block->by_size[i], ret_err);
         pw_heights_done(&block->ends);
         return status;
 }
@@ -180,6 +181,7 @@ enum pw_status pw_low_lifetimes(struct pw_lowering *low, struct pw_error *ret_er
 {
         pw_auto_free uint32_t *lists = calloc(3, ((size_t)low->value_count + 1) * sizeof *lists);
         enum pw_status status = PW_OK;
+        uint32_t looks = 0;
 
         if (!lists)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
@@ -187,7 +189,8 @@ enum pw_status pw_low_lifetimes(struct pw_lowering *low, struct pw_error *ret_er
                 struct block block = { .values = low->values,
                                        .items = lists,
                                        .by_size = lists + low->value_count + 1,
-                                       .near = lists + 2 * ((size_t)low->value_count + 1) };
+                                       .near = lists + 2 * ((size_t)low->value_count + 1),
+                                       .looks = &looks };
                 status = lay_out(low, &block, slice, ret_err);
         }
         return status;

@@ -21,7 +21,7 @@ enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_val
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         added = &low->values[low->value_count];
         *added = *value;
-        added->conversions = added->next_conversion = added->result = PW_NODE_NONE;
+        added->made_from = added->next_conversion = added->result = PW_NODE_NONE;
         added->block = added->slice;
         /* Place 0 has the largest shard: the first parts of a split have one row more. */
         pw_shard_box(&added->dims, &added->sharding, low->graph->slices[added->slice].mesh, 0, &box);
@@ -141,6 +141,7 @@ static enum pw_status lower_value(struct pw_lowering *low, uint32_t index, struc
         switch (value->kind) {
         case PW_VALUE_INPUT:
                 status = add_graph_value(low, index, low->input_count, ret_err);
+                low->donated[low->input_count] = value->flags & PW_DONATED;
                 low->inputs[low->input_count++] = low->value_of[index];
                 return status;
         case PW_VALUE_AS:
@@ -154,15 +155,6 @@ static enum pw_status lower_value(struct pw_lowering *low, uint32_t index, struc
         }
 }
 
-/* Is it an input that may go on in its own room? */
-static bool is_donated(const struct pw_lowering *low, uint32_t value)
-{
-        for (uint32_t i = 0; i < low->graph->value_count; i++)
-                if (low->graph->values[i].flags & PW_DONATED && low->value_of[i] == value)
-                        return true;
-        return false;
-}
-
 /* Each result has a room of its own: a value that has none yet takes it, another is copied there. An input that takes it is loaded
  * into it, wherever it lies. */
 static enum pw_status lower_results(struct pw_lowering *low, struct pw_error *ret_err)
@@ -171,7 +163,7 @@ static enum pw_status lower_results(struct pw_lowering *low, struct pw_error *re
                 uint32_t value = low->value_of[low->graph->results[i]];
                 low->results[i] = value;
                 if (low->values[value].result == PW_NODE_NONE &&
-                    !(low->values[value].input != PW_NODE_NONE && is_donated(low, value)))
+                    !(low->values[value].input != PW_NODE_NONE && low->donated[low->values[value].input]))
                         low->values[value].result = i;
         }
         for (uint32_t i = 0; i < low->graph->result_count; i++) {
@@ -228,11 +220,6 @@ static bool can_take_room(const struct pw_lowering *low, const struct pw_low_val
 
 static void find_donations(struct pw_lowering *low)
 {
-        uint32_t input = 0;
-
-        for (uint32_t i = 0; i < low->graph->value_count; i++)
-                if (low->graph->values[i].kind == PW_VALUE_INPUT)
-                        low->donated[input++] = low->graph->values[i].flags & PW_DONATED;
         for (uint32_t i = 0; i < low->graph->result_count; i++) {
                 const struct pw_low_value *result = &low->values[low->results[i]];
                 struct pw_low_value *given;
@@ -262,6 +249,7 @@ static void lowering_done(struct pw_lowering *low)
         free(low->values);
         free(low->nodes);
         free(low->links);
+        pw_table_done(&low->conversions);
         free(low->value_of);
         free(low->inputs);
         free(low->donated);

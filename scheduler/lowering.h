@@ -7,6 +7,7 @@
 #ifndef PW_SCHEDULER_LOWERING_H
 #define PW_SCHEDULER_LOWERING_H
 
+#include "base/table.h"
 #include "scheduler/transfer.h"
 
 struct pw_low_value {
@@ -20,7 +21,7 @@ struct pw_low_value {
         uint32_t last_use; /* node */
         uint32_t input;    /* of the program, or PW_NODE_NONE */
         uint32_t result;   /* of the program, whose room it takes, or PW_NODE_NONE: it lies in the block */
-        uint32_t conversions, next_conversion; /* values made from this one, a list; PW_NODE_NONE: its end */
+        uint32_t made_from, next_conversion; /* of a conversion: of which value; the next one of its key, PW_NODE_NONE: none */
 };
 
 struct pw_low_node {
@@ -35,10 +36,11 @@ struct pw_lowering {
         const struct pw_graph *graph;
         struct pw_low_value *values;
         struct pw_low_node *nodes;
+        struct pw_table conversions; /* key of value and layout (convert.c) -> 1 + value */
         uint32_t *links;        /* value and node indexes */
         uint32_t *value_of;     /* per value of the graph */
         uint32_t *inputs;       /* per input of the program: value */
-        bool *donated;          /* per input: it takes the room of a result */
+        bool *donated;          /* per input: it may, and once rooms are known it does take the room of a result */
         uint32_t *results;      /* per result of the program: value */
         uint64_t *block_bytes;  /* per slice, then per stage */
         uint64_t *block_starts; /* likewise: one behind the other (wait.c) */

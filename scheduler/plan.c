@@ -20,13 +20,13 @@ static uint64_t slice_members(const struct pw_program *program, uint32_t slice, 
         return members;
 }
 
-static uint64_t node_members(const struct pw_program *program, const struct pw_image_node *node, uint32_t island)
+/* `members`: of each slice in that island. */
+static uint64_t node_members(const struct pw_image_node *node, const uint64_t *members)
 {
         bool receives = node->kind != PW_NODE_TRANSFER || node->phase != PW_PHASE_SEND;
         bool sends = node->kind == PW_NODE_TRANSFER && node->phase != PW_PHASE_RECV;
 
-        return (receives ? slice_members(program, node->slice, island) : 0) |
-               (sends ? slice_members(program, node->source_slice, island) : 0);
+        return (receives ? members[node->slice] : 0) | (sends ? members[node->source_slice] : 0);
 }
 
 static bool find_columns(struct pw_program *program)
@@ -68,14 +68,17 @@ static bool find_writers(struct pw_program *program, uint32_t *first, uint32_t *
 static bool add_gangs(struct pw_program *program, struct pw_plan *plan, const uint32_t *first, const uint32_t *count)
 {
         const struct pw_image *image = program->row.image;
+        pw_auto_free uint64_t *of_slice = calloc(image->slice_count + 1, sizeof *of_slice);
         uint64_t later = 0;
 
         plan->gangs = calloc(image->node_count + 1, sizeof *plan->gangs);
-        if (!plan->gangs)
+        if (!plan->gangs || !of_slice)
                 return false;
+        for (uint32_t i = 0; i < image->slice_count; i++)
+                of_slice[i] = slice_members(program, i, plan->island);
         for (uint32_t n = 0; n < image->node_count; n++) {
                 const struct pw_image_node *node = pw_program_node(program, n);
-                uint64_t members = node_members(program, node, plan->island);
+                uint64_t members = node_members(node, of_slice);
                 if (!members)
                         continue;
                 plan->gangs[plan->gang_count++] = (struct pw_gang){

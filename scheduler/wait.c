@@ -5,7 +5,7 @@
  * slice waits for them; all later writers of the room come behind that one on every device. Values that travel in the
  * marks are not read; but those of a stage are in flight until they have arrived.
  *
- * For each slice that is read and each that reads there is one row: the places of the first one's rooms, each as high as the
+ * For each block that is read and each slice that reads there is one row: the places of the block's rooms, each as high as the
  * last node that read there. What a slice waited for of another covers all earlier reads.
  *
  * A run that takes over the blocks of another one comes behind that one's reads just so, and all of them are there as it starts:
@@ -16,30 +16,39 @@
 #include "base/memory.h"
 #include "scheduler/heights.h"
 
-/* Where rooms of a slice begin and end, sorted: the place of a byte is that of the last edge before it. */
+/* Where rooms of a block begin and end, sorted: the place of a byte is that of the last edge before it. Results lie behind the
+ * block of their slice. */
 struct edges {
         uint64_t *offsets;
         uint32_t count;
 };
 
-/* Reads of rooms in one block (and in results) of one slice by nodes of another slice (or of its own, on other devices). */
+/* Reads of rooms in one block by nodes of one slice (another one, or that of the block on other devices). */
 struct reads {
-        uint32_t block, reader_slice;
+        uint32_t reader_slice;
         uint32_t done;           /* what was read by nodes before this one is no danger */
-        struct pw_heights nodes; /* per place: the node that read it last, + 1; no leaves: none did */
+        struct pw_heights nodes; /* per place: the node that read it last, + 1 */
         struct reads *next;
 };
 
-struct slice {
+struct block {
         struct edges edges;
         struct reads *reads;
-        struct pw_heights uses; /* per place: the last use of the values that lie there, + 1 */
+        struct pw_heights uses; /* per place: the last use of the values that lie there, + 1; no leaves: none lies there */
 };
 
 struct waits {
         struct pw_lowering *low;
-        struct slice *slices;
+        struct block *blocks;   /* of slices, then of stages */
+        uint32_t block_count;
+        uint32_t *done;         /* per slice, then per slice that reads there: as in `reads`, of all of the first one's blocks */
+        uint64_t *offsets;      /* of all edges */
 };
+
+static uint32_t *done_of(const struct waits *waits, uint32_t slice, uint32_t reader_slice)
+{
+        return &waits->done[(size_t)slice * waits->low->graph->slice_count + reader_slice];
+}
 
 /* Blocks lie one behind the other: `low` keeps where each begins. Results lie apart, behind every block: a place for each. */
 #define RESULTS_OFFSET (UINT64_MAX / 2)
@@ -75,28 +84,36 @@ static int compare(const void *a, const void *b)
         return first < second ? -1 : first > second;
 }
 
-static enum pw_status find_edges(const struct pw_lowering *low, uint32_t slice, struct edges *edges, struct pw_error *ret_err)
+static void sort_edges(struct edges *edges)
 {
-        uint32_t count = 0, kept = 0;
+        uint32_t kept = 0;
 
-        for (uint32_t i = 0; i < low->value_count; i++)
-                count += low->values[i].slice == slice ? 2 : 0;
-        edges->offsets = calloc((size_t)count + 1, sizeof *edges->offsets);
-        if (!edges->offsets)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
-        count = 0;
-        for (uint32_t i = 0; i < low->value_count; i++) {
-                if (low->values[i].slice != slice)
-                        continue;
-                edges->offsets[count++] = start_of(low, &low->values[i]);
-                edges->offsets[count++] = end_of(low, &low->values[i]);
-        }
-        qsort(edges->offsets, count, sizeof *edges->offsets, compare);
-        for (uint32_t i = 0; i < count; i++)
+        qsort(edges->offsets, edges->count, sizeof *edges->offsets, compare);
+        for (uint32_t i = 0; i < edges->count; i++)
                 if (!kept || edges->offsets[kept - 1] != edges->offsets[i])
                         edges->offsets[kept++] = edges->offsets[i];
         edges->count = kept;
-        return PW_OK;
+}
+
+static void find_edges(struct waits *waits)
+{
+        const struct pw_lowering *low = waits->low;
+        uint64_t *next = waits->offsets;
+
+        for (uint32_t i = 0; i < low->value_count; i++)
+                waits->blocks[low->values[i].block].edges.count += 2;
+        for (uint32_t b = 0; b < waits->block_count; b++) {
+                waits->blocks[b].edges.offsets = next;
+                next += waits->blocks[b].edges.count;
+                waits->blocks[b].edges.count = 0;
+        }
+        for (uint32_t i = 0; i < low->value_count; i++) {
+                struct edges *edges = &waits->blocks[low->values[i].block].edges;
+                edges->offsets[edges->count++] = start_of(low, &low->values[i]);
+                edges->offsets[edges->count++] = end_of(low, &low->values[i]);
+        }
+        for (uint32_t b = 0; b < waits->block_count; b++)
+                sort_edges(&waits->blocks[b].edges);
 }
 
 static uint32_t place_of(const struct edges *edges, uint64_t offset)
@@ -109,7 +126,7 @@ static uint32_t place_of(const struct edges *edges, uint64_t offset)
 struct places { uint32_t first, last; };
 static struct places places_of(const struct waits *waits, const struct pw_low_value *value)
 {
-        const struct edges *edges = &waits->slices[value->slice].edges;
+        const struct edges *edges = &waits->blocks[value->block].edges;
 
         return (struct places){ place_of(edges, start_of(waits->low, value)), place_of(edges, end_of(waits->low, value)) - 1 };
 }
@@ -117,27 +134,31 @@ static struct places places_of(const struct waits *waits, const struct pw_low_va
 /* --- reads ---------------------------------------------------------------------------------------------------------- */
 
 /* Made if there are none yet; NULL: out of memory. */
-static struct reads *reads_by(struct slice *slice, uint32_t block, uint32_t reader_slice)
+static struct reads *reads_by(struct block *block, uint32_t reader_slice)
 {
-        struct reads *reads = slice->reads;
+        struct reads *reads = block->reads;
 
-        while (reads && (reads->reader_slice != reader_slice || reads->block != block))
+        while (reads && reads->reader_slice != reader_slice)
                 reads = reads->next;
         if (reads || !(reads = calloc(1, sizeof *reads)))
                 return reads;
-        reads->block = block;
+        if (!pw_heights_init(&reads->nodes, block->edges.count)) {
+                free(reads);
+                return NULL;
+        }
         reads->reader_slice = reader_slice;
-        reads->next = slice->reads;
-        slice->reads = reads;
+        reads->next = block->reads;
+        block->reads = reads;
         return reads;
 }
 
 /* From now on every device of the slice is behind node `reader` of the same run on every device of the reading one. */
-static void forget(struct slice *slice, uint32_t reader_slice, uint32_t reader)
+static void forget(struct waits *waits, uint32_t slice, uint32_t reader_slice, uint32_t reader)
 {
-        for (struct reads *reads = slice->reads; reads; reads = reads->next)
-                if (reads->reader_slice == reader_slice && reads->done <= reader)
-                        reads->done = reader + 1;
+        uint32_t *done = done_of(waits, slice, reader_slice);
+
+        if (*done <= reader)
+                *done = reader + 1;
 }
 
 /* `count`: of the node's waits, or of what it comes behind. */
@@ -155,15 +176,16 @@ static enum pw_status add_wait(struct waits *waits, uint32_t *count, uint32_t on
         return pw_low_add_link(waits->low, on, ret_err);
 }
 
-/* Who reads there last, of those that are a danger. NULL: nobody. */
-static struct reads *last_read(const struct slice *slice, struct places places, uint32_t *ret_reader)
+/* Who read where `value` lies last, of those that are a danger. NULL: nobody. */
+static struct reads *last_read(const struct waits *waits, const struct pw_low_value *value, uint32_t *ret_reader)
 {
+        struct places places = places_of(waits, value);
         struct reads *last = NULL;
         uint64_t highest = 0;
 
-        for (struct reads *reads = slice->reads; reads; reads = reads->next) {
-                uint64_t height = reads->nodes.leaves ? pw_heights_highest(&reads->nodes, places.first, places.last) : 0;
-                if (height > reads->done && height > highest) {
+        for (struct reads *reads = waits->blocks[value->block].reads; reads; reads = reads->next) {
+                uint64_t height = pw_heights_highest(&reads->nodes, places.first, places.last);
+                if (height > reads->done && height > *done_of(waits, value->slice, reads->reader_slice) && height > highest) {
                         highest = height;
                         last = reads;
                 }
@@ -175,16 +197,14 @@ static struct reads *last_read(const struct slice *slice, struct places places, 
 static enum pw_status wait_for_room(struct waits *waits, struct pw_low_node *node, const struct pw_low_value *value,
                                     struct pw_error *ret_err)
 {
-        struct slice *slice = &waits->slices[value->slice];
-        struct places places = places_of(waits, value);
         struct reads *reads;
         uint32_t reader;
 
-        while ((reads = last_read(slice, places, &reader))) {
+        while ((reads = last_read(waits, value, &reader))) {
                 enum pw_status status = add_wait(waits, &node->image.wait_count, reader, ret_err);
                 if (status != PW_OK)
                         return status;
-                forget(slice, reads->reader_slice, reader);
+                forget(waits, value->slice, reads->reader_slice, reader);
         }
         return PW_OK;
 }
@@ -194,7 +214,6 @@ static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_e
 {
         const struct pw_low_node *node = &waits->low->nodes[index];
         const struct pw_low_value *value;
-        struct slice *slice;
         struct reads *reads;
         struct places places;
 
@@ -203,9 +222,8 @@ static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_e
         value = &waits->low->values[pw_low_inputs(waits->low, node)[0]];
         if (node->image.eager && value->block == value->slice)
                 return PW_OK;
-        slice = &waits->slices[value->slice];
-        reads = reads_by(slice, value->block, node->image.slice);
-        if (!reads || (!reads->nodes.leaves && !pw_heights_init(&reads->nodes, slice->edges.count)))
+        reads = reads_by(&waits->blocks[value->block], node->image.slice);
+        if (!reads)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         places = places_of(waits, value);
         pw_heights_raise(&reads->nodes, places.first, places.last, (uint64_t)index + 1);
@@ -215,7 +233,7 @@ static enum pw_status keep_read(struct waits *waits, uint32_t index, struct pw_e
 /* A RECV comes behind its SEND on every device, and so does what its slice does later. */
 static enum pw_status wait_for_send(struct waits *waits, struct pw_low_node *node, struct pw_error *ret_err)
 {
-        forget(&waits->slices[node->image.slice], node->image.source_slice, node->image.send_node);
+        forget(waits, node->image.slice, node->image.source_slice, node->image.send_node);
         return add_wait(waits, &node->image.wait_count, node->image.send_node, ret_err);
 }
 
@@ -236,30 +254,29 @@ static enum pw_status node_waits(struct waits *waits, uint32_t index, struct pw_
 
 static enum pw_status find_uses(struct waits *waits, struct pw_error *ret_err)
 {
+        uint32_t slices = waits->low->graph->slice_count;
+
         for (uint32_t i = 0; i < waits->low->value_count; i++) {
                 const struct pw_low_value *value = &waits->low->values[i];
-                struct slice *slice = &waits->slices[value->slice];
+                struct block *block = &waits->blocks[value->block];
                 struct places places = places_of(waits, value);
-                if (!slice->uses.leaves && !pw_heights_init(&slice->uses, slice->edges.count))
+                if (!block->uses.leaves && !pw_heights_init(&block->uses, block->edges.count))
                         return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
-                pw_heights_raise(&slice->uses, places.first, places.last, (uint64_t)value->last_use + 1);
+                pw_heights_raise(&block->uses, places.first, places.last, (uint64_t)value->last_use + 1);
         }
-        for (uint32_t i = 0; i < waits->low->graph->slice_count; i++)
-                for (struct reads *reads = waits->slices[i].reads; reads; reads = reads->next)
-                        reads->done = 0;
+        memset(waits->done, 0, (size_t)slices * slices * sizeof *waits->done);
         return PW_OK;
 }
 
 static enum pw_status behind_room(struct waits *waits, struct pw_low_node *node, const struct pw_low_value *value,
                                   struct pw_error *ret_err)
 {
-        const struct slice *slice = &waits->slices[value->slice];
         struct places places = places_of(waits, value);
         struct reads *reads;
-        uint32_t reader, last = (uint32_t)pw_heights_highest(&slice->uses, places.first, places.last) - 1;
+        uint32_t reader, last = (uint32_t)pw_heights_highest(&waits->blocks[value->block].uses, places.first, places.last) - 1;
 
         node->image.passes = last > node->image.passes ? last : node->image.passes;
-        while ((reads = last_read(slice, places, &reader))) {
+        while ((reads = last_read(waits, value, &reader))) {
                 enum pw_status status = add_wait(waits, &node->image.behind_count, reader, ret_err);
                 if (status != PW_OK)
                         return status;
@@ -286,26 +303,32 @@ static enum pw_status node_behind(struct waits *waits, uint32_t index, struct pw
 
 static void waits_done(struct waits *waits)
 {
-        for (uint32_t i = 0; waits->slices && i < waits->low->graph->slice_count; i++) {
-                for (struct reads *reads = waits->slices[i].reads, *next; reads; reads = next) {
+        for (uint32_t b = 0; waits->blocks && b < waits->block_count; b++) {
+                for (struct reads *reads = waits->blocks[b].reads, *next; reads; reads = next) {
                         next = reads->next;
                         pw_heights_done(&reads->nodes);
                         free(reads);
                 }
-                pw_heights_done(&waits->slices[i].uses);
-                free(waits->slices[i].edges.offsets);
+                pw_heights_done(&waits->blocks[b].uses);
         }
-        free(waits->slices);
+        free(waits->blocks);
+        free(waits->done);
+        free(waits->offsets);
 }
 
 enum pw_status pw_low_waits(struct pw_lowering *low, struct pw_error *ret_err)
 {
-        __attribute__((cleanup(waits_done))) struct waits waits = { low, calloc((size_t)low->graph->slice_count + 1,
-                                                                                sizeof *waits.slices) };
-        enum pw_status status = waits.slices ? find_starts(low, ret_err) : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        uint32_t slices = low->graph->slice_count;
+        __attribute__((cleanup(waits_done))) struct waits waits = { .low = low, .block_count = slices + low->graph->stage_count };
+        enum pw_status status = find_starts(low, ret_err);
 
-        for (uint32_t i = 0; i < low->graph->slice_count && status == PW_OK; i++)
-                status = find_edges(low, i, &waits.slices[i].edges, ret_err);
+        waits.blocks = calloc((size_t)waits.block_count + 1, sizeof *waits.blocks);
+        waits.done = calloc((size_t)slices * slices + 1, sizeof *waits.done);
+        waits.offsets = calloc(2 * (size_t)low->value_count + 1, sizeof *waits.offsets);
+        if (!waits.blocks || !waits.done || !waits.offsets)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        if (status == PW_OK)
+                find_edges(&waits);
         for (uint32_t i = 0; i < low->node_count && status == PW_OK; i++)
                 status = node_waits(&waits, i, ret_err);
         if (status == PW_OK)
