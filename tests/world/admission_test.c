@@ -303,7 +303,8 @@ static void test_shape(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is), cmocka_unit_test(test_quota),
+                cmocka_unit_test(test_never_fits), cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
+                cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
         };

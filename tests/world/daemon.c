@@ -170,6 +170,7 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
         for (uint32_t i = 0; i < run->run->input_count; i++) {
                 run->inputs[i] = inputs[i];
                 inputs[i]->refs++;
+                run->failed[i] = inputs[i]->decided && inputs[i]->status != PW_OK;
                 fill_place(world, run, i);
         }
         for (uint32_t i = 0; i < run->run->input_count; i++)
@@ -215,7 +216,6 @@ static void decide(struct world *world, const struct pw_action *action)
                 return;
         if (object->decided)
                 world_fail(world, "a result of run %lu is decided twice", (unsigned long)object->maker->number);
-        object->decided = true;
         object->status = action->status;
         snprintf(object->text, sizeof object->text, "%s", action->text ? action->text : "");
         *(action->status == PW_OK ? &world->good : &world->failed) += 1;
@@ -228,16 +228,33 @@ static void decide(struct world *world, const struct pw_action *action)
         if (!object->maker->any && object->error_expected != (action->status != PW_OK))
                 world_fail(world, "result %u of run %lu is %s (%s)", action->result->index, (unsigned long)object->maker->number,
                            pw_status_name(action->status), object->text);
+        world->judged += !object->maker->any;
+        /* Whoever reads it from now on reads what it is. */
+        object->decided = true;
+        object->error_expected = action->status != PW_OK;
+        object->any = object->error_expected && object->maker->any;
         verify(world, object);
 }
 
-static void lose(const struct pw_action *action)
+static bool lies_on(const struct world_object *object, uint32_t device)
+{
+        for (uint32_t i = 0; object && object->result && i < object->result->room_count; i++)
+                if (object->result->rooms[i].device == device)
+                        return true;
+        return false;
+}
+
+static void lose(struct world *world, const struct pw_action *action)
 {
         struct world_object *object = action->result->object;
 
         if (!object)
                 return;
         object->status = action->status;
+        if (!lies_on(object, action->device))
+                world_fail(world, "result %u of run %lu is lost with device %u, where it does not lie", action->result->index,
+                           (unsigned long)object->maker->number, action->device);
+        object->error_expected = object->any = true;
         snprintf(object->text, sizeof object->text, "%s", action->text);
 }
 
@@ -255,6 +272,20 @@ static void end_run(struct world *world, struct pw_run *ended)
         world->runs_open--;
         world->ended++;
         world_log(world, "run %lu ended", (unsigned long)run->number);
+}
+
+/* Its input is the run's no longer: it may be freed. */
+static void release(struct world *world, const struct pw_action *action)
+{
+        struct world_run *run = world_find_run(world, action->run->number);
+
+        for (uint32_t i = 0; run && i < WORLD_INPUTS; i++)
+                if (run->inputs[i] == action->object) {
+                        world_evaluate(world, run);
+                        run->inputs[i] = NULL;
+                        break;
+                }
+        unref(world, action->object);
 }
 
 /* Messages between islands arrive in the order in which they were sent, some time later. */
@@ -296,8 +327,8 @@ static void work_off(struct world *world)
                                 pw_scheduler_deliver(world->scheduler, &action, world->now_us);
                         break;
                 case PW_ACT_RESULT: decide(world, &action); break;
-                case PW_ACT_RESULT_LOST: lose(&action); break;
-                case PW_ACT_RELEASE: unref(world, action.object); break;
+                case PW_ACT_RESULT_LOST: lose(world, &action); break;
+                case PW_ACT_RELEASE: release(world, &action); break;
                 case PW_ACT_END_MEMBER:
                         if (atomic_load(&world->executors[action.device].board->running) == action.seq)
                                 world->ending |= UINT64_C(1) << action.device;
@@ -345,6 +376,15 @@ void world_settle(struct world *world)
         }
 }
 
+/* Has the device begun a gang of the run, or do inputs of it lie there? What is ordered and not begun its next process does. */
+static bool is_touched(const struct world_run *run, uint32_t device)
+{
+        for (uint32_t i = 0; i < run->run->input_count; i++)
+                if (lies_on(run->inputs[i], device))
+                        return true;
+        return run->devices >> device & 1;
+}
+
 /* The process of a device ends: what it was at fails, its memory is gone. Another one goes on. */
 void world_kill(struct world *world, uint32_t device)
 {
@@ -355,7 +395,7 @@ void world_kill(struct world *world, uint32_t device)
         world_log(world, "device %u dies in gang %lu", device, (unsigned long)seq);
         world->deaths++;
         pw_list_each(&world->runs, run, struct world_run, link)
-                run->any = true;
+                run->any |= !run->ended && is_touched(run, device);
         pw_host_poll(world->host, world->scheduler, world->now_us);
         pw_scheduler_device_down(world->scheduler, device, seq, PW_CRASHED, "SIGKILL", world->now_us);
         work_off(world);

@@ -393,6 +393,7 @@ static bool find_gang(struct world *world, struct world_executor *self)
                 self->at_gang = true;
                 self->marked = false;
                 atomic_store(&self->board->running, self->seq);
+                gang_of(world, self).run->devices |= UINT64_C(1) << self->device;
                 return true;
         }
         return false;

@@ -122,13 +122,14 @@ static void play(uint64_t seed)
 
 static void test_pipelines(void **state)
 {
-        struct world_seeds seeds = world_seeds(1, 200);
+        struct world_seeds seeds = world_seeds(1, 200, 20);
 
         (void)state;
-        for (uint64_t i = 0; i < seeds.count; i++)
-                play(seeds.first + i);
-        printf("%lu seeds, %lu looks at which a run waited for room, %lu at one behind another\n", (unsigned long)seeds.count,
-               (unsigned long)queued, (unsigned long)behind);
+        for (uint64_t i = 0; i < seeds.count + seeds.fresh; i++)
+                play(world_seed(&seeds, i));
+        printf("%lu seeds, %lu others from %lu on, %lu looks at which a run waited for room, %lu at one behind another\n",
+               (unsigned long)seeds.count, (unsigned long)seeds.fresh, (unsigned long)seeds.fresh_first, (unsigned long)queued,
+               (unsigned long)behind);
         assert_true(seeds.count == 1 || (queued && behind));
 }
 

@@ -337,7 +337,8 @@ static void evaluate_node(struct world_run *run, uint32_t index, struct outcome 
         if (node->kind == PW_NODE_LOAD) {
                 const struct world_object *object = run->inputs[node->input_index];
                 values[outputs[0]] = (struct outcome){ object->value, object->error_expected,
-                                                       object->error_expected && !is_whole(run, outputs[0]) };
+                                                       object->error_expected && !run->failed[node->input_index] &&
+                                                               !is_whole(run, outputs[0]) };
                 return;
         }
         if (node->kind == PW_NODE_TRANSFER) {
@@ -361,15 +362,17 @@ void world_evaluate(struct world *world, struct world_run *run)
         if (!values)
                 world_fail(world, "out of memory");
         for (uint32_t i = 0; i < image->input_count; i++) {
-                struct world_run *maker = run->inputs[i]->maker;
-                if (maker && !maker->ended)
-                        world_evaluate(world, maker); /* what fails may have become known since */
-                run->any |= maker && maker->any;
+                struct world_object *input = run->inputs[i];
+                if (!input) /* released, and seen then */
+                        return;
+                if (input->maker && !input->decided && !input->maker->ended)
+                        world_evaluate(world, input->maker); /* what fails may have become known since */
+                run->any |= (input->any && !run->failed[i]) || (!input->decided && input->maker && input->maker->any);
         }
         for (uint32_t n = 0; n < image->node_count; n++)
                 evaluate_node(run, n, values);
         for (uint32_t i = 0; i < image->result_count; i++) {
-                if (!run->results[i])
+                if (!run->results[i] || run->results[i]->decided)
                         continue;
                 run->results[i]->value = values[results[i].value].value;
                 run->results[i]->error_expected = values[results[i].value].error;

@@ -37,6 +37,7 @@ struct world_object {
         struct pw_list link;
         struct pw_result *result;
         bool held, decided, error_expected;
+        bool any;                 /* decided as an error that only some of its shards may have, or lost since */
         uint32_t refs;            /* of runs and of the client */
         uint64_t value;           /* what it must be */
         uint32_t host_slot;
@@ -54,8 +55,10 @@ struct world_run {
         struct world_program *program;
         struct world_object *inputs[WORLD_INPUTS];
         struct world_object *results[WORLD_RESULTS];
-        bool ended, cancelled, any;  /* any: a death, cancel or deadline came between: its results may be anything */
-        bool pending[WORLD_INPUTS];
+        bool ended, cancelled, any;  /* any: a death that it has to do with, a cancel or a deadline: whether its results are errors
+                                        cannot be said; their values can */
+        bool pending[WORLD_INPUTS], failed[WORLD_INPUTS]; /* failed: it was an error when the run was submitted */
+        uint64_t devices;         /* that have begun a gang of it */
         uint64_t failing;         /* bit of each node (of 64) whose function is to fail */
 };
 
@@ -75,6 +78,7 @@ struct world_options {
         uint64_t capacity;
         int donations; /* 0: by chance, 1: always, -1: never */
         uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
+        uint32_t judged_percent; /* of the results of several seeds so many are known beforehand, at least */
         bool slow_messages;
         bool rich; /* functions of several outputs, in place of any argument; parts of replicas, replicas of parts */
 };
@@ -100,12 +104,14 @@ struct world {
         uint32_t late_count, late_capacity;
         uint32_t check_every, changes; /* of what happened to the scheduler, world_changed() */
         uint64_t deaths, ended, failed, good, passed_over, refused;
+        uint64_t judged;          /* results of which it was known beforehand whether they are errors */
 };
 
 /* world.c */
-/* What a test is to play: `count` seeds from `first` on, unless the environment says otherwise. */
-struct world_seeds { uint64_t first, count; };
-struct world_seeds world_seeds(uint64_t first, uint64_t count);
+/* What a test is to play: `count` seeds from `first` on and `fresh` others, new each time, unless the environment says otherwise. */
+struct world_seeds { uint64_t first, count, fresh, fresh_first; };
+struct world_seeds world_seeds(uint64_t first, uint64_t count, uint64_t fresh);
+uint64_t world_seed(const struct world_seeds *seeds, uint64_t i); /* i < count + fresh */
 void world_init(struct world *world, uint64_t seed, const struct world_options *options);
 void world_done(struct world *world);
 uint32_t world_random(struct world *world, uint32_t below);

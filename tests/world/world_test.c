@@ -175,10 +175,13 @@ static void all_free(void *context, const struct pw_device_row *row)
                            (unsigned long)row->capacity);
 }
 
-static void play(uint64_t seed, const struct world_options *options, uint32_t events)
+struct share { uint64_t judged, decided; };
+
+static struct share play(uint64_t seed, const struct world_options *options, uint32_t events)
 {
         static struct world world;
         struct world_object *object;
+        struct share share;
 
         world_init(&world, seed, options);
         for (uint32_t i = 0; i < WORLD_PROGRAMS; i++)
@@ -194,37 +197,53 @@ static void play(uint64_t seed, const struct world_options *options, uint32_t ev
                 world_fail(&world, "%u objects are left", world.object_count);
         world_daemon(&world);
         pw_scheduler_each_device(world.scheduler, all_free, &world);
-        printf("seed %lu: %lu runs, %lu results, %lu errors, %lu deaths\n", (unsigned long)seed, (unsigned long)world.ended,
-               (unsigned long)world.good, (unsigned long)world.failed, (unsigned long)world.deaths);
+        share = (struct share){ world.judged, world.good + world.failed };
+        printf("seed %lu: %lu runs, %lu results, %lu errors, %lu deaths, %lu judged\n", (unsigned long)seed,
+               (unsigned long)world.ended, (unsigned long)world.good, (unsigned long)world.failed, (unsigned long)world.deaths,
+               (unsigned long)world.judged);
         world_done(&world);
+        return share;
 }
 
+/* Every fourth seed is a new one. */
 static void play_seeds(uint32_t first, uint32_t count, const struct world_options *options)
 {
-        struct world_seeds seeds = world_seeds(first, count);
+        struct world_seeds seeds = world_seeds(first, count - count / 4, count / 4);
+        struct share all = { 0, 0 };
 
-        for (uint64_t i = 0; i < seeds.count; i++)
-                play(seeds.first + i, options, 4000);
+        for (uint64_t i = 0; i < seeds.count + seeds.fresh; i++) {
+                struct share share = play(world_seed(&seeds, i), options, 4000);
+                all.judged += share.judged;
+                all.decided += share.decided;
+        }
+        printf("%lu of %lu results were known beforehand: %lu %%\n", (unsigned long)all.judged, (unsigned long)all.decided,
+               (unsigned long)(all.judged * 100 / (all.decided ? all.decided : 1)));
+        if (seeds.count > 1 && all.judged * 100 < all.decided * options->judged_percent)
+                fail_msg("%lu of %lu results were known beforehand, which is less than %u %%", (unsigned long)all.judged,
+                         (unsigned long)all.decided, options->judged_percent);
 }
 
 static void test_load(void **state)
 {
         (void)state;
-        play_seeds(1, 8, &(struct world_options){ .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 1 << 20,
+        play_seeds(1, 8, &(struct world_options){ .judged_percent = 90,
+                                                  .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 1 << 20,
                                                   .fail_percent = 0, .sequential_percent = 10 });
 }
 
 static void test_errors(void **state)
 {
         (void)state;
-        play_seeds(1000, 8, &(struct world_options){ .islands = 3, .devices_per_island = 3, .ahead = 8, .capacity = 1 << 20,
+        play_seeds(1000, 8, &(struct world_options){ .judged_percent = 80,
+                                                     .islands = 3, .devices_per_island = 3, .ahead = 8, .capacity = 1 << 20,
                                                      .fail_percent = 20, .sequential_percent = 10, .slow_messages = true });
 }
 
 static void test_cancels(void **state)
 {
         (void)state;
-        play_seeds(2000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 1 << 20,
+        play_seeds(2000, 8, &(struct world_options){ .judged_percent = 30,
+                                                     .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 1 << 20,
                                                      .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 20,
                                                      .slow_messages = true });
 }
@@ -232,16 +251,32 @@ static void test_cancels(void **state)
 static void test_deaths(void **state)
 {
         (void)state;
-        play_seeds(3000, 8, &(struct world_options){ .islands = 4, .devices_per_island = 2, .ahead = 5, .capacity = 1 << 20,
+        play_seeds(3000, 8, &(struct world_options){ .judged_percent = 20,
+                                                     .islands = 4, .devices_per_island = 2, .ahead = 5, .capacity = 1 << 20,
                                                      .fail_percent = 5, .sequential_percent = 10, .death_per_mille = 5,
                                                      .cancel_per_mille = 5, .slow_messages = true });
+}
+
+/* A few deaths and nothing else: of most results it is known beforehand whether they come. */
+static void test_few_deaths(void **state)
+{
+        (void)state;
+        play_seeds(9000, 16, &(struct world_options){ .judged_percent = 50,
+                                                      .islands = 4, .devices_per_island = 2, .ahead = 5, .capacity = 1 << 20,
+                                                      .fail_percent = 2, .sequential_percent = 10, .death_per_mille = 1,
+                                                      .slow_messages = true });
+        play_seeds(9500, 8, &(struct world_options){ .judged_percent = 40,
+                                                     .islands = 3, .devices_per_island = 3, .ahead = 5, .capacity = 256 << 10,
+                                                     .sequential_percent = 5, .death_per_mille = 1, .slow_messages = true,
+                                                     .rich = true });
 }
 
 /* Runs end at deadlines of their own, wherever they are; members that are in a function then die. */
 static void test_deadlines(void **state)
 {
         (void)state;
-        play_seeds(5000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 64 << 10,
+        play_seeds(5000, 8, &(struct world_options){ .judged_percent = 20,
+                                                     .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 64 << 10,
                                                      .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 5,
                                                      .deadline_percent = 30, .slow_messages = true });
 }
@@ -250,13 +285,15 @@ static void test_deadlines(void **state)
 static void test_narrow(void **state)
 {
         (void)state;
-        play_seeds(4000, 16, &(struct world_options){ .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 32 << 10,
+        play_seeds(4000, 16, &(struct world_options){ .judged_percent = 45,
+                                                      .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 32 << 10,
                                                      .fail_percent = 5, .sequential_percent = 10, .cancel_per_mille = 2,
                                                      .slow_messages = true });
 }
 
 /* The same where devices end, so that runs whose blocks others took over are cancelled and fail. */
-static const struct world_options narrow_deaths = { .islands = 3, .devices_per_island = 2, .ahead = 6, .capacity = 40 << 10,
+static const struct world_options narrow_deaths = { .judged_percent = 20,
+                                                    .islands = 3, .devices_per_island = 2, .ahead = 6, .capacity = 40 << 10,
                                                     .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 3,
                                                     .cancel_per_mille = 10, .slow_messages = true };
 
@@ -277,9 +314,11 @@ static void test_death_before_reader(void **state)
 static void test_rich(void **state)
 {
         (void)state;
-        play_seeds(6000, 8, &(struct world_options){ .islands = 3, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
+        play_seeds(6000, 8, &(struct world_options){ .judged_percent = 85,
+                                                     .islands = 3, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
                                                      .sequential_percent = 5, .slow_messages = true, .rich = true });
-        play_seeds(7000, 8, &(struct world_options){ .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
+        play_seeds(7000, 8, &(struct world_options){ .judged_percent = 85,
+                                                     .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
                                                      .fail_percent = 10, .sequential_percent = 5, .slow_messages = true, .rich = true });
 }
 
@@ -287,7 +326,8 @@ static void test_rich(void **state)
 static void test_rich_troubles(void **state)
 {
         (void)state;
-        play_seeds(8000, 16, &(struct world_options){ .islands = 3, .devices_per_island = 3, .ahead = 5, .capacity = 64 << 10,
+        play_seeds(8000, 16, &(struct world_options){ .judged_percent = 25,
+                                                      .islands = 3, .devices_per_island = 3, .ahead = 5, .capacity = 64 << 10,
                                                       .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 2,
                                                       .cancel_per_mille = 5, .deadline_percent = 10, .slow_messages = true,
                                                       .rich = true });
@@ -297,7 +337,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
-                cmocka_unit_test(test_deaths),  cmocka_unit_test(test_narrow),
+                cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
                 cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),
         };
