@@ -257,6 +257,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->listers);
         pw_list_init(&daemon->audits);
         pw_list_init(&daemon->traces);
+        pw_list_init(&daemon->trace_logs);
         pw_list_init(&daemon->jobs);
         status = start(daemon, ret_err);
         if (status != PW_OK) {

@@ -91,6 +91,8 @@ struct pw_daemon {
         struct pw_list listers;       /* listings that were asked for */
         struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list traces;        /* sessions that trace */
+        struct pw_list trace_logs;    /* what they are told of */
+        uint64_t traced[PW_DEVICES_MAX]; /* of each device's history: how much was taken into the logs */
         struct pw_list jobs;          /* compilations under way */
 
         struct pw_child *children;    /* device_count, then the describer */

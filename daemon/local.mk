@@ -14,7 +14,7 @@ daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c d
 daemon_libdaemon_la_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
 daemon_libdaemon_la_SOURCES += daemon/inspect/blocked.c daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
-	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace.c daemon/inspect/waits.c daemon/inspect/why.c \
+	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace.c daemon/inspect/trace_log.c daemon/inspect/trace_program.c daemon/inspect/waits.c daemon/inspect/why.c \
 	daemon/inspect/why_device.c daemon/inspect/why_host.c daemon/inspect/why_memory.c daemon/inspect/why_process.c daemon/inspect/why_run.c
 daemon_libdaemon_la_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
@@ -29,7 +29,7 @@ noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h
 noinst_HEADERS += daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h
 noinst_HEADERS += daemon/http/health.h daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h
 noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/list.h daemon/inspect/rows.h daemon/inspect/term.h \
-	daemon/inspect/trace.h daemon/inspect/waits.h daemon/inspect/why.h
+	daemon/inspect/trace.h daemon/inspect/trace_log.h daemon/inspect/trace_program.h daemon/inspect/waits.h daemon/inspect/why.h
 noinst_HEADERS += daemon/meta/kinds.h daemon/meta/meta.h
 EXTRA_DIST += daemon/README.md
 

@@ -10,17 +10,27 @@
 #include <sys/socket.h>
 
 #define OUTGOING_MAX_BYTES (64u << 20)
+#define UNREAD_MAX_BYTES (64u << 20) /* of the clients of a tenant together */
 #define AGAIN_US 10000 /* when the host is short of what a reply takes */
 
 struct pw_outgoing {
         struct pw_list link;
         uint32_t bytes, sent, fd_count;
+        bool counted; /* at the tenant */
         int fds[PW_FRAME_FDS_MAX];
         uint8_t data[]; /* header and message */
 };
 
-static void free_outgoing(struct pw_outgoing *out)
+static void count_unread(struct pw_dsession *session, int64_t bytes)
 {
+        session->tenant->unread_bytes = (uint64_t)((int64_t)session->tenant->unread_bytes + bytes);
+        pw_kept_count(session->daemon, session->tenant, PW_KEPT_SESSIONS, bytes);
+}
+
+static void free_outgoing(struct pw_dsession *session, struct pw_outgoing *out)
+{
+        if (out->counted)
+                count_unread(session, -(int64_t)out->bytes);
         for (uint32_t i = 0; i < out->fd_count; i++)
                 close(out->fds[i]);
         free(out);
@@ -97,8 +107,13 @@ static void enqueue(struct pw_dsession *session, struct pw_outgoing *out, const 
         pw_list_append(&session->outgoing, &out->link);
         session->outgoing_bytes += out->bytes;
         session->outgoing_fds += out->fd_count;
+        out->counted = session->role == PW_ROLE_CLIENT;
+        if (out->counted)
+                count_unread(session, out->bytes);
         if (out->fd_count < wanted)
                 pw_session_end(session, "out of descriptors for a reply");
+        else if (out->counted && session->tenant->unread_bytes > UNREAD_MAX_BYTES)
+                pw_session_end(session, "clients of its tenant do not read their replies: 64 MiB are waiting");
         else if (session->outgoing_bytes > OUTGOING_MAX_BYTES)
                 pw_session_end(session, "it does not read its replies: 64 MiB are waiting");
         if (!session->ended && !pw_session_is_heard(session))
@@ -149,6 +164,7 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
                 return;
         }
         out->sent = 0;
+        out->counted = false;
         out->fd_count = fd_count;
         out->bytes = PW_FRAME_HEADER + (uint32_t)bytes;
         pw_frame_header(out->data, kind, (uint32_t)bytes, fd_count);
@@ -162,6 +178,12 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
         enqueue(session, out, fds);
         if (first && !session->ended)
                 wait_to_send(session, how);
+}
+
+bool pw_session_may_send(const struct pw_dsession *session, uint64_t bytes)
+{
+        return session->role != PW_ROLE_CLIENT ||
+               (bytes <= UNREAD_MAX_BYTES && session->tenant->unread_bytes <= UNREAD_MAX_BYTES - bytes);
 }
 
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count)
@@ -242,7 +264,7 @@ static void on_sendable(evutil_socket_t fd, short what, void *context)
                 pw_list_remove(&out->link);
                 session->outgoing_bytes -= out->bytes;
                 session->outgoing_fds -= out->fd_count;
-                free_outgoing(out);
+                free_outgoing(session, out);
         }
         if (session->ended)
                 return;
@@ -261,6 +283,6 @@ void pw_session_output_done(struct pw_dsession *session)
         wait_no_more(session);
         pw_list_each(&session->outgoing, out, struct pw_outgoing, link) {
                 pw_list_remove(&out->link);
-                free_outgoing(out);
+                free_outgoing(session, out);
         }
 }

@@ -60,6 +60,7 @@ struct pw_dsession {
         bool operator_, in_store, ended;
         bool left;                 /* its process uses none of its memory any more */
         bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
+        bool trace_ended;          /* its trace did, as nobody asked for it */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
         struct pw_backed control_backed;
         struct pw_map control_map;
@@ -102,6 +103,8 @@ static inline bool pw_session_is_heard(const struct pw_dsession *session)
 void pw_session_input_done(struct pw_dsession *session);
 
 /* Send; what the socket does not take is queued up to a limit, beyond it the session ends. `fds` are borrowed. output.c */
+/* Is a reply of so many bytes within what the tenant's clients may leave unread? Small ones need not ask. */
+bool pw_session_may_send(const struct pw_dsession *session, uint64_t bytes);
 void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count);
 void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text);
 /* Tell a connection that gets no session why: its handshake takes the first reply, whatever its id.   Blocks: never. */

@@ -228,6 +228,15 @@ void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, c
         }
 }
 
+void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *, const struct pw_run *), void *context)
+{
+        struct pw_live *live;
+        uint32_t cursor = 0;
+
+        while ((live = pw_table_next(&scheduler->runs, &cursor)))
+                run(context, &live->run);
+}
+
 struct run_entry { uint64_t number; struct pw_live *live; const struct pw_ended *ended; };
 
 static int by_number(const void *a, const void *b)

@@ -171,6 +171,8 @@ struct pw_run_row {
 struct pw_scheduler;
 void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row),
                               void *context);
+/* Each run that has not ended, with nothing worked out for it. */
+void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *context, const struct pw_run *run), void *context);
 void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
 /* Of one run, under way or among the last that ended. False: it is neither; *ret_last is then the number of the last run. */
 bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last);

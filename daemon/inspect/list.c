@@ -9,6 +9,7 @@
 #define DEFAULT_LIMIT 100000u
 #define PART_US 300u        /* of a turn, for all listings together */
 #define PART_SLOTS 32u      /* between looks at the clock */
+#define FILTER_MAX_BYTES 1024u
 #define RECLAIM_US 1000000u /* how long what is on its way out is waited for */
 
 /* `row` is called for each object there is, or `part` until it says that there is no more, part by part; then `list`. Pages: each part
@@ -57,6 +58,7 @@ static const struct pw_list_kind *kind_of(const char *what)
 
 static void free_lister(struct pw_lister *lister)
 {
+        pw_kept_count(lister->daemon, lister->session->tenant, PW_KEPT_REQUESTS, -(int64_t)lister->kept_bytes);
         pw_list_remove(&lister->link);
         pw_rows_free(lister->rows);
         pw_owners_free(lister->owners);
@@ -65,31 +67,46 @@ static void free_lister(struct pw_lister *lister)
         free(lister);
 }
 
+static enum pw_status check_request(const Pathways__Wire__ListRequest *request, struct pw_error *ret_err)
+{
+        if (!kind_of(request->what))
+                return pw_error_set(ret_err, PW_NOT_FOUND, "there is no listing \"%.60s\"", request->what);
+        if (strlen(request->filter) > FILTER_MAX_BYTES)
+                return pw_error_set(ret_err, PW_INVALID, "%s: \"%.60s...\" is longer than anything that could be asked for", request->what,
+                                    request->filter);
+        return PW_OK;
+}
+
 void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request)
 {
-        const struct pw_list_kind *kind = kind_of(request->what);
-        struct pw_lister *lister = kind ? calloc(1, sizeof *lister) : NULL;
         struct pw_error err;
+        enum pw_status status = check_request(request, &err);
+        struct pw_lister *lister = status == PW_OK ? calloc(1, sizeof *lister) : NULL;
 
         if (lister && (lister->filter = strdup(request->filter))) {
                 lister->daemon = session->daemon;
                 lister->session = session;
                 lister->id = id;
-                lister->kind = kind;
+                lister->kind = kind_of(request->what);
                 lister->rows = &lister->own_rows;
                 lister->own_rows.limit = request->limit ? request->limit : DEFAULT_LIMIT;
-                lister->at = kind->pages ? request->after : 0;
+                lister->at = lister->kind->pages ? request->after : 0;
                 lister->since_us = pw_now_us();
                 lister->err = &lister->own_err;
+                pw_lister_keep(lister, pw_kept_heap_bytes(lister) + pw_kept_heap_bytes(lister->filter));
                 pw_list_append(&session->daemon->listers, &lister->link);
                 return;
         }
         free(lister);
-        if (kind)
-                pw_error_set(&err, PW_NO_MEMORY, "pathwaysd is out of memory for the listing");
-        else
-                pw_error_set(&err, PW_NOT_FOUND, "there is no listing \"%s\"", request->what);
-        pw_session_reply_error(session, id, err.status, err.text);
+        if (status == PW_OK)
+                status = pw_error_set(&err, PW_NO_MEMORY, "pathwaysd is out of memory for the listing");
+        pw_session_reply_error(session, id, status, err.text);
+}
+
+void pw_lister_keep(struct pw_lister *lister, uint64_t bytes)
+{
+        lister->kept_bytes += bytes;
+        pw_kept_count(lister->daemon, lister->session->tenant, PW_KEPT_REQUESTS, (int64_t)bytes);
 }
 
 void pw_lists_session_end(struct pw_dsession *session)

@@ -27,6 +27,7 @@ struct pw_lister {
         uint64_t id;            /* of the request */
         struct pw_rows *rows, own_rows;
         char *filter;           /* "" for none */
+        uint64_t kept_bytes;    /* that its tenant is charged for */
         bool begun;
         uint64_t at;            /* of the walk over objects: where it goes on */
         uint64_t since_us, now_us; /* when it was asked for; of this part */
@@ -71,6 +72,8 @@ void pw_owners_free(struct pw_owners *owners); /* may be NULL */
 
 /* Cells of an object that listings share: state, bytes, age, dtype, dims, where. list_store.c */
 void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row);
+/* It has so many bytes more, from one part to the next. */
+void pw_lister_keep(struct pw_lister *lister, uint64_t bytes);
 /* May the session see what is of `tenant`? */
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant);
 

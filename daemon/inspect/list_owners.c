@@ -50,8 +50,11 @@ static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_r
                 return owners->last;
         label_of(owners->lister->daemon, &row->charge, label, sizeof label);
         key = label_key(row->tenant, label, program);
-        owner = pw_table_get(&owners->by_label, key);
-        if (!owner && (owner = calloc(1, sizeof *owner))) {
+        while ((owner = pw_table_get(&owners->by_label, key)) &&
+               (strcmp(owner->tenant, row->tenant) || strcmp(owner->label, label) || owner->program != program))
+                key++; /* another label with this key: people choose labels */
+        if (!owner && pw_kept_ask(owners->lister->daemon, owners->lister->session->tenant, PW_KEPT_REQUESTS, sizeof label, NULL) == PW_OK &&
+            (owner = calloc(1, sizeof *owner))) {
                 *owner =
                         (struct owner){ .tenant = row->tenant, .label = strdup(label), .program = program, .since_us = UINT64_MAX };
                 if (!owner->label || !pw_table_put(&owners->by_label, key, owner)) {
@@ -59,6 +62,7 @@ static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_r
                         free(owner);
                         return NULL;
                 }
+                pw_lister_keep(owners->lister, pw_kept_heap_bytes(owner) + pw_kept_heap_bytes(owner->label) + 4 * sizeof(struct pw_table_cell));
         }
         owners->last = owner;
         owners->last_tenant = row->tenant;

@@ -6,11 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define BYTES_MAX (48u << 20) /* so that a listing fits into a frame */
+#define CELL_BYTES 16u        /* at most, besides its key and text */
+
 bool pw_rows_begin(struct pw_rows *rows)
 {
         Pathways__Wire__Row *row;
 
-        rows->full = rows->limit && rows->count >= rows->limit;
+        rows->full = (rows->limit && rows->count >= rows->limit) || rows->bytes >= BYTES_MAX;
         if (rows->full) {
                 rows->truncated = true;
                 return false;
@@ -43,6 +46,7 @@ static Pathways__Wire__Cell *add_cell(struct pw_rows *rows, const char *key)
         pathways__wire__cell__init(cell);
         cell->key = (char *)(uintptr_t)key; /* literals: never freed */
         row->cells[row->n_cells++] = cell;
+        rows->bytes += strlen(key) + CELL_BYTES;
         return cell;
 }
 
@@ -60,6 +64,7 @@ void pw_rows_text(struct pw_rows *rows, const char *key, const char *format, ...
         else
                 cell->text = text;
         va_end(args);
+        rows->bytes += rows->failed ? 0 : strlen(text);
         if (!rows->failed)
                 cell->value_case = PATHWAYS__WIRE__CELL__VALUE_TEXT;
 }
@@ -103,6 +108,9 @@ void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id
         reply.listing = &listing;
         if (rows->failed)
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory for the listing; ask for fewer rows");
+        else if (!pw_session_may_send(session, pathways__wire__reply__get_packed_size(&reply)))
+                pw_session_reply_error(session, id, PW_LIMIT, "replies that clients of this tenant have not read take too much: read them, or ask "
+                                                              "for fewer rows");
         else
                 pw_session_reply(session, id, &reply, NULL, 0);
         pw_rows_free(rows);

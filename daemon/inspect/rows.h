@@ -10,13 +10,14 @@
 struct pw_rows {
         Pathways__Wire__Row **rows;
         uint32_t count, capacity, limit; /* limit 0: none */
+        uint64_t bytes;                  /* that they take in a frame, about */
         uint32_t cell_capacity;          /* of the row being built */
         bool truncated, failed;
         bool full;                       /* the last row did not fit: its cells are ignored */
         uint64_t next;                   /* where the next page begins; 0: there is none */
 };
 
-/* Start a row; false: the limit is reached, and what is added until the next row goes nowhere. */
+/* Start a row; false: the limit is reached, or what fits into a frame, and what is added until the next row goes nowhere. */
 bool pw_rows_begin(struct pw_rows *rows);
 void pw_rows_text(struct pw_rows *rows, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void pw_rows_number(struct pw_rows *rows, const char *key, uint64_t number);

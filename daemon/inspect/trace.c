@@ -1,43 +1,30 @@
-/* Traces: histories of devices and ends of runs, gathered for who asks. */
+/* Traces: who asks, and the answers, made of what the logs have. */
 #include "daemon/inspect/trace.h"
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/inspect/trace_log.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
-#define BATCH 4096u             /* gangs of one answer */
-#define GANGS_MAX (1u << 18)    /* that wait for the next question */
-#define RUNS_MAX (1u << 16)
-#define MOVES_MAX 1024u
+#define BATCH 4096u           /* gangs, and runs, of one answer */
+#define MOVES_BATCH 1024u
+#define LIVE_MAX 16384u       /* runs that go on when a trace ends, told of */
 #define WAIT_MAX_US 1000000u
-
-/* A program as the trace came to know it. Its message refers to copies of its own. */
-struct traced_program {
-        struct traced_program *unsent; /* the next that was not told yet */
-        Pathways__Wire__TraceProgram message;
-        Pathways__Wire__TraceNode *nodes;
-        char *texts;
-        bool visible;
-};
+#define IDLE_US 30000000u     /* a trace that nobody asks for so long ends */
 
 struct pw_trace {
         struct pw_list link;
         struct pw_dsession *session;
+        struct pw_trace_log *log;
         uint64_t start_ns;
-        uint64_t seen[PW_DEVICES_MAX]; /* of each history */
-        struct pw_table programs;      /* serial of its image on the host -> struct traced_program */
-        struct traced_program *unsent;
-        uint32_t program_count;
-        Pathways__Wire__TraceGang *gangs;
-        uint32_t gang_first, gang_end, gang_capacity;
-        Pathways__Wire__TraceRun *runs;
-        uint32_t run_count, run_capacity;
-        Pathways__Wire__TraceMove *moves;
-        uint32_t move_count, move_capacity;
-        uint64_t lost;
+        struct pw_trace_place at;      /* in the log: what is to be told next */
+        uint64_t lost, lost_before;    /* by this trace alone; of the log, before it began */
+        struct pw_traced_run *live;    /* runs that go on at its end */
+        uint32_t live_count, live_told;
+        uint64_t live_bytes;           /* counted in the log */
         uint64_t request, until_us;    /* the question that waits; until_us UINT64_MAX: none does */
+        uint64_t ends_us;              /* where none does: it ends then */
         bool begun, last;
 };
 
@@ -51,277 +38,66 @@ static struct pw_trace *trace_of(const struct pw_dsession *session)
         return NULL;
 }
 
-static bool may_see(const struct pw_trace *trace, const char *tenant)
+/* --- what is left to be told -------------------------------------------------------------------------------------------- */
+
+static uint64_t catch_up(struct pw_trace *trace, const struct pw_trace_queue *queue, uint64_t *at)
 {
-        return trace->session->operator_ || (tenant && !strcmp(tenant, trace->session->tenant->name));
-}
-
-/* --- programs ------------------------------------------------------------------------------------------------------------ */
-
-static void free_program(struct traced_program *program)
-{
-        free(program->message.nodes);
-        free(program->nodes);
-        free(program->texts);
-        free(program);
-}
-
-/* Of one shard of each value that the node writes; of a SEND, which writes none: reads. */
-static uint64_t node_bytes(const struct pw_image *image, const struct pw_image_node *node)
-{
-        uint32_t count = node->output_count ? node->output_count : node->input_count;
-        const uint32_t *values = PW_IMAGE_AT(image, uint32_t, node->output_count ? node->outputs : node->inputs);
-        uint64_t bytes = 0;
-
-        for (uint32_t i = 0; i < count; i++)
-                bytes += pw_image_value(image, values[i])->shard_bytes;
-        return bytes;
-}
-
-/* The stage whose outputs in flight the node writes; "": none. */
-static const char *node_stage(const struct pw_image *image, const struct pw_image_node *node)
-{
-        for (uint32_t i = 0; i < node->output_count; i++) {
-                const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[i]);
-                uint32_t stage = value->place == PW_PLACE_BLOCK ? pw_image_block(image, value->index)->stage : 0;
-
-                if (stage)
-                        return pw_image_text(image, pw_image_stage(image, stage - 1)->name);
+        if (*at < queue->first) {
+                trace->lost += queue->first - *at;
+                *at = queue->first;
         }
-        return "";
+        return queue->end - *at;
 }
 
-/* The image is copied whole, for its texts. */
-static struct traced_program *new_program(const struct pw_image *image)
+static uint64_t gangs_left(struct pw_trace *trace) { return catch_up(trace, &trace->log->gangs, &trace->at.gang); }
+static uint64_t runs_left(struct pw_trace *trace) { return catch_up(trace, &trace->log->runs, &trace->at.run); }
+
+static bool all_told(struct pw_trace *trace)
 {
-        static const char *const kinds[] = { "?", "call", "transfer", "load" };
-        struct traced_program *program = calloc(1, sizeof *program);
-        Pathways__Wire__TraceNode **pointers = calloc(image->node_count + 1, sizeof *pointers);
-
-        if (!program || !pointers) {
-                free(program);
-                free(pointers);
-                return NULL;
-        }
-        pathways__wire__trace_program__init(&program->message);
-        program->message.nodes = pointers;
-        program->nodes = calloc(image->node_count + 1, sizeof *program->nodes);
-        program->texts = malloc(image->bytes);
-        if (!program->nodes || !program->texts) {
-                free_program(program);
-                return NULL;
-        }
-        memcpy(program->texts, image, image->bytes);
-        program->message.name = program->texts + image->name;
-        for (uint32_t i = 0; i < image->node_count; i++) {
-                const struct pw_image_node *node = pw_image_node(image, i);
-
-                pathways__wire__trace_node__init(&program->nodes[i]);
-                program->nodes[i].name = program->texts + node->name;
-                program->nodes[i].kind = (char *)(uintptr_t)(node->kind < pw_array_count(kinds) ? kinds[node->kind] : kinds[0]);
-                program->nodes[i].bytes = node_bytes(image, node);
-                program->nodes[i].stage =
-                        (char *)(uintptr_t)node_stage((const struct pw_image *)(const void *)program->texts, node);
-                pointers[program->message.n_nodes++] = &program->nodes[i];
-        }
-        return program;
+        return !gangs_left(trace) && !runs_left(trace) && trace->live_told == trace->live_count;
 }
 
-static struct traced_program *find_program(struct pw_trace *trace, const struct pw_child_order *order)
+/* What all traces of the log were told goes. */
+static void trim(struct pw_trace_log *log)
 {
-        struct traced_program *program = pw_table_get(&trace->programs, order->record->image_serial);
-        const struct pw_program_row *row;
-
-        if (program)
-                return program;
-        program = new_program(order->image);
-        if (!program || !pw_table_put(&trace->programs, order->record->image_serial, program)) {
-                if (program)
-                        free_program(program);
-                return NULL;
-        }
-        row = pw_scheduler_program(trace->session->daemon->scheduler, order->record->program);
-        program->visible = may_see(trace, row ? row->tenant : NULL);
-        program->message.program = ++trace->program_count;
-        if (program->visible) {
-                program->unsent = trace->unsent;
-                trace->unsent = program;
-        }
-        return program;
-}
-
-/* --- gangs --------------------------------------------------------------------------------------------------------------- */
-
-static Pathways__Wire__TraceGang *add_gang(struct pw_trace *trace)
-{
-        if (trace->gang_end == GANGS_MAX && trace->gang_first) {
-                trace->gang_end -= trace->gang_first;
-                memmove(trace->gangs, trace->gangs + trace->gang_first, trace->gang_end * sizeof *trace->gangs);
-                trace->gang_first = 0;
-        }
-        if (trace->gang_end == GANGS_MAX ||
-            !pw_grow((void **)&trace->gangs, &trace->gang_capacity, trace->gang_end + 1, sizeof *trace->gangs)) {
-                trace->lost++;
-                return NULL;
-        }
-        return &trace->gangs[trace->gang_end++];
-}
-
-/* Gangs of others are left out; one whose run record made place for another run goes to operators without a name. */
-static void take_gang(struct pw_trace *trace, uint32_t device, const struct pw_history *past)
-{
-        struct pw_child_order order;
-        struct traced_program *program = NULL;
-        Pathways__Wire__TraceGang *gang;
-
-        if (pw_child_order(trace->session->daemon, device, past->seq, &order) && order.record->run == past->run)
-                program = find_program(trace, &order);
-        if (program ? !program->visible : !trace->session->operator_)
-                return;
-        gang = add_gang(trace);
-        if (!gang)
-                return;
-        pathways__wire__trace_gang__init(gang);
-        gang->device = device;
-        gang->program = program ? program->message.program : 0;
-        gang->node = past->node;
-        gang->run = past->run;
-        gang->seq = past->seq;
-        gang->start_ns = past->start_ns;
-        gang->took_ns = past->end_ns - past->start_ns;
-        gang->status = past->status;
-}
-
-static void take_device(struct pw_trace *trace, uint32_t device)
-{
-        struct pw_device_board *board = trace->session->daemon->children[device].board;
-        uint64_t count = atomic_load(&board->history_count), seen = pw_min_u64(trace->seen[device], count);
-
-        if (count - seen > PW_HISTORY) { /* overwritten, if the executor is to be believed */
-                trace->lost += count - seen - PW_HISTORY;
-                seen = count - PW_HISTORY;
-        }
-        for (; seen < count; seen++)
-                take_gang(trace, device, &board->history[seen % PW_HISTORY]);
-        trace->seen[device] = count;
-}
-
-/* --- runs ---------------------------------------------------------------------------------------------------------------- */
-
-struct run_facts { uint64_t number, submitted_us, ended_us; const char *program, *client, *tenant; enum pw_status outcome; };
-
-static void add_run(struct pw_trace *trace, const struct run_facts *facts)
-{
-        Pathways__Wire__TraceRun *run;
-
-        if (!may_see(trace, facts->tenant))
-                return;
-        if (trace->run_count == RUNS_MAX ||
-            !pw_grow((void **)&trace->runs, &trace->run_capacity, trace->run_count + 1, sizeof *run)) {
-                trace->lost++;
-                return;
-        }
-        run = &trace->runs[trace->run_count++];
-        pathways__wire__trace_run__init(run);
-        run->run = facts->number;
-        run->program = strdup(facts->program ? facts->program : "");
-        run->client = strdup(facts->client ? facts->client : "");
-        run->submitted_ns = facts->submitted_us * 1000;
-        run->ended_ns = facts->ended_us * 1000;
-        run->status = facts->outcome;
-}
-
-static void add_live_run(void *context, const struct pw_run_row *row)
-{
-        add_run(context, &(struct run_facts){ row->number, row->submitted_us, 0, row->program, row->client, row->tenant, PW_OK });
-}
-
-void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
-{
-        const struct pw_run *run = action->run;
+        struct pw_trace_place told = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
         struct pw_trace *trace;
 
-        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
-                add_run(trace, &(struct run_facts){ run->number, run->submitted_us, now_us, run->row->name, run->client,
-                                                    run->row->tenant, action->status });
-}
-
-/* --- moves --------------------------------------------------------------------------------------------------------------- */
-
-static void add_move(struct pw_trace *trace, const struct pw_traced_move *from)
-{
-        Pathways__Wire__TraceMove *move;
-
-        if (!may_see(trace, from->tenant))
-                return;
-        if (trace->move_count == MOVES_MAX ||
-            !pw_grow((void **)&trace->moves, &trace->move_capacity, trace->move_count + 1, sizeof *move)) {
-                trace->lost++;
-                return;
+        pw_list_each(&log->daemon->traces, trace, struct pw_trace, link) {
+                if (trace->log != log)
+                        continue;
+                told.gang = pw_min_u64(told.gang, trace->at.gang);
+                told.run = pw_min_u64(told.run, trace->at.run);
+                told.move = pw_min_u64(told.move, trace->at.move);
+                told.program = pw_min_u64(told.program, trace->at.program);
         }
-        move = &trace->moves[trace->move_count++];
-        pathways__wire__trace_move__init(move);
-        move->object = strdup(from->object);
-        move->to = strdup(from->to);
-        move->client = strdup(from->client);
-        move->bytes = from->bytes;
-        move->start_ns = from->start_us * 1000;
-        move->end_ns = from->end_us * 1000;
-}
-
-void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move)
-{
-        struct pw_trace *trace;
-
-        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
-                add_move(trace, move);
-}
-
-static void free_moves(struct pw_trace *trace)
-{
-        for (uint32_t i = 0; i < trace->move_count; i++) {
-                free(trace->moves[i].object);
-                free(trace->moves[i].to);
-                free(trace->moves[i].client);
-        }
-        trace->move_count = 0;
-}
-
-/* --- answers ------------------------------------------------------------------------------------------------------------- */
-
-static void free_runs(struct pw_trace *trace)
-{
-        for (uint32_t i = 0; i < trace->run_count; i++) {
-                free(trace->runs[i].program);
-                free(trace->runs[i].client);
-        }
-        trace->run_count = 0;
+        pw_trace_log_told(log, &told);
 }
 
 static void free_trace(struct pw_trace *trace)
 {
-        struct traced_program *program;
+        struct pw_trace_log *log = trace->log;
 
-        for (uint32_t i = 0; (program = pw_table_next(&trace->programs, &i));)
-                free_program(program);
-        pw_table_done(&trace->programs);
-        free_runs(trace);
-        free_moves(trace);
-        free(trace->runs);
-        free(trace->moves);
-        free(trace->gangs);
+        for (uint32_t i = 0; i < trace->live_count; i++)
+                free(trace->live[i].program);
+        free(trace->live);
+        log->bytes -= trace->live_bytes;
         pw_list_remove(&trace->link);
         free(trace);
+        if (log->traces > 1)
+                trim(log);
+        pw_trace_log_leave(log);
 }
 
-/* The pointers that a message wants. */
+/* --- answers ------------------------------------------------------------------------------------------------------------- */
+
+/* What a message refers to. */
 struct parts {
         Pathways__Wire__TraceDevice devices[PW_DEVICES_MAX], *device_pointers[PW_DEVICES_MAX];
         char device_names[PW_DEVICES_MAX][24];
-        Pathways__Wire__TraceGang *gangs[BATCH];
-        Pathways__Wire__TraceRun *runs[RUNS_MAX];
-        Pathways__Wire__TraceMove *moves[MOVES_MAX];
-        Pathways__Wire__TraceProgram **programs;
+        Pathways__Wire__TraceGang gangs[BATCH], *gang_pointers[BATCH];
+        Pathways__Wire__TraceRun runs[BATCH], *run_pointers[BATCH];
+        Pathways__Wire__TraceMove moves[MOVES_BATCH], *move_pointers[MOVES_BATCH];
 };
 
 static void put_devices(const struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
@@ -339,128 +115,217 @@ static void put_devices(const struct pw_trace *trace, struct parts *parts, Pathw
         }
 }
 
-static bool put_programs(struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
+/* All that was not told yet: their gangs come after them. Own: the caller frees message->programs. */
+static void put_programs(struct pw_trace *trace, Pathways__Wire__Trace *message)
 {
-        parts->programs = calloc(trace->program_count + 1, sizeof *parts->programs);
-        message->programs = parts->programs;
-        for (struct traced_program *program = trace->unsent; parts->programs && program; program = program->unsent)
-                parts->programs[message->n_programs++] = &program->message;
-        return parts->programs;
+        const struct pw_trace_queue *queue = &trace->log->programs;
+        uint64_t count = queue->end - pw_max_u64(trace->at.program, queue->first);
+
+        message->programs = count ? malloc(count * sizeof *message->programs) : NULL;
+        if (!message->programs)
+                return;
+        for (uint64_t i = queue->end - count; i < queue->end; i++)
+                message->programs[message->n_programs++] = &(*(struct pw_traced_program **)pw_trace_queue_at(queue, i))->message;
+        trace->at.program = queue->end;
 }
 
-static void send_answer(struct pw_trace *trace, struct parts *parts)
+static void put_gangs(struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
+{
+        uint64_t count = pw_min_u64(gangs_left(trace), BATCH);
+
+        message->gangs = parts->gang_pointers;
+        for (uint64_t i = 0; i < count; i++) {
+                const struct pw_traced_gang *from = pw_trace_queue_at(&trace->log->gangs, trace->at.gang++);
+                Pathways__Wire__TraceGang *gang = parts->gang_pointers[message->n_gangs++] = &parts->gangs[i];
+
+                pathways__wire__trace_gang__init(gang);
+                gang->device = from->device;
+                gang->program = from->program;
+                gang->node = from->node;
+                gang->run = from->run;
+                gang->seq = from->seq;
+                gang->start_ns = from->start_ns;
+                gang->took_ns = from->took_ns;
+                gang->status = from->status;
+        }
+}
+
+static void put_run(struct parts *parts, const struct pw_traced_run *from, Pathways__Wire__Trace *message)
+{
+        Pathways__Wire__TraceRun *run = parts->run_pointers[message->n_runs] = &parts->runs[message->n_runs];
+
+        message->n_runs++;
+        pathways__wire__trace_run__init(run);
+        run->run = from->run;
+        run->program = from->program;
+        run->client = from->client;
+        run->submitted_ns = from->submitted_us * 1000;
+        run->ended_ns = from->ended_us * 1000;
+        run->status = from->outcome;
+}
+
+static void put_runs(struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
+{
+        message->runs = parts->run_pointers;
+        while (message->n_runs < BATCH && runs_left(trace))
+                put_run(parts, pw_trace_queue_at(&trace->log->runs, trace->at.run++), message);
+        while (message->n_runs < BATCH && trace->live_told < trace->live_count)
+                put_run(parts, &trace->live[trace->live_told++], message);
+}
+
+static void put_moves(struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
+{
+        const struct pw_trace_queue *queue = &trace->log->moves;
+
+        message->moves = parts->move_pointers;
+        for (uint64_t left = pw_min_u64(catch_up(trace, queue, &trace->at.move), MOVES_BATCH); left; left--) {
+                struct pw_trace_move *from = pw_trace_queue_at(queue, trace->at.move++);
+                Pathways__Wire__TraceMove *move = parts->move_pointers[message->n_moves] = &parts->moves[message->n_moves];
+
+                message->n_moves++;
+                pathways__wire__trace_move__init(move);
+                move->object = from->object;
+                move->to = from->to;
+                move->client = from->client;
+                move->bytes = from->bytes;
+                move->start_ns = from->start_us * 1000;
+                move->end_ns = from->end_us * 1000;
+        }
+}
+
+/* True: it was the last answer. */
+static bool send_answer(struct pw_trace *trace, struct parts *parts)
 {
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Trace message = PATHWAYS__WIRE__TRACE__INIT;
-        uint32_t count = (uint32_t)pw_min_u64(trace->gang_end - trace->gang_first, BATCH);
 
         if (!trace->begun)
                 put_devices(trace, parts, &message);
-        if (put_programs(trace, parts, &message))
-                trace->unsent = NULL;
-        for (uint32_t i = 0; i < count; i++)
-                parts->gangs[i] = &trace->gangs[trace->gang_first + i];
-        for (uint32_t i = 0; i < trace->run_count; i++)
-                parts->runs[i] = &trace->runs[i];
+        put_programs(trace, &message);
+        put_gangs(trace, parts, &message);
+        put_runs(trace, parts, &message);
+        put_moves(trace, parts, &message);
         message.start_ns = trace->start_ns;
-        message.gangs = parts->gangs;
-        message.n_gangs = count;
-        message.runs = parts->runs;
-        message.n_runs = trace->run_count;
-        for (uint32_t i = 0; i < trace->move_count; i++)
-                parts->moves[i] = &trace->moves[i];
-        message.moves = parts->moves;
-        message.n_moves = trace->move_count;
-        message.lost = trace->lost;
-        message.end = trace->last && count == trace->gang_end - trace->gang_first;
+        message.lost = trace->lost + trace->log->lost - trace->lost_before;
+        message.end = trace->last && all_told(trace);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_TRACE;
         reply.trace = &message;
         pw_session_reply(trace->session, trace->request, &reply, NULL, 0);
-        free(parts->programs);
-        trace->gang_first += count;
+        free(message.programs);
         trace->begun = true;
+        return message.end;
 }
 
-/* True: it was the last answer, the trace is gone. */
-static bool answer(struct pw_trace *trace)
+/* The trace may be gone then. */
+static void answer(struct pw_trace *trace, uint64_t now_us)
 {
         struct parts *parts = malloc(sizeof *parts);
-        bool end;
+        bool end = true;
 
         trace->until_us = UINT64_MAX;
-        if (!parts) {
+        trace->ends_us = now_us + IDLE_US;
+        if (parts)
+                end = send_answer(trace, parts);
+        else
                 pw_session_reply_error(trace->session, trace->request, PW_NO_MEMORY, "pathwaysd is out of memory for the trace");
-                free_trace(trace);
-                return true;
-        }
-        send_answer(trace, parts);
         free(parts);
-        free_runs(trace);
-        free_moves(trace);
-        end = trace->last && trace->gang_first == trace->gang_end;
-        if (trace->gang_first == trace->gang_end)
-                trace->gang_first = trace->gang_end = 0;
         if (end)
                 free_trace(trace);
-        return end;
+        else
+                trim(trace->log);
 }
 
-static bool due(const struct pw_trace *trace, uint64_t now_us)
+static bool due(struct pw_trace *trace, uint64_t now_us)
 {
-        return trace->until_us != UINT64_MAX && (trace->until_us <= now_us || trace->gang_end - trace->gang_first >= BATCH);
+        return trace->until_us != UINT64_MAX && (trace->until_us <= now_us || gangs_left(trace) >= BATCH);
 }
 
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct pw_trace *trace;
 
-        pw_list_each(&daemon->traces, trace, struct pw_trace, link) {
-                for (uint32_t i = 0; i < daemon->device_count; i++)
-                        take_device(trace, i);
+        pw_trace_logs_gangs(daemon);
+        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
                 if (due(trace, now_us))
-                        answer(trace);
-        }
+                        answer(trace, now_us);
 }
 
-static struct pw_trace *begin(struct pw_dsession *session)
-{
-        struct pw_daemon *daemon = session->daemon;
-        struct pw_trace *trace = calloc(1, sizeof *trace);
+/* --- questions ----------------------------------------------------------------------------------------------------------- */
 
-        if (!trace)
-                return NULL;
+static enum pw_status begin(struct pw_dsession *session, uint64_t now_us, struct pw_trace **ret_trace, struct pw_error *ret_err)
+{
+        struct pw_trace *trace = calloc(1, sizeof *trace);
+        enum pw_status status = trace ? pw_trace_log_join(session, &trace->log, ret_err)
+                                      : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for a trace");
+
+        if (status != PW_OK) {
+                free(trace);
+                return status;
+        }
         trace->session = session;
-        trace->start_ns = pw_now_us() * 1000;
+        trace->start_ns = now_us * 1000;
         trace->until_us = UINT64_MAX;
-        for (uint32_t i = 0; i < daemon->device_count; i++)
-                trace->seen[i] = atomic_load(&daemon->children[i].board->history_count);
-        pw_list_append(&daemon->traces, &trace->link);
-        return trace;
+        trace->at = (struct pw_trace_place){ trace->log->gangs.end, trace->log->runs.end, trace->log->moves.end, trace->log->programs.end };
+        trace->lost_before = trace->log->lost;
+        pw_list_append(&session->daemon->traces, &trace->link);
+        *ret_trace = trace;
+        return PW_OK;
+}
+
+static void add_live_run(void *context, const struct pw_run *run)
+{
+        struct pw_trace *trace = context;
+        const struct pw_dsession *session = trace->session;
+        const struct pw_traced_run from = { .run = run->number, .submitted_us = run->submitted_us, .program = run->row->name,
+                                            .client = (char *)(uintptr_t)run->client };
+
+        if (!session->operator_ && strcmp(run->row->tenant, session->tenant->name))
+                return;
+        if (trace->live_count < LIVE_MAX && pw_traced_run_copy(&trace->live[trace->live_count], &from))
+                trace->live_bytes += pw_kept_heap_bytes(trace->live[trace->live_count++].program);
+        else
+                trace->lost++;
+}
+
+static void add_last(struct pw_trace *trace)
+{
+        struct pw_daemon *daemon = trace->session->daemon;
+
+        trace->last = true;
+        pw_trace_logs_gangs(daemon);
+        trace->live = malloc(LIVE_MAX * sizeof *trace->live);
+        trace->live_bytes = pw_kept_heap_bytes(trace->live);
+        if (trace->live)
+                pw_scheduler_each_live(daemon->scheduler, add_live_run, trace);
+        else
+                trace->lost++;
+        trace->log->bytes += trace->live_bytes;
 }
 
 void pw_trace_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request)
 {
-        struct pw_daemon *daemon = session->daemon;
         struct pw_trace *trace = trace_of(session);
         uint64_t now_us = pw_now_us();
+        struct pw_error err;
+        enum pw_status status = PW_OK;
 
-        if (!trace)
-                trace = begin(session);
-        if (!trace || trace->until_us != UINT64_MAX) {
-                pw_session_reply_error(session, id, trace ? PW_INVALID : PW_NO_MEMORY,
-                                       trace ? "the trace is asked for already" : "pathwaysd is out of memory for a trace");
+        if (!trace && session->trace_ended)
+                status = pw_error_set(&err, PW_GONE, "the trace ended: nobody asked for it for %u s", IDLE_US / 1000000);
+        else if (!trace)
+                status = begin(session, now_us, &trace, &err);
+        else if (trace->until_us != UINT64_MAX)
+                status = pw_error_set(&err, PW_INVALID, "the trace is asked for already");
+        session->trace_ended = false;
+        if (status != PW_OK) {
+                pw_session_reply_error(session, id, status, err.text);
                 return;
         }
         trace->request = id;
         trace->until_us = now_us + (request->wait_us > 0 ? pw_min_u64((uint64_t)request->wait_us, WAIT_MAX_US) : 0);
-        if (request->last && !trace->last) {
-                trace->last = true;
-                for (uint32_t i = 0; i < daemon->device_count; i++)
-                        take_device(trace, i);
-                pw_scheduler_each_run(daemon->scheduler, add_live_run, trace);
-        }
+        if (request->last && !trace->last)
+                add_last(trace);
         if (trace->last || due(trace, now_us))
-                answer(trace);
+                answer(trace, now_us);
 }
 
 void pw_trace_session_end(struct pw_dsession *session)
@@ -481,18 +346,39 @@ uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant 
         return count;
 }
 
+void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+{
+        const struct pw_run *run = action->run;
+
+        pw_trace_logs_run(daemon, &(struct pw_traced_run){ .run = run->number, .submitted_us = run->submitted_us, .ended_us = now_us,
+                                                           .outcome = action->status, .program = run->row->name,
+                                                           .client = (char *)(uintptr_t)run->client }, run->row->tenant);
+}
+
+void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move) { pw_trace_logs_move(daemon, move); }
+
+/* --- time ---------------------------------------------------------------------------------------------------------------- */
+
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon)
 {
         uint64_t next_us = UINT64_MAX;
         struct pw_trace *trace;
 
         pw_list_each(&daemon->traces, trace, struct pw_trace, link)
-                next_us = pw_min_u64(next_us, trace->until_us);
+                next_us = pw_min_u64(next_us, trace->until_us == UINT64_MAX ? trace->ends_us : trace->until_us);
         return next_us;
 }
 
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (pw_traces_next_us(daemon) <= now_us)
-                pw_traces_collect(daemon, now_us);
+        struct pw_trace *trace;
+
+        if (pw_traces_next_us(daemon) > now_us)
+                return;
+        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
+                if (trace->until_us == UINT64_MAX && trace->ends_us <= now_us) {
+                        trace->session->trace_ended = true;
+                        free_trace(trace);
+                }
+        pw_traces_collect(daemon, now_us);
 }

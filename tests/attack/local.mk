@@ -5,12 +5,18 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
-attack_tests += tests/attack/why_loop_test
-tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
-tests_attack_why_loop_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/forged_test
 tests_attack_forged_test_SOURCES = tests/attack/forged_test.c $(attack_sources)
 tests_attack_forged_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/traces_test
+tests_attack_traces_test_SOURCES = tests/attack/traces_test.c $(attack_sources)
+tests_attack_traces_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/unread_test
+tests_attack_unread_test_SOURCES = tests/attack/unread_test.c $(attack_sources)
+tests_attack_unread_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/why_loop_test
+tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
+tests_attack_why_loop_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test

@@ -317,6 +317,7 @@ void fuzz_host_open(struct fuzz_host *host)
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->traces);
+        pw_list_init(&daemon->trace_logs);
         open_boards(host);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
                 open_client(host, &host->clients[i]);
