@@ -42,7 +42,7 @@ void fixture_close(struct fixture *fixture)
         free(fixture->hints);
 }
 
-struct client *fixture_client(struct fixture *fixture, const char *tenant)
+static struct client *open_client(struct fixture *fixture, const char *tenant, bool any_tenant)
 {
         struct client *client = &fixture->clients[fixture->client_count];
         char name[32];
@@ -56,12 +56,15 @@ struct client *fixture_client(struct fixture *fixture, const char *tenant)
         snprintf(name, sizeof name, "digits[%u]", client->session);
         assert_int_equal(pw_store_session_open(fixture->store, &(struct pw_store_session_params){ .session = client->session, .tenant = tenant,
                          .client = name, .control = (struct pw_control *)(void *)client->control, .control_bytes = CONTROL_BYTES,
-                         .now_us = fixture->now_us }, NULL), PW_OK);
+                         .any_tenant = any_tenant, .now_us = fixture->now_us }, NULL), PW_OK);
         assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = client->segment,
                          .layout = client->layout, .tenant = tenant, .session = client->session, .map = client->map,
                          .hints = fixture->hints }, NULL), PW_OK);
         return client;
 }
+
+struct client *fixture_client(struct fixture *fixture, const char *tenant) { return open_client(fixture, tenant, false); }
+struct client *fixture_operator(struct fixture *fixture, const char *tenant) { return open_client(fixture, tenant, true); }
 
 /* --- actions ------------------------------------------------------------------------------------------------------------ */
 

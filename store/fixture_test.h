@@ -44,6 +44,7 @@ void fixture_open(struct fixture *fixture, uint64_t capacity_bytes);
 void fixture_close(struct fixture *fixture);
 /* Its session is 1, 2, ... in order, its segment 10 times that, its client name "digits[session]". */
 struct client *fixture_client(struct fixture *fixture, const char *tenant);
+struct client *fixture_operator(struct fixture *fixture, const char *tenant); /* it sees all tenants */
 
 /* --- actions --------------------------------------------------------------------------------------------------------- */
 uint32_t fixture_count(const struct fixture *fixture, enum pw_store_action_kind kind);

@@ -56,7 +56,7 @@ enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t place, uint3
         struct segment *segment = pw_segment_of(store, place);
         struct session *session = pw_session_of(store, number);
 
-        if (!segment || !session || segment->tenant != session->tenant) /* nothing that it can refer to */
+        if (!segment || !session || !pw_session_sees(session, segment)) /* nothing that it can refer to */
                 return PW_OK;
         if (!pw_table_put(&session->reads, place, segment))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a reader of segment %x", place);

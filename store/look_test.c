@@ -58,7 +58,7 @@ static void test_own_segment(void **state)
 static void test_readers(void **state)
 {
         struct fixture f;
-        struct client *one, *two, *three, *stranger;
+        struct client *one, *two, *three, *stranger, *root;
         struct pw_store_grant grant;
 
         (void)state;
@@ -67,17 +67,21 @@ static void test_readers(void **state)
         two = fixture_client(&f, "ann");
         three = fixture_client(&f, "ann");
         stranger = fixture_client(&f, "bo");
+        root = fixture_operator(&f, "root");
         grant = fixture_grant(&f, one, 1024, 8);
         reads(&f, two, one->segment);
         reads(&f, two, one->segment);
         reads(&f, three, one->segment);
-        reads(&f, stranger, one->segment); /* an operator that looks: it can refer to nothing there */
+        reads(&f, stranger, one->segment); /* of another tenant: it can refer to nothing there */
         fixture_drop(&f, one, fixture_put(one, grant.first_slot));
         fixture_drop(&f, one, fixture_put(one, grant.first_slot + 1));
         assert_int_equal(reclaim(&f), 123);
         pw_store_session_end(f.store, two->session, true, f.now_us);
         fixture_drop(&f, one, fixture_put(one, grant.first_slot + 2));
         assert_int_equal(reclaim(&f), 13);
+        reads(&f, root, one->segment); /* an operator can */
+        fixture_drop(&f, one, fixture_put(one, grant.first_slot + 3));
+        assert_int_equal(reclaim(&f), 135);
         fixture_close(&f);
 }
 

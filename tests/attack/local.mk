@@ -5,9 +5,13 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
+
 attack_tests += tests/attack/forged_test
 tests_attack_forged_test_SOURCES = tests/attack/forged_test.c $(attack_sources)
 tests_attack_forged_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/operator_view_test
+tests_attack_operator_view_test_SOURCES = tests/attack/operator_view_test.c $(attack_sources)
+tests_attack_operator_view_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/traces_test
 tests_attack_traces_test_SOURCES = tests/attack/traces_test.c $(attack_sources)
 tests_attack_traces_test_LDADD = $(attack_libraries)
