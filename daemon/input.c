@@ -1,4 +1,6 @@
-/* What comes in from a session: frames, a budget of them per turn, and what bounds those that begin and do not end. */
+/* What comes in from a session: frames, a budget of them per turn, and what bounds those that begin and do not end.
+ *
+ * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. */
 #include "base/memory.h"
 #include "daemon/closer.h"
 #include "daemon/lane.h"
@@ -42,6 +44,8 @@ static enum pw_status read_some(struct pw_dsession *session, struct pw_error *re
         size_t bytes;
         enum pw_status status = pw_decoder_read(&session->decoder, session->fd, false, &bytes, ret_err);
 
+        if (status == PW_OK && bytes)
+                pw_lanes_rung(session);
         if (status == PW_OK && session->decoder.fd_count)
                 status = pw_error_set(ret_err, PW_PROTOCOL, "it sent descriptors");
         return status == PW_OK ? begun_check(session, ret_err) : status;
@@ -49,11 +53,9 @@ static enum pw_status read_some(struct pw_dsession *session, struct pw_error *re
 
 static void take_frame(struct pw_dsession *session, const struct pw_frame *frame)
 {
-        if (frame->kind == PW_FRAME_DOORBELL)
-                pw_lanes_rung(session);
-        else if (frame->kind == PW_FRAME_REQUEST)
+        if (frame->kind == PW_FRAME_REQUEST)
                 pw_request_take(session, frame);
-        else
+        else if (frame->kind == PW_FRAME_REPLY)
                 pw_request_answered(session, frame);
 }
 

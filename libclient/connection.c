@@ -1,6 +1,7 @@
-/* The connection: requests and who waits for their replies, the doorbell, opening and closing. */
+/* The connection: requests and who waits for their replies, opening and closing. */
 #include "libclient/connection_private.h"
 
+#include "libclient/outgoing.h"
 #include "libclient/socket.h"
 #include "libclient/uncancelled.h"
 
@@ -45,55 +46,7 @@ enum pw_status pw_connection_check(const struct pw_connection *connection, struc
 
 uint64_t pw_connection_next_id(struct pw_connection *connection) { return atomic_fetch_add(&connection->last_id, 1) + 1; }
 
-/* --- sending ---------------------------------------------------------------------------------------------------------- */
-
-/* Send the doorbell that somebody wanted while the socket was taken. The exchange orders us after who asked for it: either we
- * see its wish, or it sees the lock free. */
-static void send_wanted_bell(struct pw_connection *connection)
-{
-        while (atomic_exchange(&connection->bell, 0)) {
-                if (pthread_mutex_trylock(&connection->send_lock) != 0) {
-                        atomic_exchange(&connection->bell, 1);
-                        if (pthread_mutex_trylock(&connection->send_lock) != 0)
-                                return;
-                }
-                atomic_store(&connection->bell, 0);
-                static const char zero = 0;
-                bool ours = pw_descriptor_is_ours(&connection->socket);
-                if (ours)
-                        (void)!send(connection->socket.fd, &zero, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-                pthread_mutex_unlock(&connection->send_lock);
-                if (!ours)
-                        pw_connection_lost(connection);
-        }
-}
-
-void pw_connection_doorbell(struct pw_connection *connection)
-{
-        pw_uncancelled;
-        atomic_exchange(&connection->bell, 1);
-        send_wanted_bell(connection);
-}
-
-enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_frame_kind kind, const uint8_t *message, size_t bytes,
-                                 struct pw_error *ret_err)
-{
-        if (bytes > PW_FRAME_MAX)
-                return pw_error_set(ret_err, PW_TOO_LARGE, "a request of %zu bytes: at most %u", bytes, PW_FRAME_MAX);
-        pthread_mutex_lock(&connection->send_lock);
-        atomic_store(&connection->bell, 0); /* the frame wakes the daemon just as well */
-        bool ours = pw_descriptor_is_ours(&connection->socket);
-        enum pw_status status = PW_DAEMON_GONE;
-        if (ours)
-                status = pw_frame_send(connection->socket.fd, kind, message, (uint32_t)bytes, NULL, 0, ret_err);
-        pthread_mutex_unlock(&connection->send_lock);
-        if (!ours) {
-                pw_connection_lost(connection);
-                return pw_connection_check(connection, ret_err);
-        }
-        send_wanted_bell(connection);
-        return status;
-}
+/* --- asking ----------------------------------------------------------------------------------------------------------- */
 
 enum pw_status pw_connection_send_request(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
 {
@@ -113,6 +66,15 @@ enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wi
                 return status;
         request->id = pw_connection_next_id(connection);
         return pw_connection_send_request(connection, request, ret_err);
+}
+
+enum pw_status pw_connection_post_soon(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_connection_check(connection, ret_err);
+        if (status != PW_OK)
+                return status;
+        request->id = pw_connection_next_id(connection);
+        return pw_connection_send_soon(connection, PW_FRAME_REQUEST, &request->base, ret_err);
 }
 
 void pw_connection_nudge(struct pw_connection *connection)
@@ -216,6 +178,7 @@ enum pw_status pw_connection_open(const struct pw_connection_params *params, str
         pthread_mutex_init(&connection->send_lock, NULL);
         pthread_mutex_init(&connection->lock, NULL);
         pw_list_init(&connection->waiters);
+        pw_list_init(&connection->soon);
         pw_decoder_init(&connection->decoder);
         struct pw_answer welcome = { 0 };
         enum pw_status status = open_parts(connection, &welcome, ret_err);
@@ -268,6 +231,7 @@ void pw_connection_close(struct pw_connection *connection)
                 return;
         pw_connection_end(connection);
         close_fds(connection);
+        pw_outgoing_done(connection);
         pw_decoder_done(&connection->decoder);
         pthread_mutex_destroy(&connection->send_lock);
         pthread_mutex_destroy(&connection->lock);

@@ -53,8 +53,11 @@ PW_MUST_CHECK enum pw_status pw_connection_post(struct pw_connection *connection
                                                 struct pw_error *ret_err);
 /* Have the watcher thread call nudged().   Blocks: never. */
 void pw_connection_nudge(struct pw_connection *connection);
-/* One zero byte. If another thread is sending a frame just now, that frame wakes the daemon. Never blocks, never fails: a
- * full socket means that the daemon has something to read. */
+/* As a post, on the watcher thread.   Blocks: never: it is sent when there is room in the socket. */
+PW_MUST_CHECK enum pw_status pw_connection_post_soon(struct pw_connection *connection, Pathways__Wire__Request *request,
+                                                     struct pw_error *ret_err);
+/* One zero byte. Never blocks, never fails: a full socket means that the daemon has something to read, which is a doorbell too; and
+ * if another thread is sending just now, that one rings when it is done. */
 void pw_connection_doorbell(struct pw_connection *connection);
 
 /* Whether the process still has the descriptors of the connection: closefrom(3) takes all of a session at once. */

@@ -1,4 +1,4 @@
-/* The inside of a connection, for its three files: connection.c asks, watcher.c reads, handshake.c is before both.
+/* The inside of a connection, for its four files: connection.c asks, outgoing.c sends, watcher.c reads, handshake.c is before them.
  */
 #ifndef PW_LIBCLIENT_CONNECTION_PRIVATE_H
 #define PW_LIBCLIENT_CONNECTION_PRIVATE_H
@@ -30,16 +30,16 @@ struct pw_connection {
         struct pw_decoder decoder; /* of the watcher, once it runs */
 
         pthread_mutex_t send_lock; /* around a whole frame */
-        _Atomic uint32_t bell;     /* a doorbell is wanted and not sent */
+        _Atomic uint32_t wanted;   /* to be sent by who holds the socket, or by who wanted it */
+        _Atomic uint32_t kept;     /* to be sent by the watcher when there is room */
 
         pthread_mutex_t lock; /* guards what follows */
         struct pw_list waiters;
+        struct pw_list soon; /* what the watcher has to send */
         char gone_text[200];
 };
 
-/* Send a whole frame, or a request whose id is set.   Blocks: while the socket is full. */
-PW_MUST_CHECK enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_frame_kind kind, const uint8_t *message,
-                                                size_t bytes, struct pw_error *ret_err);
+/* Send a request whose id is set.   Blocks: while the socket is full. */
 PW_MUST_CHECK enum pw_status pw_connection_send_request(struct pw_connection *connection, Pathways__Wire__Request *request,
                                                         struct pw_error *ret_err);
 uint64_t pw_connection_next_id(struct pw_connection *connection);

@@ -2,13 +2,13 @@
 # libclient_core.la has the objects of this folder alone: libtool would put those of nested archives into a shared library twice.
 noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
 libclient_libclient_core_la_SOURCES = libclient/cancel.c libclient/compile.c libclient/connection.c libclient/descriptor.c libclient/frozen.c libclient/future.c libclient/get.c \
-	libclient/handshake.c libclient/lane.c libclient/listing.c libclient/name.c libclient/notify.c libclient/open.c libclient/program.c libclient/put.c libclient/relocate.c libclient/room.c \
+	libclient/handshake.c libclient/lane.c libclient/listing.c libclient/name.c libclient/notify.c libclient/open.c libclient/outgoing.c libclient/program.c libclient/put.c libclient/relocate.c libclient/room.c \
 	libclient/run.c libclient/segment_map.c libclient/session.c libclient/slab.c libclient/slice.c libclient/socket.c libclient/take.c \
 	libclient/unref.c libclient/value.c libclient/wait.c libclient/watcher.c
 libclient_parts = libclient/libclient_core.la wire/libwire.la plane/libplane.la base/libbase.la
 libclient_libclient_la_SOURCES =
 libclient_libclient_la_LIBADD = $(libclient_parts)
-noinst_HEADERS += libclient/connection.h libclient/connection_private.h libclient/descriptor.h libclient/frozen.h libclient/future.h libclient/lane.h libclient/listing.h libclient/notify.h libclient/program.h \
+noinst_HEADERS += libclient/connection.h libclient/connection_private.h libclient/descriptor.h libclient/frozen.h libclient/future.h libclient/lane.h libclient/listing.h libclient/notify.h libclient/outgoing.h libclient/program.h \
 	libclient/room.h libclient/segment_map.h libclient/session.h libclient/slab.h libclient/socket.h libclient/uncancelled.h libclient/unref.h
 EXTRA_DIST += libclient/README.md
 

@@ -244,13 +244,21 @@ enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret
         return pw_session_tell(session, &request, ret_err);
 }
 
+void pw_session_post_fence(struct pw_session *session)
+{
+        Pathways__Wire__Request fence;
+        Pathways__Wire__LaneEnd none;
+        fence_init(&fence, &none);
+        (void)!pw_connection_post_soon(session->connection, &fence, NULL);
+}
+
 void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request)
 {
         Pathways__Wire__Request fence;
         Pathways__Wire__LaneEnd none;
         fence_init(&fence, &none);
         enum pw_status status = pw_connection_post(session->connection, &fence, NULL);
-        if (status == PW_OK && request)
+        if (status == PW_OK)
                 (void)!pw_connection_post(session->connection, request, NULL);
 }
 

@@ -91,9 +91,11 @@ PW_MUST_CHECK enum pw_status pw_session_refer(struct pw_session *session, uint32
                                               struct pw_error *ret_err);
 /* One request and its reply: the daemon has then read every ring up to where it was before the call. */
 PW_MUST_CHECK enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err);
-/* Ask without waiting, behind a fence: what was published before, RUN records above all, comes before it. NULL: only the fence,
- * whose reply brings the watcher thread to pw_parked_flush(). What fails, fails with the session. */
+/* Ask without waiting, behind a fence: what was published before, RUN records above all, comes before it. What fails,
+ * fails with the session. */
 void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request);
+/* On the watcher thread: only the fence, whose reply brings it to pw_parked_flush().   Blocks: never. */
+void pw_session_post_fence(struct pw_session *session);
 /* An id as messages carry it. */
 static inline Pathways__Wire__ObjectId pw_wire_id(struct pw_id id)
 {

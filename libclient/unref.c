@@ -83,5 +83,5 @@ void pw_parked_flush(struct pw_session *session)
         while (last->next)
                 last = last->next;
         park(session, parked, last);
-        pw_session_post(session, NULL);
+        pw_session_post_fence(session);
 }

@@ -1,5 +1,5 @@
 /* The watcher thread of a connection: replies to who waits for them, requests of the daemon, nudges, and the end. */
-#include "libclient/connection_private.h"
+#include "libclient/outgoing.h"
 
 #include "plane/hint.h"
 
@@ -49,16 +49,7 @@ static enum pw_status refuse(struct pw_connection *connection, const struct pw_f
         reply.status = PW_UNSUPPORTED;
         reply.id = request->id;
         pathways__wire__request__free_unpacked(request, NULL);
-        size_t bytes = pathways__wire__reply__get_packed_size(&reply);
-        pw_auto_free uint8_t *message = malloc(bytes + 1);
-        enum pw_status status;
-        if (message) {
-                pathways__wire__reply__pack(&reply, message);
-                status = pw_connection_send(connection, PW_FRAME_REPLY, message, bytes, ret_err);
-        } else {
-                status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a reply of %zu bytes", bytes);
-        }
-        return status;
+        return pw_connection_send_soon(connection, PW_FRAME_REPLY, &reply.base, ret_err);
 }
 
 static enum pw_status handle_frame(struct pw_connection *connection, struct pw_frame *frame, struct pw_error *ret_err)
@@ -91,19 +82,21 @@ static enum pw_status handle_frames(struct pw_connection *connection, struct pw_
 }
 
 /* The only place where the thread can be cancelled: it holds nothing there. Returns 0 or an errno. */
-static int sleep_until_readable(struct pollfd on[2])
+static int sleep_until_ready(struct pollfd on[2], int timeout_ms)
 {
         pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-        int number = poll(on, 2, -1) < 0 ? errno : 0;
+        int number = poll(on, 2, timeout_ms) < 0 ? errno : 0;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         return number;
 }
 
-/* Wait for the socket and for nudges, once. */
+/* Wait for the socket, for room in it if something is kept, and for nudges, once. */
 static enum pw_status watch_once(struct pw_connection *connection, struct pw_error *ret_err)
 {
-        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = POLLIN }, { .fd = connection->nudge.fd, .events = POLLIN } };
-        int number = sleep_until_readable(on);
+        uint32_t kept = atomic_load(&connection->kept);
+        short events = kept && !(kept & PW_WANT_LATER) ? POLLIN | POLLOUT : POLLIN;
+        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = events }, { .fd = connection->nudge.fd, .events = POLLIN } };
+        int number = sleep_until_ready(on, kept & PW_WANT_LATER ? PW_AGAIN_MS : -1);
         if (number)
                 return number == EINTR ? PW_OK : pw_error_errno(ret_err, number, "poll");
         if (!pw_connection_holds(connection))
@@ -115,8 +108,9 @@ static enum pw_status watch_once(struct pw_connection *connection, struct pw_err
                 (void)!read(connection->nudge.fd, &count, sizeof count);
                 if (connection->params.nudged)
                         connection->params.nudged(connection->params.context);
-        }
-        if (!on[0].revents)
+        } else if (on[0].revents & POLLOUT || kept & PW_WANT_LATER)
+                pw_connection_send_kept(connection);
+        if (!(on[0].revents & ~POLLOUT))
                 return PW_OK;
         size_t bytes;
         enum pw_status status = pw_decoder_read(&connection->decoder, connection->socket.fd, false, &bytes, ret_err);

@@ -6,6 +6,9 @@ attack_libraries = $(integration_libraries)
 
 # Sorted by name.
 
+attack_tests += tests/attack/doorbell_test
+tests_attack_doorbell_test_SOURCES = tests/attack/doorbell_test.c $(attack_sources)
+tests_attack_doorbell_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/forged_test
 tests_attack_forged_test_SOURCES = tests/attack/forged_test.c $(attack_sources)
 tests_attack_forged_test_LDADD = $(attack_libraries)

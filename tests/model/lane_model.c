@@ -37,6 +37,24 @@ static void work_begin(void)
 }
 const struct model lane_work_model = { "work", "two lanes publish work while the daemon goes to sleep", work_begin, world_step, all_read, 1, NULL };
 
+/* A thread that asks for something else meanwhile: its frame fills the socket, and it has the socket when the other rings. */
+static void send_frame(void *context)
+{
+        const struct world_client *client = context;
+
+        world_frame((uint32_t)(client - world.clients));
+}
+
+static void bell_begin(void)
+{
+        records = 2;
+        world_begin(1);
+        world_client(0, "ringer", work);
+        world_thread(0, "asker", send_frame);
+}
+const struct model lane_bell_model = { "bell", "a thread rings while another sends a frame, and the socket is full at times", bell_begin, world_step,
+                                       all_read, 0, NULL };
+
 static void full_begin(void)
 {
         records = PW_RING_CELLS + 1;
@@ -58,7 +76,7 @@ static void ask(void *context)
         struct world_client *client = context;
 
         /* The request comes by the socket; the daemon finds no room and is hungry from then on. */
-        atomic_store(&client->bell, 1);
+        atomic_store(&client->socket, WORLD_FRAME);
 }
 
 static void drop_begin(void)

@@ -12,8 +12,8 @@ tests_model_model_CPPFLAGS = -I$(top_srcdir)/tests/model/shim $(AM_CPPFLAGS) -in
 	$(tests_model_sizes)
 tests_model_model_CFLAGS = $(AM_CFLAGS) -O2
 tests_model_subjects = base/error.c base/handles.c base/id.c base/dims.c base/memory.c base/range.c base/size.c base/size_class.c \
-	base/status.c base/table.c $(plane_libplane_la_SOURCES) $(store_libstore_la_SOURCES) daemon/lane.c daemon/move.c daemon/turn.c \
-	libclient/frozen.c libclient/future.c libclient/open.c libclient/put.c libclient/room.c libclient/take.c libclient/unref.c libclient/wait.c
+	base/status.c base/table.c $(plane_libplane_la_SOURCES) $(store_libstore_la_SOURCES) daemon/input.c daemon/lane.c daemon/move.c daemon/turn.c \
+	libclient/frozen.c libclient/future.c libclient/open.c libclient/outgoing.c libclient/put.c libclient/room.c libclient/take.c libclient/unref.c libclient/wait.c
 tests_model_sources = tests/model/world.c tests/model/entry_model.c tests/model/lane_model.c tests/model/reclaim_model.c \
 	tests/model/wait_model.c tests/model/letgo_model.c tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c \
 	tests/model/move_model.c tests/model/move_segment.c

@@ -6,7 +6,7 @@
 #include "tests/model/explore.h"
 
 extern const struct model entry_take_model, entry_decide_model;
-extern const struct model lane_work_model, lane_drop_model, lane_full_model;
+extern const struct model lane_work_model, lane_drop_model, lane_full_model, lane_bell_model;
 extern const struct model reclaim_model, reuse_model, open_model;
 extern const struct model wait_model, wait_two_model;
 extern const struct model wide_model, wide_beside_model;

@@ -63,7 +63,7 @@ static void read_for_a_while(struct world_client *client, struct pw_future *futu
         at.list = future->entry->room_offset;
         at.shard = *shard_at(at.list);
         at.reads = true;
-        atomic_load(&client->bell);
+        atomic_load(&client->socket);
         at.reads = false;
         at.list = 0;
         memset(&at.shard, 0, sizeof at.shard);

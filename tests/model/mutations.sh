@@ -67,6 +67,10 @@ mutate work plane/ring.h 's/^        atomic_store(&writer->ring->tail, writer->t
         'the watch word is read before the records are visible'
 mutate work plane/ring.c 's/^        if (atomic_load(&reader->ring->tail) == reader->head)$/        if (last == reader->head)/; s/^bool pw_ring_sleep(.*$/&/; s/^        atomic_store(&reader->ring->watch, hungry.*$/        uint32_t last = atomic_load(\&reader->ring->tail);\n&/' \
         'the daemon looks, then sets the watch word'
+mutate bell daemon/input.c 's/^        if (status == PW_OK \&\& bytes)$/        if (0)/; s/^        if (frame->kind == PW_FRAME_REQUEST)$/        if (frame->kind == PW_FRAME_DOORBELL)\n                pw_lanes_rung(session);\n&/' \
+        'a frame is no doorbell'
+mutate bell libclient/outgoing.c '/^enum pw_status pw_connection_send(/,/^}/s/^        send_wanted(connection);//' \
+        'who had the socket does not ring for who wanted to'
 mutate hungry plane/ring.c 's/hungry ? PW_RING_HUNGRY : PW_RING_RESTING/PW_RING_RESTING/' \
         'a hungry daemon does not say so'
 mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_seen) >= cells;/return true;/' \

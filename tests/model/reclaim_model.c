@@ -44,7 +44,7 @@ static void open_one(void *context)
         if (pw_open(&client->library, at.id, &future, NULL) != PW_OK)
                 return;
         at.holds[i] = true;
-        atomic_load(&client->bell); /* reads the value for a while */
+        atomic_load(&client->socket); /* reads the value for a while */
         give_back(i, future);
 }
 

@@ -30,7 +30,7 @@ static void give_away(void *context)
 static void read_for_a_while(struct world_client *client, struct pw_future *future)
 {
         at.reads = true;
-        atomic_load(&client->bell);
+        atomic_load(&client->socket);
         at.reads = false;
         world_settle(1, 1);
         pw_unref(future);

@@ -4,15 +4,19 @@
 #include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/child/child_board.h"
+#include "daemon/closer.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
+#include "daemon/request.h"
 #include "daemon/turn.h"
 #include "store/object.h"
 #include "tests/model/runs.h"
+
+#include <errno.h>
 
 struct world world;
 static uint64_t seen_words[WORLD_CLIENTS + 1][WORLD_SLOTS]; /* of shared entries, after the last step; the last ones are futures */
@@ -35,21 +39,22 @@ static bool anything_told(void *context)
         (void)context;
         for (uint32_t i = 0; i < world.client_count; i++) {
                 struct world_client *client = &world.clients[i];
-                told |= peek(&client->bell) | (peek(&client->asked) ^ peek(&client->answered));
+                told |= peek(&client->socket) | (peek(&client->asked) ^ peek(&client->answered));
                 told |= peek(&client->hung_up) & !client->session.ended;
                 told |= model_dead((int)i) & !client->noticed;
         }
         return told;
 }
 
-struct told { uint32_t rung, asked, hung_up; bool died; };
+struct told { uint32_t came, asked, hung_up; bool died; };
 
 static void poll_one(uint32_t i, struct told told)
 {
         struct world_client *client = &world.clients[i];
 
-        if (told.rung && !client->session.ended)
-                pw_lanes_rung(&client->session);
+        client->came = told.came;
+        if (told.came)
+                pw_session_hear(&client->session);
         if (told.died) {
                 client->noticed = true;
                 if (client->session.ended)
@@ -69,19 +74,19 @@ static void poll_one(uint32_t i, struct told told)
         }
 }
 
-static void poll(void)
+static void poll_all(void)
 {
         struct told told[WORLD_CLIENTS];
 
-        model_point(&world.clients[0].bell); /* what the kernel knows, in one step */
+        model_point(&world.clients[0].socket); /* what the kernel knows, in one step */
         for (uint32_t i = 0; i < world.client_count; i++) {
                 struct world_client *client = &world.clients[i];
-                told[i] = (struct told){ peek(&client->bell), peek(&client->asked), peek(&client->hung_up),
+                told[i] = (struct told){ peek(&client->socket), peek(&client->asked), peek(&client->hung_up),
                                          model_dead((int)i) && !client->noticed };
-                if (told[i].rung)
-                        model_wrote(&client->bell);
-                *(volatile uint32_t *)&client->bell = 0;
-                model_read(&client->bell, (uint64_t)told[i].asked << 3 | told[i].rung << 2 | told[i].hung_up << 1 | told[i].died);
+                if (told[i].came)
+                        model_wrote(&client->socket);
+                *(volatile uint32_t *)&client->socket = WORLD_NOTHING;
+                model_read(&client->socket, (uint64_t)told[i].asked << 4 | told[i].came << 2 | told[i].hung_up << 1 | told[i].died);
         }
         for (uint32_t i = 0; i < world.client_count; i++)
                 poll_one(i, told[i]);
@@ -93,7 +98,7 @@ static void serve(void *context)
 
         for (;;) {
                 model_settle(1, NULL, 0);
-                poll();
+                poll_all();
                 if (pw_turn(daemon))
                         continue;
                 if (pw_turn_may_sleep(daemon))
@@ -234,11 +239,112 @@ enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, str
         return pw_session_segment(session, number, ret_segment, ret_err);
 }
 
-/* The world's `connection` is the client itself. */
-void pw_connection_doorbell(struct pw_connection *connection)
+/* --- the socket, which has room for one byte or one frame at a time --------------------------------------------------------- */
+
+static struct world_client *socket_of(int fd) { return &world.clients[fd - 1]; }
+
+static bool put_on(struct world_client *client, enum world_item item)
 {
-        atomic_store(&((struct world_client *)connection)->bell, 1);
+        uint32_t nothing = WORLD_NOTHING;
+
+        return atomic_compare_exchange_strong(&client->socket, &nothing, item);
 }
+
+static bool socket_empty(void *context)
+{
+        return peek(&((struct world_client *)context)->socket) == WORLD_NOTHING;
+}
+
+ssize_t model_send(int fd, const void *bytes, size_t count)
+{
+        (void)bytes;
+        errno = EAGAIN;
+        return put_on(socket_of(fd), WORLD_BELL) ? (ssize_t)count : -1;
+}
+
+/* Whoever sends holds send_lock: what is empty stays so. */
+enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t *message, uint32_t bytes, const int *fds, uint32_t fd_count,
+                             struct pw_error *ret_err)
+{
+        (void)kind, (void)message, (void)bytes, (void)fds, (void)fd_count, (void)ret_err;
+        while (!put_on(socket_of(socket), WORLD_FRAME))
+                model_wait(socket_empty, socket_of(socket));
+        return PW_OK;
+}
+uint32_t pw_frame_header(uint8_t header[PW_FRAME_HEADER], enum pw_frame_kind kind, uint32_t bytes, uint32_t fd_count)
+{
+        (void)header, (void)kind, (void)bytes, (void)fd_count;
+        return PW_FRAME_HEADER;
+}
+void world_frame(uint32_t i)
+{
+        model_must(pw_connection_send(&world.clients[i].connection, PW_FRAME_REQUEST, NULL, 0, NULL) == PW_OK, "a frame is sent");
+}
+
+/* Who waits for a lock is handed it, so that what it waits for stays so. */
+enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED, LOCK_HANDED };
+static _Atomic uint32_t *word_of(pthread_mutex_t *lock) { return (_Atomic uint32_t *)(void *)lock; }
+static bool handed(void *context) { return peek(context) == LOCK_HANDED; }
+
+int model_trylock(pthread_mutex_t *lock)
+{
+        uint32_t before = LOCK_FREE;
+
+        return atomic_compare_exchange_strong(word_of(lock), &before, LOCK_HELD) ? 0 : EBUSY;
+}
+
+int model_lock(pthread_mutex_t *lock)
+{
+        uint32_t before = LOCK_FREE;
+
+        while (!atomic_compare_exchange_strong(word_of(lock), &before, before == LOCK_FREE ? LOCK_HELD : LOCK_AWAITED))
+                ;
+        if (before == LOCK_FREE)
+                return 0;
+        model_wait(handed, word_of(lock));
+        atomic_store(word_of(lock), LOCK_HELD);
+        return 0;
+}
+
+int model_unlock(pthread_mutex_t *lock)
+{
+        uint32_t before = LOCK_HELD;
+
+        while (!atomic_compare_exchange_strong(word_of(lock), &before, before == LOCK_AWAITED ? LOCK_HANDED : LOCK_FREE))
+                ;
+        return 0;
+}
+
+bool pw_descriptor_is_ours(const struct pw_descriptor *descriptor) { return descriptor->fd > 0; }
+void pw_connection_lost(struct pw_connection *connection) { (void)connection; }
+
+/* What the daemon reads of it, for daemon/input.c. */
+void pw_decoder_init(struct pw_decoder *decoder) { (void)decoder; }
+void pw_decoder_done(struct pw_decoder *decoder) { (void)decoder; }
+void pw_decoder_rest(struct pw_decoder *decoder) { (void)decoder; }
+enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool block, size_t *ret_bytes, struct pw_error *ret_err)
+{
+        (void)decoder, (void)block, (void)ret_err;
+        *ret_bytes = socket_of(socket)->came != WORLD_NOTHING;
+        return PW_OK;
+}
+enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_frame, struct pw_error *ret_err)
+{
+        struct world_client *client = pw_container_of(decoder, struct world_client, session.decoder);
+        uint32_t came = client->came;
+
+        (void)ret_err;
+        client->came = WORLD_NOTHING;
+        *ret_frame = (struct pw_frame){ .kind = came == WORLD_BELL ? PW_FRAME_DOORBELL : PW_FRAME_REQUEST };
+        return came == WORLD_NOTHING ? PW_NOT_READY : PW_OK;
+}
+void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
+void pw_request_answered(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
+void pw_closer_take(struct pw_daemon *daemon, const int *fds_take, uint32_t count) { (void)daemon, (void)fds_take, (void)count; }
+struct event;
+void event_active(struct event *event, int what, short calls);
+void event_active(struct event *event, int what, short calls) { (void)event, (void)what, (void)calls; }
+
 void pw_connection_nudge(struct pw_connection *connection) { (void)connection; }
 enum pw_status pw_connection_check(const struct pw_connection *connection, struct pw_error *ret_err)
 {
@@ -291,7 +397,7 @@ enum pw_status pw_session_call(struct pw_session *session, Pathways__Wire__Reque
         return pw_error_set(ret_err, PW_NO_SPACE, "no room");
 }
 void pw_answer_done(struct pw_answer *answer) { (void)answer; }
-void pw_session_post(struct pw_session *session, Pathways__Wire__Request *request) { (void)session, (void)request; }
+void pw_session_post_fence(struct pw_session *session) { (void)session; }
 void pw_session_unref(struct pw_session *session) { (void)session; }
 
 /* --- building it ---------------------------------------------------------------------------------------------------------- */
@@ -306,7 +412,7 @@ static void open_session(uint32_t i)
         client->control = model_alloc(control_bytes);
         client->segment = (struct pw_segment){ 10 * (i + 1), PW_SEGMENT_CLIENT, WORLD_SLOTS, layout.room_offset,
                                                { model_alloc(layout.bytes), layout.bytes, true } };
-        *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
+        *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .fd = (int)i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
                                          .control = client->control };
         pw_list_init(&session->of_ended);
         client->control->lane_count = 1;
@@ -324,8 +430,10 @@ static void open_library(uint32_t i)
         struct world_client *client = &world.clients[i];
 
         client->library = (struct pw_session){ .life = &world.life, .hints = world.tenant.hints, .own = &client->segment,
-                                               .control = client->control, .connection = (struct pw_connection *)(void *)client,
+                                               .control = client->control, .connection = &client->connection,
                                                .host_capacity = WORLD_ROOMS_BYTES, .epoch = 7 };
+        client->connection.socket.fd = (int)i + 1;
+        pw_list_init(&client->connection.soon);
         model_alloc_for((int)i + 1);
         client->lane = model_alloc(sizeof *client->lane);
         client->lane->session = &client->library;
@@ -350,7 +458,7 @@ static void share(const struct world_client *client)
 {
         const struct pw_ring *ring = &client->control->lanes[0].ring;
 
-        model_share(&client->bell, sizeof client->bell);
+        model_share(&client->socket, sizeof client->socket);
         model_share(&client->hung_up, sizeof client->hung_up);
         model_share(&client->asked, sizeof client->asked + sizeof client->answered);
         model_share_plain(&client->reply, sizeof client->reply, &client->answered);
@@ -449,6 +557,15 @@ struct pw_future *world_future(uint32_t i, uint32_t slot)
 int world_client(uint32_t i, const char *name, void (*run)(void *))
 {
         return model_thread(name, (int)i, false, run, &world.clients[i]);
+}
+
+int world_thread(uint32_t i, const char *name, void (*run)(void *))
+{
+        struct pw_connection *connection = &world.clients[i].connection;
+
+        model_share(&connection->wanted, sizeof connection->wanted);
+        model_share(&connection->send_lock, sizeof(uint32_t));
+        return world_client(i, name, run);
 }
 
 static struct pw_entry *name_entry(uint32_t i, const struct pw_segment *segment, uint32_t slot)

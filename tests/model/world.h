@@ -7,6 +7,7 @@
 #define PW_MODEL_WORLD_H
 
 #include "daemon/session.h"
+#include "libclient/outgoing.h"
 #include "libclient/session.h"
 #include "libclient/slab.h"
 #include "libclient/unref.h"
@@ -18,13 +19,17 @@
 #define WORLD_ROOMS_BYTES 8192u
 #define WORLD_CAPACITY_BYTES 16384u /* two rooms of a page, their entries, and a page that is too little for another lane */
 
+enum world_item { WORLD_NOTHING = 0, WORLD_BELL = 1, WORLD_FRAME = 2 };
+
 struct world_client {
         struct pw_dsession session;     /* the daemon's */
         struct pw_session library;      /* the client's */
         struct pw_client_lane *lane;
         struct pw_segment segment;
         struct pw_control *control;
-        _Atomic uint32_t bell;          /* bytes on the socket */
+        struct pw_connection connection;
+        _Atomic uint32_t socket;        /* what is on it: enum world_item; it takes one at a time */
+        uint32_t came;                  /* the daemon has read it, and not taken it apart yet */
         _Atomic uint32_t hung_up;       /* it closed the socket */
         _Atomic uint32_t asked, answered; /* fences */
         bool noticed;                   /* the daemon was told of its death */
@@ -66,6 +71,10 @@ void world_hang_up(uint32_t i);
 void world_settle(uint32_t i, uint32_t where);
 /* The client sends a request and waits for its reply; the daemon reads the client's rings, then does `request`, which replies. */
 enum pw_status world_ask(uint32_t i, void (*request)(struct pw_dsession *session));
+/* Another thread of client `i`'s process, which uses its socket too: before anything runs. */
+int world_thread(uint32_t i, const char *name, void (*run)(void *));
+/* It sends a frame that has no answer, and that the daemon does nothing about. */
+void world_frame(uint32_t i);
 /* Have every record read soon, as who needs a slot does. */
 void world_press(uint32_t i);
 /* After each step: entries change only as the table of plane/entry.h says. */
