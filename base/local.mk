@@ -1,16 +1,16 @@
 noinst_LTLIBRARIES += base/libbase.la
 base_libbase_la_SOURCES = base/box.c base/box_reduce.c base/dims.c base/error.c base/handles.c base/id.c base/layout.c \
 	base/log.c base/memory.c base/nearest.c base/range.c base/option.c base/option_change.c base/option_file.c base/option_help.c base/option_value.c \
-	base/size.c base/size_class.c base/sources.c base/status.c base/table.c
+	base/size.c base/size_class.c base/sources.c base/status.c base/table.c base/text.c
 base_libbase_la_LIBADD = $(INIH_LIBS)
 noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \
-	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/table.h
+	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/table.h base/text.h
 
 base_libbase_la_SOURCES += base/box_reduce_half.c
 noinst_HEADERS += base/box_reduce_half.h
 
 base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
-	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test
+	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test base/text_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 EXTRA_DIST += base/README.md
@@ -29,4 +29,5 @@ base_size_test_LDADD = $(base_test_libs)
 base_sources_test_LDADD = $(base_test_libs)
 base_status_test_LDADD = $(base_test_libs)
 base_table_test_LDADD = $(base_test_libs)
+base_text_test_LDADD = $(base_test_libs)
 base_test_libs = base/libbase.la $(CMOCKA_LIBS)

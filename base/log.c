@@ -1,6 +1,8 @@
 /* One line of the log:  2025-06-01T12:00:00.123456Z info pathwaysd: executor started device=2 pid=4711 */
 #include "base/log.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -71,10 +73,8 @@ void pw_log(const struct pw_log *log, enum pw_log_level level, const char *forma
                 used = sizeof line - 1;
                 memcpy(line + used - 3, "...", 3);
         }
-        /* What came from users may hold line ends; a line of the log is one event. */
-        for (size_t i = head; i < used; i++)
-                if ((unsigned char)line[i] < ' ' || line[i] == 127)
-                        line[i] = ' ';
+        line[used] = 0;
+        pw_text_make_plain(line + head); /* what came from users may hold line ends, and what a terminal obeys; a line is one event */
         line[used++] = '\n';
         /* Who reads the log may be gone, or stopped, its disk may be full: the daemon goes on without the line, and counts it. */
         if (write_line(log->fd, line, used) != (ssize_t)used && log->lost)

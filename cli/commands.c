@@ -51,7 +51,7 @@ static const struct pw_option put_options[] = {
         COMMON_OPTIONS,
 };
 static const struct pw_option get_options[] = {
-        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the bytes to FILE instead of to standard output." },
+        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the bytes to FILE; without it, or \"-\": to standard output." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "1min", "DURATION", "How long to wait for the value." },
         { "wait", 0, PW_OPTION_FLAG, AT(wait), NULL, NULL, "Wait for a name to be bound, too." },
         COMMON_OPTIONS,
@@ -90,7 +90,7 @@ static const struct pw_option run_options[] = {
 
 static const struct pw_option trace_options[] = {
         { "seconds", 's', PW_OPTION_DURATION, AT(seconds_us), "5s", "S", "For so long, 3 or 250ms; an interrupt ends it before." },
-        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the trace to FILE instead of to standard output." },
+        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the trace to FILE; without it, or \"-\": to standard output." },
         COMMON_OPTIONS,
 };
 

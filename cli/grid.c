@@ -1,7 +1,8 @@
-/* Text in columns. */
+/* Text in columns. All of it is made plain: what rows say may come from anybody. */
 #include "cli/grid.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #define GAP 2u /* 1 where that keeps cells whole */
 #define NARROWEST 8u
@@ -59,6 +60,8 @@ bool pw_grid_add(struct pw_grid *grid, const char *text)
         char *copy = strdup(text);
         uint32_t length = (uint32_t)strlen(text);
 
+        if (copy)
+                pw_text_make_plain(copy);
         if (!copy || !pw_grow((void **)&grid->cells, &grid->cell_capacity, grid->cell_count + 1, sizeof *grid->cells)) {
                 free(copy);
                 return false;
@@ -79,7 +82,7 @@ bool pw_grid_note(struct pw_grid *grid, const char *text)
         if (asprintf(&joined, "%s%s%s", before ? before : "", before ? "; " : "", text) < 0)
                 return false;
         free(before);
-        grid->notes[row] = joined;
+        grid->notes[row] = pw_text_make_plain(joined);
         return true;
 }
 

@@ -1,22 +1,17 @@
 /* Rows as JSON. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/form.h"
 
 #include <jansson.h>
 
-/* JSON is UTF-8; bytes that are not come out as '?'. */
+/* JSON is UTF-8; bytes that are not, or that a terminal obeys, come out as '?'. */
 static json_t *text_json(const char *text)
 {
-        json_t *json = json_string(text);
-
-        if (json)
-                return json;
         pw_auto_free char *copy = strdup(text);
-        for (char *c = copy; c && *c; c++)
-                if (*c & 0x80)
-                        *c = '?';
-        return copy ? json_string(copy) : NULL;
+
+        return copy ? json_string(pw_text_make_plain(copy)) : NULL;
 }
 
 static json_t *cell_json(const Pathways__Wire__Cell *cell)

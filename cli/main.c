@@ -1,6 +1,7 @@
 /* pathways: looks into the pathwaysd of this host. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/usage.h"
 #include "cli/watch.h"
 
@@ -67,6 +68,15 @@ static enum pw_status check_operands(const struct pw_invocation *invocation, str
         return PW_OK;
 }
 
+/* "-" is standard output, as no file is. */
+static void read_output(struct pw_command_settings *settings)
+{
+        if (!settings->output || strcmp(settings->output, "-"))
+                return;
+        free((char *)(uintptr_t)settings->output); /* as pw_options_free() would */
+        settings->output = NULL;
+}
+
 static enum pw_status run_connected(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
         enum pw_status status = pw_connect(invocation->settings.socket, &invocation->session, ret_err);
@@ -85,6 +95,7 @@ static enum pw_status run(struct pw_invocation *invocation, int argc, char **arg
 
         if (status == PW_OK)
                 status = parse(invocation, argc, argv, ret_err);
+        read_output(&invocation->settings);
         if (status == PW_OK && invocation->settings.help) {
                 pw_usage_print_command(invocation->command, invocation->out);
         } else {
@@ -165,6 +176,6 @@ int main(int argc, char **argv)
         if (status == PW_OK)
                 status = run(&invocation, argc - 2, argv + 2, &error);
         if (status != PW_OK)
-                fprintf(stderr, "pathways: %s\n", error.text);
+                fprintf(stderr, "pathways: %s\n", pw_text_make_plain(error.text));
         return exit_code_of(status);
 }

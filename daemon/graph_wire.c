@@ -2,6 +2,7 @@
 #include "daemon/graph_wire.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
 static enum pw_status no_memory(struct pw_error *ret_err)
 {
@@ -97,6 +98,27 @@ static enum pw_status read_call(struct pw_dsession *session, struct pw_graph *gr
         return PW_OK;
 }
 
+/* Names that are listed, logged and drawn: nothing that a terminal obeys. */
+static enum pw_status check_name(const char *what, const char *name, struct pw_error *ret_err)
+{
+        size_t at = pw_text_plain_length(name);
+
+        return name[at] ? pw_error_set(ret_err, PW_BAD_PROGRAM, "name of a %s: byte %zu, 0x%02x, is not a printable character", what, at,
+                                       (unsigned char)name[at])
+                        : PW_OK;
+}
+
+static enum pw_status check_names(const Pathways__Wire__ProgramCompile *request, struct pw_error *ret_err)
+{
+        enum pw_status status = check_name("program", request->name, ret_err);
+
+        for (size_t i = 0; status == PW_OK && i < request->n_stages; i++)
+                status = check_name("stage", request->stages[i]->name, ret_err);
+        for (size_t i = 0; status == PW_OK && i < request->n_calls; i++)
+                status = check_name("function", request->calls[i]->function, ret_err);
+        return status;
+}
+
 static enum pw_status read_all(struct pw_dsession *session, const Pathways__Wire__ProgramCompile *request, struct pw_graph *graph,
                                struct pw_error *ret_err)
 {
@@ -118,9 +140,12 @@ static enum pw_status read_all(struct pw_dsession *session, const Pathways__Wire
 enum pw_status pw_graph_read(struct pw_dsession *session, const Pathways__Wire__ProgramCompile *request,
                              struct pw_graph **ret_graph, struct pw_error *ret_err)
 {
-        struct pw_graph *graph = pw_graph_new(request->name);
-        enum pw_status status;
+        enum pw_status status = check_names(request, ret_err);
+        struct pw_graph *graph;
 
+        if (status != PW_OK)
+                return status;
+        graph = pw_graph_new(request->name);
         if (!graph)
                 return no_memory(ret_err);
         status = read_all(session, request, graph, ret_err);

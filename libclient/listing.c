@@ -1,6 +1,7 @@
 /* What only the `pathways` command asks for: listings, traces, freeing an object by id. */
 #include "libclient/listing.h"
 
+#include "base/text.h"
 #include "libclient/session.h"
 
 struct pw_listing { struct pw_answer answer; };
@@ -17,6 +18,15 @@ static enum pw_status list_page(struct pw_session *session, const Pathways__Wire
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
         request.list = &copy;
         return pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_LISTING, ret_answer, ret_err);
+}
+
+/* Texts may come from anybody's programs: nothing that a terminal obeys. */
+static void make_plain(const Pathways__Wire__Listing *listing)
+{
+        for (size_t r = 0; r < listing->n_rows; r++)
+                for (size_t c = 0; c < listing->rows[r]->n_cells; c++)
+                        if (listing->rows[r]->cells[c]->value_case == PATHWAYS__WIRE__CELL__VALUE_TEXT)
+                                pw_text_make_plain(listing->rows[r]->cells[c]->text);
 }
 
 /* The rows of `page` go over to `all`, as many as `limit` leaves. */
@@ -84,6 +94,7 @@ enum pw_status pw_list(struct pw_session *session, const char *what, const char 
                 pw_listing_free(listing);
                 return status;
         }
+        make_plain(listing->answer.reply->listing);
         *ret_listing = listing;
         return PW_OK;
 }

@@ -275,6 +275,8 @@ static void a_value_is_handed_over(void **state)
         snprintf(self, sizeof self, "%d", (int)getpid());
         EXPECT(0, "h0.", "put", path, "--frozen", "--name", "value");
         EXPECT(0, "a value", "get", "value");
+        EXPECT(0, "a value", "get", "value", "-o", "-");
+        assert_int_equal(access("-", F_OK), -1);
         EXPECT(0, "named: value; mark: frozen", "objects");
         EXPECT(0, "mark      frozen|charged   name value|name  value", "object", "value");
         EXPECT(2, "CLIENT[PID], `pid N` or `name NAME`", "transfer", "value", "pid");

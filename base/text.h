@@ -1,0 +1,16 @@
+/* Text that came from people or their programs, on its way to a terminal, a log or a list.
+ *
+ * Plain text is valid UTF-8 without what a terminal obeys or what turns a line about: control characters (C0, DEL, C1), separators of
+ * lines and paragraphs, marks of writing direction.
+ */
+#ifndef PW_BASE_TEXT_H
+#define PW_BASE_TEXT_H
+
+#include <stddef.h>
+
+/* Where the first byte is that is not plain; the length of the text: nowhere. */
+size_t pw_text_plain_length(const char *text);
+/* Each such byte becomes '?'. Returns `text`. */
+char *pw_text_make_plain(char *text);
+
+#endif
