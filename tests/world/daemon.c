@@ -399,6 +399,8 @@ void world_kill(struct world *world, uint32_t device)
         pw_host_poll(world->host, world->scheduler, world->now_us);
         pw_scheduler_device_down(world->scheduler, device, seq, PW_CRASHED, "SIGKILL", world->now_us);
         work_off(world);
+        if (seq && atomic_load(&self->board->failed.seq) != seq)
+                world_fail(world, "gang %lu, in which device %u died, is to run again", (unsigned long)seq, device);
         /* Heads stay as they are; values do not: whoever takes one for good reads something else. */
         for (uint64_t at = 8; at < self->memory_bytes / 8; at++)
                 if (at % 16 >= 8)
