@@ -81,8 +81,10 @@ static void test_reopened_by_another_user(void **state)
         pid_t child;
 
         (void)state;
-        if (geteuid() != 0)
+        if (geteuid() != 0) {
+                print_message("[ BECAUSE  ] another user is whom only root can become\n");
                 skip();
+        }
         assert_int_equal(pw_memfd_create("segment", BYTES, &fd, NULL), PW_OK);
         assert_int_equal(pw_memfd_readonly(fd, &reader, NULL), PW_OK);
         snprintf(path, sizeof path, "/proc/self/fd/%d", reader);

@@ -7,7 +7,7 @@ include tests/model/local.mk
 include tests/threads/local.mk
 
 # Everything that counts or is random, in full numbers.
-EXTRA_DIST += tests/soak.sh
+EXTRA_DIST += tests/soak.sh tests/skipped.sh
 soak: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=
 	PW_SRC='$(abs_top_srcdir)' PW_BUILD='$(abs_top_builddir)' $(srcdir)/tests/soak.sh $(SOAK)

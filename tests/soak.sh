@@ -7,6 +7,7 @@ set -uo pipefail
 build=${PW_BUILD:?run it by \`make soak\`}
 scale=${SCALE:-1}
 export PW_SLACK=${PW_SLACK:-1}
+export PW_WATCHDOG=${PW_WATCHDOG:-14400}
 failed=0
 
 table='

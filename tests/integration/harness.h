@@ -119,4 +119,6 @@ void it_judge(enum pw_status got, const struct pw_error *err, const struct it_ex
         } while (0)
 #define IT_ERR (&err_) /* the last argument of a call within the two */
 
+#include "tests/integration/group.h"
+
 #endif

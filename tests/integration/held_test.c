@@ -102,8 +102,7 @@ static void others_go_on(void **state)
         char byte;
 
         if (!page_that_never_comes(&page)) {
-                print_message("skipped: this user may not hold page faults of the kernel (userfaultfd)\n");
-                skip();
+                it_skip("this user may not hold page faults of the kernel (userfaultfd)");
         }
         struct it_child child = it_fork(hold, host);
         it_read(&child, &byte, 1);
@@ -184,7 +183,7 @@ static void what_it_kept_comes_back(void **state)
         it_read(&child, &byte, 1);
         if (byte == 's') {
                 it_reap(&child, 0);
-                skip();
+                it_skip("this user may not hold page faults of the kernel (userfaultfd), or not open its own memfd again");
         }
         assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
         int64_t since_us = it_now_us();

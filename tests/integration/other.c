@@ -10,7 +10,7 @@
 bool it_alone(const struct it_host *host)
 {
         if (geteuid() != 0) {
-                print_message("a second tenant is another user, whom only root can become\n");
+                it_because("a second tenant is another user, whom only root can become");
                 return true;
         }
         assert_int_equal(chmod(host->folder, 0711), 0);

@@ -105,8 +105,7 @@ static void less_memory_than_asked(void **state)
         int code;
 
         if (!enter_group(&group, (long long)bytes)) {
-                fprintf(stderr, "no memory cgroup can be made here\n");
-                skip();
+                it_skip("no memory cgroup can be made here");
         }
         bool started = it_host_start(host, IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "4MiB"),
                                      &code, said);

@@ -230,8 +230,7 @@ static void halt_between_any_two_steps(struct victim *victim)
         struct pw_view view;
 
         if (!may_trace()) {
-                print_message("steps of a client cannot be told: ptrace is not allowed here\n");
-                skip();
+                it_skip("steps of a client cannot be told: ptrace is not allowed here");
         }
         memset(bytes, 's', sizeof bytes);
         it_ok(pw_put(host->session, bytes, sizeof bytes, NULL, &shared, IT_ERR));
