@@ -15,6 +15,7 @@
 #include "daemon/submit.h"
 
 #define SLOW_TURN_US 2000u
+#define BOARDS_US 1000000u /* how long boards are not looked at while runs are in flight: nobody rings for what is wrong there */
 #define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
 
 void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us)
@@ -107,6 +108,8 @@ uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
         next_us = pw_min_u64(next_us, pw_traces_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_audits_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));
+        if (daemon->runs_in_flight)
+                next_us = pw_min_u64(next_us, daemon->ticked_us + BOARDS_US);
         return pw_min_u64(next_us, pw_children_next_us(daemon));
 }
 

@@ -64,7 +64,11 @@ static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device
         const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
         const struct pw_room_head *head;
 
-        pw_wait_for(launch, &mark->seq, gang->seq, &launch->given.bells->sleepers[device].bits);
+        if (!pw_wait_mark(launch, device, gang->seq)) {
+                *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST, "a device that takes part says that it is done, and its mark is gone");
+                ret_fault->cause_device = device;
+                return false;
+        }
         if (mark->status != PW_OK) {
                 *ret_fault = pw_gang_fault(gang, mark->status);
                 ret_fault->cause_node = mark->cause_node;

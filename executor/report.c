@@ -1,6 +1,8 @@
 /* Writing reports. */
 #include "executor/report.h"
 
+#include "plane/hint.h"
+
 #include <stdio.h>
 
 static void push(struct pw_launch *launch, const struct pw_report *report)
@@ -13,7 +15,7 @@ static void push(struct pw_launch *launch, const struct pw_report *report)
         atomic_store(&launch->own->report_waits, 1);
         for (seen = pw_bells_seen(bells, self); !pw_report_push(launch->own, report); seen = pw_bells_seen(bells, self)) {
                 launch->given.around->doorbell(launch->given.around->context);
-                pw_bells_sleep(bells, self, seen);
+                pw_bells_sleep(bells, self, seen, pw_now_ns() + PW_BELLS_SLEEP_NS);
         }
         atomic_store(&launch->own->report_waits, 0);
 }

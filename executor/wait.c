@@ -33,13 +33,20 @@ static bool yield(const _Atomic uint64_t *word, uint64_t at_least, uint64_t unti
 }
 
 /* Sleep once, unless the word is there once the sleeper's bit is seen. */
-static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
+static void sleep_until(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
+                        int64_t until_ns)
 {
         uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
 
         atomic_fetch_or(sleepers, UINT64_C(1) << launch->given.device);
         if (atomic_load((_Atomic uint64_t *)(uintptr_t)word) < at_least)
-                pw_bells_sleep(launch->given.bells, launch->given.device, seen);
+                pw_bells_sleep(launch->given.bells, launch->given.device, seen, until_ns);
+}
+
+/* In a gang: what wakes it lies where functions can write. */
+static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
+{
+        sleep_until(launch, word, at_least, sleepers, (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS);
 }
 
 /* Nothing more is ordered: the device runs out of work. */
@@ -61,6 +68,22 @@ void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64
                 sleep_once(launch, word, at_least, sleepers);
 }
 
+bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq)
+{
+        const struct pw_device_board *board = launch->given.boards[device];
+        const _Atomic uint64_t *mark = &board->marks[seq % PW_ORDER_LOG].seq;
+
+        launch->now_ns = 0;
+        if (spin(launch, mark, seq) || yield(mark, seq, pw_launch_clock_ns() + PW_YIELD_NS))
+                return true;
+        while (pw_wait_load(mark) < seq) {
+                if (pw_wait_load(&board->done.seq) >= seq && pw_wait_load(mark) < seq)
+                        return false; /* it publishes its mark before it is done */
+                sleep_once(launch, mark, seq, &launch->given.bells->sleepers[device].bits);
+        }
+        return true;
+}
+
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
                   uint64_t yield_until_ns)
 {
@@ -68,5 +91,5 @@ void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64
         if (yield_until_ns > pw_launch_clock_ns() &&
             (spin(launch, word, at_least) || yield(word, at_least, yield_until_ns)))
                 return;
-        sleep_once(launch, word, at_least, sleepers);
+        sleep_until(launch, word, at_least, sleepers, INT64_MAX); /* the daemon rings again once it has something to do */
 }

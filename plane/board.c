@@ -18,9 +18,9 @@ void pw_bells_call(struct pw_bells *bells, _Atomic uint64_t *sleepers, uint64_t 
                 pw_bells_ring_one(bells, (uint32_t)__builtin_ctzll(bits));
 }
 
-void pw_bells_sleep(struct pw_bells *bells, uint32_t self, uint32_t seen)
+void pw_bells_sleep(struct pw_bells *bells, uint32_t self, uint32_t seen, int64_t until_ns)
 {
-        pw_futex_wait(&bells->bell[self].word, seen, INT64_MAX);
+        pw_futex_wait(&bells->bell[self].word, seen, until_ns);
 }
 
 uint64_t pw_order_append_many(struct pw_island_board *board, const struct pw_order *orders, uint32_t count)

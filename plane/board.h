@@ -158,7 +158,8 @@ struct pw_device_board {
 
 /* Executor e sleeps on bell[e].word. Before it does, it sets its bit in the `sleepers` of each device (or in `order_sleepers`
  * of its island) that it waits for, and looks again. Who publishes reads that bitmap after it published, and rings and clears
- * what is set. Bits are idempotent: those of the dead cost a needless wake-up at most. */
+ * what is set. Bits are idempotent: those of the dead cost a needless wake-up at most. Functions run where the page can be written:
+ * a bit that one of them clears, or a bell that it winds back, costs the sleeper a second at most. */
 struct pw_bells {
         struct { _Alignas(64) _Atomic uint32_t word; } bell[PW_DEVICES_MAX];
         struct { _Alignas(64) _Atomic uint64_t bits; } sleepers[PW_DEVICES_MAX];
@@ -177,9 +178,11 @@ static inline void pw_bells_ring(struct pw_bells *bells, _Atomic uint64_t *sleep
 }
 /* Ring one executor in any case: it has to look at everything again (a member died, a cancel). */
 void pw_bells_ring_one(struct pw_bells *bells, uint32_t device);
-/* Sleep as executor `self` until rung, or a signal came; the caller has set its bits and looked again after reading `seen` of its
- * bell, and looks again afterwards. */
-void pw_bells_sleep(struct pw_bells *bells, uint32_t self, uint32_t seen);
+/* Sleep as executor `self` until rung, or a signal came, or until_ns (CLOCK_MONOTONIC; INT64_MAX: for ever); the caller has set its
+ * bits and looked again after reading `seen` of its bell, and looks again afterwards. Functions can write over bells and bitmaps, so
+ * an executor that is in a gang sleeps for PW_BELLS_SLEEP_NS at most, and the daemon rings as often who has gangs to do. */
+#define PW_BELLS_SLEEP_NS INT64_C(1000000000)
+void pw_bells_sleep(struct pw_bells *bells, uint32_t self, uint32_t seen, int64_t until_ns);
 static inline uint32_t pw_bells_seen(struct pw_bells *bells, uint32_t self) { return atomic_load(&bells->bell[self].word); }
 
 /* Append a gang at head + 1 (record first, then head, sequentially consistent). The caller knows that the place is free. Returns its seq. */

@@ -77,7 +77,7 @@ static void test_who_is_rung(void **state)
         assert_int_equal(pw_bells_seen(seen, PW_DEVICES_MAX - 1), 1);
         pw_bells_ring_one(bells, 1);
         assert_int_equal(pw_bells_seen(seen, 1), 1);
-        pw_bells_sleep(bells, 1, 0); /* rung since: does not sleep */
+        pw_bells_sleep(bells, 1, 0, INT64_MAX); /* rung since: does not sleep */
         maps_done(&maps);
 }
 
@@ -97,7 +97,7 @@ static void wait_done(struct player *player, uint32_t device, uint64_t seq)
                 uint32_t seen = pw_bells_seen(bells, player->self);
                 atomic_fetch_or(&bells->sleepers[device].bits, UINT64_C(1) << player->self);
                 if (atomic_load(&board->done.seq) < seq)
-                        pw_bells_sleep(bells, player->self, seen);
+                        pw_bells_sleep(bells, player->self, seen, INT64_MAX);
         }
 }
 

@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+/* How long a board may say what is so only between two writes of its executor, one after the other. */
+#define ODD_US 1000000u
+#define RING_AGAIN_US ((uint64_t)PW_BELLS_SLEEP_NS / 1000)
 #define BATCH 256u
 _Static_assert(BATCH <= PW_ORDER_REACH, "no more are appended at once than lie in reach");
 
@@ -185,6 +188,9 @@ static bool take_reports(struct pw_host *host, uint32_t device, struct pw_schedu
         struct pw_report report;
         bool any = false;
 
+        /* The head is the daemon's word: who writes over it leaves its executor without room for reports. */
+        if (board && atomic_load(&board->report_head) != host->devices[device].report_head)
+                host->wrong |= UINT64_C(1) << device;
         for (; board && pw_report_pop(board, &host->devices[device].report_head, &report); any = true)
                 pw_scheduler_report(scheduler, device, &report, now_us);
         if (any && host->bells && atomic_load(&board->report_waits))
@@ -194,18 +200,38 @@ static bool take_reports(struct pw_host *host, uint32_t device, struct pw_schedu
         return any;
 }
 
+/* What may be seen for a moment: the seq still behind its count; values called spoilt by a process that is about to end. If it stays
+ * so, a function has written over the board, and whoever waits for that device would wait for ever. */
+static void look_if_odd(struct pw_host *host, uint32_t device, uint64_t now_us)
+{
+        const struct pw_device_board *board = host->devices[device].board;
+        uint64_t *since_us = &host->devices[device].odd_us;
+
+        if (host->devices[device].seen_seq == host->devices[device].done_seq &&
+            !atomic_load((_Atomic uint64_t *)(uintptr_t)&board->spoilt_before))
+                *since_us = 0;
+        else if (!*since_us)
+                *since_us = now_us;
+        else if (now_us - *since_us >= ODD_US)
+                host->wrong |= UINT64_C(1) << device;
+}
+
 /* The count as it is published now, and whether it is news. The seq is read first, as it is written last: it belongs to no later
- * count. */
+ * count. Neither goes back. */
 static bool count_read(struct pw_host *host, uint32_t device, uint64_t *ret_done, uint64_t *ret_seq)
 {
         struct pw_device_board *board = host->devices[device].board;
 
         *ret_seq = atomic_load(&board->done.seq);
         *ret_done = atomic_load(&board->done.count);
+        if (*ret_seq < host->devices[device].seen_seq)
+                host->wrong |= UINT64_C(1) << device;
         if (*ret_done != host->devices[device].done)
                 return true;
         if (*ret_seq > host->devices[device].done_seq)
                 host->wrong |= UINT64_C(1) << device;
+        else
+                host->devices[device].seen_seq = pw_max_u64(*ret_seq, host->devices[device].seen_seq);
         return false;
 }
 
@@ -218,7 +244,23 @@ static bool progress(struct pw_host *host, uint32_t device, struct pw_scheduler 
         if (!pw_scheduler_progress(scheduler, device, done, now_us))
                 return false;
         host->devices[device].done_seq = pw_scheduler_done(scheduler, device).seq;
-        return seq <= host->devices[device].done_seq;
+        if (seq > host->devices[device].done_seq)
+                return false;
+        host->devices[device].seen_seq = pw_max_u64(seq, host->devices[device].seen_seq);
+        return true;
+}
+
+/* Ring those that have gangs to do and have done none since the last time. The bell that told them may have been written over, or the
+ * bit by which they are known to sleep. */
+static void ring_again(struct pw_host *host, const struct pw_scheduler *scheduler, uint64_t now_us)
+{
+        for (uint32_t d = 0; d < host->device_end; d++) {
+                if (host->bells && host->devices[d].done == host->devices[d].rung_done &&
+                    pw_scheduler_ring_at(scheduler, d) != UINT64_MAX)
+                        pw_bells_ring_one(host->bells, d);
+                host->devices[d].rung_done = host->devices[d].done;
+        }
+        host->rung_us = now_us;
 }
 
 /* All counts are read first, then all reports, then the counts are told: so whatever led to a count that is told, on any device,
@@ -239,6 +281,11 @@ bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t
                 if (!progress(host, d, scheduler, done[d], seqs[d], now_us))
                         host->wrong |= UINT64_C(1) << d;
         }
+        for (uint32_t d = 0; d < host->device_end; d++)
+                if (host->devices[d].board)
+                        look_if_odd(host, d, now_us);
+        if (now_us - host->rung_us >= RING_AGAIN_US)
+                ring_again(host, scheduler, now_us);
         return any;
 }
 
@@ -257,8 +304,11 @@ void pw_host_settle(struct pw_host *host, const struct pw_scheduler *scheduler, 
         atomic_store(&board->running_since_ns, 0);
         atomic_store(&board->running, 0);
         host->devices[device].done = done.count;
-        host->devices[device].done_seq = done.seq;
+        host->devices[device].done_seq = host->devices[device].seen_seq = done.seq;
+        host->devices[device].odd_us = 0;
         host->wrong &= ~(UINT64_C(1) << device);
+        if (host->bells) /* who waits for it may have slept while the board said something else */
+                pw_bells_ring(host->bells, &host->bells->sleepers[device].bits, UINT64_MAX);
 }
 
 static void set_asleep(struct pw_host *host, uint32_t asleep)

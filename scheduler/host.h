@@ -27,8 +27,9 @@ PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw
  * within the window of their device are no news. Cheap when nothing came. */
 struct pw_scheduler;
 bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us);
-/* Devices, a bit each, whose boards say what cannot be: counts beyond what they were given, or that went back. Nothing of that is
- * taken; their processes are to be ended. */
+/* Devices, a bit each, whose boards say what cannot be: counts or seqs beyond what they were given, or that went back, or that do not
+ * belong together and stay so for a second; another head of the reports than the daemon's. Nothing of that is taken; their processes
+ * are to be ended. While runs are in flight the boards are to be polled once in a second at least: nobody rings for what is wrong. */
 uint64_t pw_host_wrong(const struct pw_host *host);
 /* The process of a device is dead, and what it published was polled for the last time. Its board says from now on what was taken of
  * that and nothing else: a gang that it counted is done, one that it left half published is not, and nonsense is forgotten. */

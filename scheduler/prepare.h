@@ -32,10 +32,18 @@ struct pw_host_run {
 
 struct pw_host {
         struct pw_host_island islands[PW_ISLANDS_MAX];
-        struct { struct pw_device_board *board; uint32_t island, report_head; uint64_t done, done_seq; } devices[PW_DEVICES_MAX];
+        struct {
+                struct pw_device_board *board;
+                uint32_t island, report_head;
+                uint64_t done, done_seq; /* as polled: the count, and the seq that it means */
+                uint64_t seen_seq;       /* as published, seen last: it never goes back */
+                uint64_t rung_done;      /* as `done` at rung_us */
+                uint64_t odd_us;         /* since when the board says what may be so for a moment only; 0: it does not */
+        } devices[PW_DEVICES_MAX];
         uint32_t device_end;          /* one more than the highest number */
         uint64_t wrong;               /* devices whose boards say what cannot be */
         struct pw_bells *bells;
+        uint64_t rung_us;             /* when who had gangs to do was rung last, though there was nothing to tell */
         struct pw_list programs;      /* struct pw_host_program */
         uint32_t image_serial;
 };

@@ -11,17 +11,23 @@
  *   leave  leaves a forked process behind, whose number its output is
  *   exec   the same of a program, sleep, that it executes
  *   count, seq, tail   writes nonsense into that word of its device's board, and goes on for ever
+ *   back   winds the seq of its board back once it is done, for 50 ms;   unmark   clears its marks for 50 ms
+ *   head   writes nonsense into the head of the reports;   spoilt   calls all that it ever wrote spoilt; both return
+ *   deaf   clears the bitmaps of who sleeps for whom, and every bell, for 100 ms
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
 #include "pathways_module.h"
 #include "plane/board.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_my_turn(const struct pw_task *task)
@@ -160,24 +166,24 @@ static void sleep_for_ever(void) { execl("/bin/sleep", "sleep", "infinity", NULL
 static enum pw_status leave(struct pw_task *task) { return leave_one(task, wait_for_ever); }
 static enum pw_status exec_(struct pw_task *task) { return leave_one(task, sleep_for_ever); }
 
-/* The board of the own device, the only one that can be written here. */
-static struct pw_device_board *own_board(void)
+/* The map of this name that can be written here: of boards, that of the own device. */
+static void *own_map(const char *name)
 {
         FILE *maps = fopen("/proc/self/maps", "re");
         char line[256];
-        void *board = NULL;
+        void *map = NULL;
 
-        while (maps && !board && fgets(line, sizeof line, maps))
-                if (strstr(line, "rw-s") && strstr(line, "pathways-device-board"))
-                        sscanf(line, "%p", &board);
+        while (maps && !map && fgets(line, sizeof line, maps))
+                if (strstr(line, "rw-s") && strstr(line, name))
+                        sscanf(line, "%p", &map);
         if (maps)
                 fclose(maps);
-        return board;
+        return map;
 }
 
 static enum pw_status after_scribbling(struct pw_task *task, void (*scribble)(struct pw_device_board *))
 {
-        struct pw_device_board *board = own_board();
+        struct pw_device_board *board = own_map("pathways-device-board");
 
         if (!board)
                 return pw_task_fail(task, "no board");
@@ -194,6 +200,69 @@ static void scribble_tail(struct pw_device_board *board) { atomic_fetch_add(&boa
 static enum pw_status count(struct pw_task *task) { return after_scribbling(task, scribble_count); }
 static enum pw_status seq(struct pw_task *task) { return after_scribbling(task, scribble_seq); }
 static enum pw_status tail(struct pw_task *task) { return after_scribbling(task, scribble_tail); }
+
+/* --- what goes on behind its back -------------------------------------------------------------------------------------------- */
+
+struct scribbler { struct pw_device_board *board; struct pw_bells *bells; uint64_t seq, ms; void (*stroke)(const struct scribbler *); };
+
+static void *scribble_on(void *context)
+{
+        struct scribbler *scribbler = context;
+        struct timespec now, start;
+
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        do {
+                scribbler->stroke(scribbler);
+                clock_gettime(CLOCK_MONOTONIC, &now);
+        } while ((uint64_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000) < scribbler->ms);
+        free(scribbler);
+        return NULL;
+}
+
+static enum pw_status behind_its_back(struct pw_task *task, uint64_t ms, void (*stroke)(const struct scribbler *))
+{
+        struct scribbler *scribbler = calloc(1, sizeof *scribbler);
+        pthread_t thread;
+
+        if (!is_my_turn(task)) {
+                free(scribbler);
+                return pass(task);
+        }
+        *scribbler = (struct scribbler){ own_map("pathways-device-board"), own_map("pathways-bells"), 0, ms, stroke };
+        if (!scribbler->board || !scribbler->bells)
+                return pw_task_fail(task, "no board");
+        scribbler->seq = atomic_load(&scribbler->board->done.seq);
+        if (!ms)
+                scribble_on(scribbler);
+        else if (pthread_create(&thread, NULL, scribble_on, scribbler))
+                return pw_task_fail(task, "no thread");
+        else
+                pthread_detach(thread);
+        return pass(task);
+}
+
+static void stroke_back(const struct scribbler *scribbler) { atomic_store(&scribbler->board->done.seq, scribbler->seq); }
+static void stroke_marks(const struct scribbler *scribbler)
+{
+        for (uint32_t i = 0; i < PW_ORDER_LOG; i++)
+                atomic_store(&scribbler->board->marks[i].seq, 0);
+}
+static void stroke_head(const struct scribbler *scribbler) { atomic_store(&scribbler->board->report_head, 1u << 20); }
+static void stroke_spoilt(const struct scribbler *scribbler) { atomic_store(&scribbler->board->spoilt_before, UINT64_MAX); }
+static void stroke_bells(const struct scribbler *scribbler)
+{
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
+                atomic_store(&scribbler->bells->sleepers[i].bits, 0);
+                atomic_store(&scribbler->bells->bell[i].word, 0);
+        }
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                atomic_store(&scribbler->bells->order_sleepers[i].bits, 0);
+}
+static enum pw_status back(struct pw_task *task) { return behind_its_back(task, 50, stroke_back); }
+static enum pw_status unmark(struct pw_task *task) { return behind_its_back(task, 50, stroke_marks); }
+static enum pw_status head(struct pw_task *task) { return behind_its_back(task, 0, stroke_head); }
+static enum pw_status spoilt(struct pw_task *task) { return behind_its_back(task, 0, stroke_spoilt); }
+static enum pw_status deaf(struct pw_task *task) { return behind_its_back(task, 100, stroke_bells); }
 
 /* What it writes is -1 everywhere. */
 static enum pw_status late(struct pw_task *task)
@@ -264,6 +333,11 @@ PW_MODULE("broken",
           PW_FUNCTION(count, .shape = shape),
           PW_FUNCTION(seq, .shape = shape),
           PW_FUNCTION(tail, .shape = shape),
+          PW_FUNCTION(back, .shape = shape),
+          PW_FUNCTION(unmark, .shape = shape),
+          PW_FUNCTION(head, .shape = shape),
+          PW_FUNCTION(spoilt, .shape = shape),
+          PW_FUNCTION(deaf, .shape = shape),
           PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(endless, .shape = shape_hang),
           PW_FUNCTION(shapeless, .shape = shape_crash));
