@@ -17,8 +17,11 @@
 #include <sys/stat.h>
 
 #define CONNECTIONS_MAX 32u
+#define BACKLOG 1024
+#define PEER_MAX (CONNECTIONS_MAX / 2) /* of them from one peer, where others come */
+#define YOUNG_US 20000 /* no connection makes room for another before that */
 #define CONNECTION_S 5
-#define SWEEP_US 50000
+#define SWEEP_US 10000
 #define HEADER_BYTES 4096
 #define BODY_BYTES 0
 #define PART_US 300u   /* counted in one turn */
@@ -34,7 +37,7 @@ struct pw_http {
         struct event *pause;         /* until descriptors are there again */
         struct event *sweep;         /* ends and drops connections; comes again while there are any */
         struct pw_list connections;
-        uint32_t connection_count;
+        uint32_t connection_count, ending_count;
         bool paused;
         struct pw_http_address address;
         char text[PW_HTTP_ADDRESS_TEXT];
@@ -53,7 +56,10 @@ struct connection {
         struct pw_list link;
         struct pw_http *http;
         struct bufferevent *socket;
-        uint64_t deadline_us;
+        uint64_t since_us;
+        uint64_t peer;   /* the user at the other end; of TCP its address; 0: not looked at yet */
+        bool asked;      /* its request is whole */
+        bool ending;     /* it was shut: evhttp sees the end, and is done with it then */
 };
 
 /* --- answers ---------------------------------------------------------------------------------------------------------- */
@@ -84,6 +90,16 @@ static void on_answered(struct evhttp_request *request, void *context)
 {
         (void)request;
         event_active(((struct pw_http *)context)->sweep, EV_TIMEOUT, 0);
+}
+
+/* It has asked all that it will. */
+static void mark_asked(struct pw_http *http, struct evhttp_request *request)
+{
+        struct bufferevent *socket = evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
+        struct connection *connection;
+
+        pw_list_each(&http->connections, connection, struct connection, link)
+                connection->asked |= connection->socket == socket;
 }
 
 struct answer { int code; const char *type, *text; size_t bytes; };
@@ -157,6 +173,7 @@ static void on_metrics(struct evhttp_request *request, void *context)
                 reply_text(http, request, 503, "too many ask at a time\n");
                 return;
         }
+        mark_asked(http, request);
         http->waiting[http->waiting_count++] = request;
         if (http->waiting_count > 1)
                 return;
@@ -181,10 +198,70 @@ static void on_other(struct evhttp_request *request, void *context)
 
 /* --- connections ------------------------------------------------------------------------------------------------------ */
 
-/* Accept while there is room for connections, and for descriptors. */
+static uint64_t peer_of(struct connection *connection)
+{
+        struct sockaddr_storage address = { 0 };
+        struct ucred user;
+        int fd = bufferevent_getfd(connection->socket);
+        socklen_t bytes = sizeof user;
+
+        if (connection->peer || fd < 0)
+                return connection->peer;
+        if (connection->http->address.any.sa_family == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &bytes) == 0)
+                return connection->peer = 1 + (uint64_t)user.uid;
+        bytes = sizeof address;
+        if (getpeername(fd, (struct sockaddr *)&address, &bytes) == 0 && address.ss_family == AF_INET)
+                return connection->peer = 1 + (uint64_t)((struct sockaddr_in *)&address)->sin_addr.s_addr;
+        return connection->peer = 1; /* IPv6 has one address here */
+}
+
+static uint32_t count_of(struct pw_http *http, uint64_t peer)
+{
+        struct connection *connection;
+        uint32_t count = 0;
+
+        pw_list_each(&http->connections, connection, struct connection, link)
+                count += !connection->ending && peer_of(connection) == peer;
+        return count;
+}
+
+/* Which one makes room for another: the oldest of who has its share, and among those one that has not asked yet. NULL: all are young. */
+static struct connection *oldest(struct pw_http *http, uint64_t now_us)
+{
+        struct connection *connection, *found = NULL;
+        bool found_over = false;
+
+        pw_list_each(&http->connections, connection, struct connection, link) {
+                bool over;
+
+                if (connection->ending || now_us - connection->since_us < YOUNG_US)
+                        continue;
+                over = count_of(http, peer_of(connection)) >= PEER_MAX;
+                if (found && (found_over > over || (found_over == over && found->asked <= connection->asked)))
+                        continue;
+                found = connection;
+                found_over = over;
+        }
+        return found;
+}
+
+static void end(struct connection *connection)
+{
+        if (connection->ending)
+                return;
+        connection->ending = true;
+        connection->http->ending_count++;
+        shutdown(bufferevent_getfd(connection->socket), SHUT_RDWR);
+}
+
+static bool is_crowded(const struct pw_http *http) { return http->connection_count - http->ending_count >= CONNECTIONS_MAX; }
+
+/* Accept while there is room for connections, or one can make room, and for descriptors. */
 static void set_listening(struct pw_http *http)
 {
-        if (http->connection_count < CONNECTIONS_MAX && !http->paused)
+        bool room = !is_crowded(http) || (http->ending_count < CONNECTIONS_MAX && oldest(http, pw_now_us()));
+
+        if (room && !http->paused)
                 evconnlistener_enable(http->listener);
         else
                 evconnlistener_disable(http->listener);
@@ -214,6 +291,7 @@ static void drop(struct connection *connection)
 {
         pw_list_remove(&connection->link);
         connection->http->connection_count--;
+        connection->http->ending_count -= connection->ending;
         bufferevent_decref(connection->socket);
         free(connection);
 }
@@ -238,8 +316,8 @@ static void on_sweep(evutil_socket_t fd, short what, void *context)
         pw_list_each(&http->connections, connection, struct connection, link) {
                 if (is_over(connection))
                         drop(connection);
-                else if (now_us >= connection->deadline_us) /* evhttp sees the end, and is done with it then */
-                        shutdown(bufferevent_getfd(connection->socket), SHUT_RDWR);
+                else if (now_us - connection->since_us >= CONNECTION_S * 1000000)
+                        end(connection);
         }
         if (http->connection_count)
                 event_add(http->sweep, &(struct timeval){ 0, SWEEP_US });
@@ -251,12 +329,14 @@ static void on_sweep(evutil_socket_t fd, short what, void *context)
 static struct bufferevent *on_connection(struct event_base *base, void *context)
 {
         struct pw_http *http = context;
-        struct connection *connection = calloc(1, sizeof *connection);
+        struct connection *connection = calloc(1, sizeof *connection), *other = is_crowded(http) ? oldest(http, pw_now_us()) : NULL;
 
         if (!connection)
                 return NULL;
+        if (other)
+                end(other);
         connection->http = http;
-        connection->deadline_us = pw_now_us() + CONNECTION_S * 1000000;
+        connection->since_us = pw_now_us();
         connection->socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
         if (!connection->socket) {
                 free(connection);
@@ -290,7 +370,7 @@ static enum pw_status open_socket(struct pw_http *http, int *ret_fd, struct pw_e
                 unlink(address->un.sun_path); /* of somebody who is dead */
         if (!is_unix)
                 setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-        if (bind(fd, &address->any, address->bytes) < 0 || listen(fd, CONNECTIONS_MAX) < 0)
+        if (bind(fd, &address->any, address->bytes) < 0 || listen(fd, BACKLOG) < 0)
                 return cannot_listen(http, errno, ret_err);
         if (is_unix && chmod(address->un.sun_path, http->daemon->settings.socket_mode) < 0)
                 return cannot_listen(http, errno, ret_err);
