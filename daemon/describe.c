@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
-#include "daemon/module.h"
 
 #include <stdio.h>
 #include <xxhash.h>
@@ -106,6 +105,7 @@ static void fill(struct question *question, const struct pw_shape_query *query)
         describe->function = (char *)(uintptr_t)(slash ? slash + 1 : query->function);
         describe->params = (ProtobufCBinaryData){ task->params_bytes, (uint8_t *)(uintptr_t)task->params };
         describe->output_count = task->output_count;
+        describe->digest = query->digest;
         for (uint32_t i = 0; i < task->input_count; i++) {
                 Pathways__Wire__Type *type = &question->types[i];
 
@@ -119,19 +119,16 @@ static void fill(struct question *question, const struct pw_shape_query *query)
         describe->n_inputs = task->input_count;
 }
 
-/* The key of a question: its bytes and the digest of its module. */
-static enum pw_status key_of(struct pw_daemon *daemon, struct question *question, struct pw_error *ret_err)
+/* The key of a question: its bytes, which name the version of its module. */
+static enum pw_status key_of(struct question *question, struct pw_error *ret_err)
 {
         size_t bytes = pathways__wire__describe__get_packed_size(&question->describe);
         pw_auto_free uint8_t *packed = malloc(bytes + 1);
-        uint64_t digest;
-        enum pw_status status = packed ? pw_module_digest(daemon->modules, question->module, &digest, ret_err)
-                                       : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
 
-        if (status != PW_OK)
-                return status;
+        if (!packed)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         pathways__wire__describe__pack(&question->describe, packed);
-        question->key = XXH3_64bits_withSeed(packed, bytes, digest);
+        question->key = XXH3_64bits(packed, bytes);
         return PW_OK;
 }
 
@@ -169,7 +166,7 @@ void pw_describe_ask(struct pw_daemon *daemon, struct pw_shape_query *query_keep
         question->context = context;
         fill(question, query_keep);
         pw_list_append(&describe->queue, &question->link);
-        if (key_of(daemon, question, &err) != PW_OK) {
+        if (key_of(question, &err) != PW_OK) {
                 finish(describe, question, NULL, err.status, err.text);
                 return;
         }
@@ -217,7 +214,7 @@ static struct answer *read_answer(const struct question *question, const Pathway
                 return NULL;
         }
         answer->count = (uint32_t)body->n_outputs;
-        answer->facts = (struct pw_function_facts){ body->in_place, body->time_limit_us, body->digest };
+        answer->facts = (struct pw_function_facts){ body->in_place, body->time_limit_us, question->describe.digest };
         for (uint32_t i = 0; i < answer->count; i++) {
                 const Pathways__Wire__Type *type = body->outputs[i];
 

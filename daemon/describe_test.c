@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
-#include "daemon/module.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +16,6 @@ void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *reques
 {
         assert_int_equal(request->body_case, PATHWAYS__WIRE__REQUEST__BODY_DESCRIBE);
         asked[asked_count++] = session;
-}
-enum pw_status pw_module_digest(struct pw_modules *modules, const char *name, uint64_t *ret_digest, struct pw_error *ret_err)
-{
-        (void)modules, (void)name, (void)ret_err;
-        *ret_digest = 7;
-        return PW_OK;
 }
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why)
 {

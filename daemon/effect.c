@@ -7,6 +7,7 @@
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
+#include "daemon/module.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/submit.h"
@@ -98,6 +99,9 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                         pw_traces_run_ended(daemon, action, now_us);
                 daemon->runs_in_flight--;
                 daemon->runs_done++;
+                break;
+        case PW_ACT_PROGRAM_ENDED:
+                pw_module_uses_drop(daemon, action->program->modules);
                 break;
         default:
                 break;

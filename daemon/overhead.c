@@ -2,6 +2,7 @@
 #include "daemon/overhead.h"
 
 #include "daemon/child/child.h"
+#include "daemon/module.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
 
@@ -28,7 +29,7 @@ void pw_overhead_grants(struct pw_daemon *daemon)
 
 static uint64_t measure(struct pw_daemon *daemon)
 {
-        uint64_t sum = allocated(daemon->bells_fd), bytes;
+        uint64_t sum = allocated(daemon->bells_fd) + pw_modules_bytes(daemon->modules), bytes;
         struct pw_backing *backing;
         struct pw_tenant *tenant;
 

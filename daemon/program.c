@@ -4,8 +4,11 @@
 #include "base/memory.h"
 #include "daemon/describe.h"
 #include "daemon/graph_wire.h"
+#include "daemon/module.h"
 #include "daemon/slice.h"
 #include "scheduler/lower.h"
+
+#include <stdio.h>
 
 /* A compilation under way: the key in the session's table is the job, until it is answered. */
 struct job {
@@ -14,6 +17,8 @@ struct job {
         uint64_t id;         /* of the request */
         struct pw_graph *graph;
         struct pw_shape_query query;
+        struct pw_module_uses *modules; /* versions that its calls run */
+        struct pw_module_asker *asker;  /* NULL: waits for none */
         uint64_t asked_us;
         bool asking, answered;
         struct pw_error err;
@@ -23,6 +28,10 @@ struct job {
 static void free_job(struct job *job)
 {
         pw_list_remove(&job->link);
+        if (job->asker)
+                pw_module_forget(job->asker);
+        pw_module_uses_drop(job->session->daemon, job->modules);
+        free(job->modules);
         pw_graph_free(job->graph);
         free(job);
 }
@@ -54,6 +63,8 @@ static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct
                 return status;
         }
         pw_scheduler_program(scheduler, *ret_program)->client = strdup(session->client); /* without memory: nameless */
+        pw_scheduler_program(scheduler, *ret_program)->modules = job->modules;
+        job->modules = NULL;
         note_limits(session->daemon, pw_scheduler_program(scheduler, *ret_program)->image);
         if (pw_table_put(&session->programs, *ret_program, session))
                 return PW_OK;
@@ -102,6 +113,40 @@ static void described(void *context, enum pw_status status, const struct pw_func
                 run_job(job);
 }
 
+static void module_found(void *context, enum pw_status status, struct pw_module_version *version, const struct pw_error *err)
+{
+        struct job *job = context;
+
+        job->asker = NULL;
+        job->status = status;
+        if (status != PW_OK)
+                job->err = *err;
+        else if (!pw_module_uses_take(&job->modules, version)) {
+                pw_module_unuse(job->session->daemon, version);
+                job->status = pw_error_set(&job->err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        }
+        job->answered = true;
+        if (!job->asking)
+                run_job(job);
+}
+
+/* The version of the module of the question: the same for all calls of a program. False: it was asked for. */
+static bool find_version(struct job *job)
+{
+        const char *function = job->query.function, *slash = strchr(function, '/');
+        size_t length = slash ? (size_t)(slash - function) : 0;
+        const struct pw_module_version *version = pw_module_uses_find(job->modules, function, length);
+        char name[128];
+
+        if (version) {
+                job->query.digest = pw_module_digest(version);
+                return true;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)length, function);
+        job->asker = pw_module_ask(job->session->daemon, name, module_found, job);
+        return false;
+}
+
 /* Ask for one shape after the other; an answer that comes at once is gone on with here, not inside of the call. */
 static void run_job(struct job *job)
 {
@@ -116,7 +161,8 @@ static void run_job(struct job *job)
                 job->asking = true;
                 job->answered = false;
                 job->asked_us = pw_now_us();
-                pw_describe_ask(job->session->daemon, &job->query, described, job);
+                if (find_version(job))
+                        pw_describe_ask(job->session->daemon, &job->query, described, job);
                 job->asking = false;
                 if (!job->answered)
                         return;

@@ -73,7 +73,7 @@ static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map
         return status;
 }
 
-static enum pw_status ask_module(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+static enum pw_status ask_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
 {
         struct pw_attached *attached = context;
         Pathways__Wire__ModuleRequest body = PATHWAYS__WIRE__MODULE_REQUEST__INIT;
@@ -82,6 +82,7 @@ static enum pw_status ask_module(void *context, const char *name, int *ret_fd, u
         enum pw_status status;
 
         body.module = (char *)(uintptr_t)name;
+        body.digest = digest;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_MODULE;
         request.module = &body;
         status = pw_connection_call(attached->connection, &request, &answer, ret_err);
@@ -90,7 +91,6 @@ static enum pw_status ask_module(void *context, const char *name, int *ret_fd, u
         status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_MODULE, "module", ret_err);
         if (status == PW_OK) {
                 *ret_fd = answer.fds[0];
-                *ret_digest = answer.reply->module->digest;
                 answer.fds[0] = -1;
         }
         pw_answer_done(&answer);

@@ -112,7 +112,7 @@ static enum pw_status ask(struct describer *describer, const Pathways__Wire__Req
 
 /* --- surroundings -------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status ask_module(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+static enum pw_status ask_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
 {
         Pathways__Wire__ModuleRequest body = PATHWAYS__WIRE__MODULE_REQUEST__INIT;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
@@ -121,6 +121,7 @@ static enum pw_status ask_module(void *context, const char *name, int *ret_fd, u
         int fd;
 
         body.module = (char *)(uintptr_t)name;
+        body.digest = digest;
         request.id = MODULE_REQUEST_ID;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_MODULE;
         request.module = &body;
@@ -129,7 +130,6 @@ static enum pw_status ask_module(void *context, const char *name, int *ret_fd, u
                 return status;
         if (reply->body_case == PATHWAYS__WIRE__REPLY__BODY_MODULE && fd >= 0) {
                 *ret_fd = fd;
-                *ret_digest = reply->module->digest;
         } else {
                 pw_close_fd(&fd);
                 status = pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd answered a request for a module with something else");
@@ -211,7 +211,6 @@ static void answer_fill(struct pw_shape_task *task, const struct pw_found_functi
         room->described.outputs = room->type_list;
         room->described.time_limit_us = found->function->time_limit_us;
         room->described.in_place = found->function->in_place;
-        room->described.digest = found->digest;
 }
 
 static enum pw_status answer(struct describer *describer, const Pathways__Wire__Request *request, struct pw_error *ret_err)
@@ -219,13 +218,14 @@ static enum pw_status answer(struct describer *describer, const Pathways__Wire__
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         const Pathways__Wire__Describe *describe = request->describe;
         struct pw_shape_task task = { 0 };
-        struct pw_found_function found;
+        struct pw_found_function found = { NULL, NULL };
         struct answer_room room;
         struct pw_error err;
         enum pw_status status = PW_UNSUPPORTED;
 
         if (request->body_case == PATHWAYS__WIRE__REQUEST__BODY_DESCRIBE)
-                status = pw_modules_find(&describer->modules, describe->module, describe->function, 0, &found, &err);
+                status = pw_modules_find(&describer->modules, describe->module, describe->function, describe->digest, &found,
+                                         &err);
         else
                 pw_error_set(&err, status, "a describing executor answers Describe");
         if (status == PW_OK)
@@ -241,7 +241,9 @@ static enum pw_status answer(struct describer *describer, const Pathways__Wire__
                 reply.body_case = PATHWAYS__WIRE__REPLY__BODY_DESCRIBED;
                 reply.described = &room.described;
         }
-        return reply_send(describer, &reply, ret_err);
+        status = reply_send(describer, &reply, ret_err);
+        pw_module_release(found.module);
+        return status;
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------------- */

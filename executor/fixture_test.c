@@ -83,20 +83,18 @@ static enum pw_status map_segment(void *context, uint32_t segment, struct pw_map
         return PW_OK;
 }
 
-static enum pw_status open_module(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+static enum pw_status open_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
 {
         static const char *const folders[] = { "executor/modules", "tests/integration/modules" };
         const char *top = getenv("PW_BUILD");
         char path[4096];
-        (void)context;
+        (void)context, (void)digest;
 
         for (uint32_t i = 0; i < pw_array_count(folders); i++) {
                 snprintf(path, sizeof path, "%s/%s/.libs/%s.so", top ? top : ".", folders[i], name);
                 *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-                if (*ret_fd >= 0) {
-                        *ret_digest = 7;
+                if (*ret_fd >= 0)
                         return PW_OK;
-                }
         }
         return pw_error_set(ret_err, PW_NOT_FOUND, "no module %s below %s", name, top ? top : ".");
 }
@@ -231,14 +229,13 @@ static void program_slice(struct program *program, uint32_t island, uint32_t sli
 static void check_modules(const struct build *build)
 {
         struct pw_error err;
-        uint64_t digest;
         int fd;
 
         for (uint32_t i = 0; i < build->function_count; i++) {
                 const char *module = build->text + build->functions[i].module;
                 if (!strcmp(module, "missing")) /* on purpose */
                         continue;
-                if (open_module(NULL, module, &fd, &digest, &err) != PW_OK)
+                if (open_module(NULL, module, 0, &fd, &err) != PW_OK)
                         fail_msg("%s: make it, and say in PW_BUILD where", err.text);
                 close(fd);
         }

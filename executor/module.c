@@ -9,9 +9,11 @@
 #define FUNCTIONS_MAX 65536u
 
 struct pw_loaded_module {
-        struct pw_loaded_module *next;
+        struct pw_list link;
+        struct pw_modules *modules;
         char *name;
         uint64_t digest;
+        uint32_t holders;
         int fd;
         void *handle;
         const struct pw_module *table;
@@ -20,13 +22,32 @@ struct pw_loaded_module {
 void pw_modules_init(struct pw_modules *modules, const struct pw_surroundings *around)
 {
         *modules = (struct pw_modules){ .around = around };
+        pw_list_init(&modules->loaded);
+}
+
+static void fd_path(const struct pw_loaded_module *loaded, char path[40])
+{
+        snprintf(path, 40, "/proc/self/fd/%d", loaded->fd);
+}
+
+/* Did it ask never to be unloaded? Then its path must go on naming it. */
+static bool is_still_loaded(const struct pw_loaded_module *loaded)
+{
+        char path[40];
+        void *handle;
+
+        fd_path(loaded, path);
+        handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+        if (handle)
+                dlclose(handle);
+        return handle != NULL;
 }
 
 static void loaded_free(struct pw_loaded_module *loaded)
 {
         if (loaded->handle)
                 dlclose(loaded->handle);
-        if (loaded->fd >= 0)
+        if (loaded->fd >= 0 && !(loaded->handle && is_still_loaded(loaded)))
                 close(loaded->fd);
         free(loaded->name);
         free(loaded);
@@ -34,11 +55,44 @@ static void loaded_free(struct pw_loaded_module *loaded)
 
 void pw_modules_done(struct pw_modules *modules)
 {
-        while (modules->loaded) {
-                struct pw_loaded_module *loaded = modules->loaded;
-                modules->loaded = loaded->next;
+        struct pw_loaded_module *loaded;
+
+        pw_list_each(&modules->loaded, loaded, struct pw_loaded_module, link) {
+                pw_list_remove(&loaded->link);
                 loaded_free(loaded);
         }
+}
+
+static struct pw_loaded_module *hold(struct pw_loaded_module *loaded)
+{
+        if (!loaded->holders++)
+                loaded->modules->idle_count--;
+        return loaded;
+}
+
+static void shed(struct pw_modules *modules)
+{
+        struct pw_loaded_module *loaded;
+
+        pw_list_each(&modules->loaded, loaded, struct pw_loaded_module, link) {
+                if (modules->idle_count <= PW_MODULES_IDLE)
+                        return;
+                if (loaded->holders)
+                        continue;
+                pw_list_remove(&loaded->link);
+                modules->idle_count--;
+                loaded_free(loaded);
+        }
+}
+
+void pw_module_release(struct pw_loaded_module *module)
+{
+        if (!module || --module->holders)
+                return;
+        pw_list_remove(&module->link);
+        pw_list_append(&module->modules->loaded, &module->link);
+        module->modules->idle_count++;
+        shed(module->modules);
 }
 
 enum pw_status pw_module_check(const struct pw_module *table, const char *name, struct pw_error *ret_err)
@@ -65,7 +119,7 @@ static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_err
 {
         char path[40];
 
-        snprintf(path, sizeof path, "/proc/self/fd/%d", loaded->fd);
+        fd_path(loaded, path);
         loaded->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!loaded->handle)
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s does not load: %s", loaded->name, dlerror());
@@ -76,7 +130,8 @@ static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_err
         return pw_module_check(loaded->table, loaded->name, ret_err);
 }
 
-static enum pw_status load(struct pw_modules *modules, const char *name, struct pw_loaded_module **ret_loaded,
+/* Loaded, and held by nobody. */
+static enum pw_status load(struct pw_modules *modules, const char *name, uint64_t digest, struct pw_loaded_module **ret_loaded,
                            struct pw_error *ret_err)
 {
         struct pw_loaded_module *loaded = calloc(1, sizeof *loaded);
@@ -85,9 +140,11 @@ static enum pw_status load(struct pw_modules *modules, const char *name, struct 
         if (!loaded)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for module %s", name);
         loaded->fd = -1;
+        loaded->modules = modules;
+        loaded->digest = digest;
         loaded->name = strdup(name);
         if (loaded->name)
-                status = modules->around->module(modules->around->context, name, &loaded->fd, &loaded->digest, ret_err);
+                status = modules->around->module(modules->around->context, name, digest, &loaded->fd, ret_err);
         else
                 pw_error_set(ret_err, PW_NO_MEMORY, "no memory for module %s", name);
         if (status == PW_OK)
@@ -96,45 +153,34 @@ static enum pw_status load(struct pw_modules *modules, const char *name, struct 
                 loaded_free(loaded);
                 return status;
         }
-        loaded->next = modules->loaded;
-        modules->loaded = loaded;
+        pw_list_append(&modules->loaded, &loaded->link);
+        modules->idle_count++;
         *ret_loaded = loaded;
         return PW_OK;
 }
 
-static enum pw_status module_find(struct pw_modules *modules, const char *name, uint64_t digest,
-                                  struct pw_loaded_module **ret_loaded, struct pw_error *ret_err)
+static struct pw_loaded_module *module_find(const struct pw_modules *modules, const char *name, uint64_t digest)
 {
         struct pw_loaded_module *loaded;
-        enum pw_status status;
 
-        for (loaded = modules->loaded; loaded; loaded = loaded->next)
-                if (!strcmp(loaded->name, name) && (!digest || loaded->digest == digest))
-                        break;
-        if (!loaded) {
-                status = load(modules, name, &loaded, ret_err);
-                if (status != PW_OK)
-                        return status;
-        }
-        if (digest && loaded->digest != digest)
-                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s changed since the program was compiled (digest %016" PRIx64
-                                    ", compiled with %016" PRIx64 ")", name, loaded->digest, digest);
-        *ret_loaded = loaded;
-        return PW_OK;
+        pw_list_each(&modules->loaded, loaded, struct pw_loaded_module, link)
+                if (loaded->digest == digest && !strcmp(loaded->name, name))
+                        return loaded;
+        return NULL;
 }
 
 enum pw_status pw_modules_find(struct pw_modules *modules, const char *module, const char *function, uint64_t digest,
                                struct pw_found_function *ret_found, struct pw_error *ret_err)
 {
-        struct pw_loaded_module *loaded;
-        enum pw_status status = module_find(modules, module, digest, &loaded, ret_err);
+        struct pw_loaded_module *loaded = module_find(modules, module, digest);
+        enum pw_status status = loaded ? PW_OK : load(modules, module, digest, &loaded, ret_err);
 
         if (status != PW_OK)
                 return status;
         for (uint32_t i = 0; i < loaded->table->function_count; i++) {
                 if (strcmp(loaded->table->functions[i].name, function))
                         continue;
-                *ret_found = (struct pw_found_function){ &loaded->table->functions[i], loaded->digest };
+                *ret_found = (struct pw_found_function){ &loaded->table->functions[i], hold(loaded) };
                 return PW_OK;
         }
         return pw_error_set(ret_err, PW_NOT_FOUND, "module %s has no function %s", module, function);

@@ -1,19 +1,24 @@
-/* Modules: shared libraries of functions, loaded from descriptors that the daemon hands over.
+/* Modules: shared libraries of functions, loaded from descriptors that the daemon hands over, one for each version: versions of one
+ * module may be loaded side by side.
  *
- * A module stays loaded for the life of the process, and its descriptor open: the loader knows libraries by their path, and
- * /proc/self/fd/N must not name another one later.
+ * A version stays loaded while a function of it is held, and a while longer: PW_MODULES_IDLE that nobody holds are kept. Its descriptor
+ * is open as long as it is loaded: the loader knows libraries by their path, and /proc/self/fd/N must not name another one later.
  */
 #ifndef PW_EXECUTOR_MODULE_H
 #define PW_EXECUTOR_MODULE_H
 
+#include "base/list.h"
 #include "executor/surroundings.h"
 #include "pathways_module.h"
 
-struct pw_loaded_module; /* one that was asked for: its table, or why there is none */
+#define PW_MODULES_IDLE 16u
+
+struct pw_loaded_module; /* a version of one */
 
 struct pw_modules {
         const struct pw_surroundings *around; /* borrowed */
-        struct pw_loaded_module *loaded;      /* latest first */
+        struct pw_list loaded;                /* when nobody holds it any more it becomes the last */
+        uint32_t idle_count;                  /* that nobody holds */
 };
 
 void pw_modules_init(struct pw_modules *modules, const struct pw_surroundings *around);
@@ -24,12 +29,14 @@ PW_MUST_CHECK enum pw_status pw_module_check(const struct pw_module *table, cons
 
 struct pw_found_function {
         const struct pw_function *function;
-        uint64_t digest; /* of its module */
+        struct pw_loaded_module *module; /* held until pw_module_release() */
 };
-/* The function `function` of module `module`, which must have digest `digest` (0: any).
- * Errors: PW_NOT_FOUND (no such module or function), PW_BAD_MODULE (does not load, other ABI, other digest), what the daemon
- * says.   Blocks: where the module is not loaded yet. */
+/* The function `function` of version `digest` of module `module`.
+ * Errors: PW_NOT_FOUND (no such module or function), PW_BAD_MODULE (does not load, other ABI), what the daemon says.
+ * Blocks: where the version is not loaded yet. */
 PW_MUST_CHECK enum pw_status pw_modules_find(struct pw_modules *modules, const char *module, const char *function, uint64_t digest,
                                              struct pw_found_function *ret_found, struct pw_error *ret_err);
+/* Accepts NULL. Functions of it may be gone afterwards. */
+void pw_module_release(struct pw_loaded_module *module);
 
 #endif

@@ -172,6 +172,7 @@ void pw_program_function_find(const struct pw_programs *programs, struct pw_prog
         if (pw_modules_find(programs->modules, pw_image_text(program->image, function->module), slash ? slash + 1 : name,
                             function->digest, &found, &fault) == PW_OK) {
                 node->function = found.function;
+                node->module = found.module;
                 return;
         }
         kept = pw_program_alloc(program, 1, sizeof fault);

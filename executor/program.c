@@ -29,6 +29,8 @@ void pw_program_free(struct pw_program *program)
 {
         if (!program)
                 return;
+        for (uint32_t n = 0; program->nodes && n < program->image->node_count; n++)
+                pw_module_release(program->nodes[n].module);
         while (program->chunks) {
                 struct pw_program_chunk *chunk = program->chunks;
                 program->chunks = chunk->next;

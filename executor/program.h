@@ -55,6 +55,7 @@ struct pw_program_node {
         uint8_t part;                       /* enum pw_node_part; of a call or load: RECEIVER; NONE: not a member */
         const struct pw_function *function; /* of a call, from its first time on (pw_program_function_find); NULL then: */
         const struct pw_error *fault;       /* why there is none */
+        struct pw_loaded_module *module;    /* of the function; held by the program */
         struct pw_program_room *inputs, *outputs;
         struct pw_task_value *input_values, *output_values;
         struct pw_task task;                /* of a call: all but data pointers, text and services */

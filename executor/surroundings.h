@@ -11,8 +11,8 @@ struct pw_surroundings {
         void *context;
         /* Map segment `segment`, writable if it is of the own device. Own: the caller unmaps. Errors: what the daemon says. */
         enum pw_status (*segment)(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err);
-        /* Open module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
-        enum pw_status (*module)(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err);
+        /* Open version `digest` of module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
+        enum pw_status (*module)(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err);
         /* End the process if its way to the daemon was closed: asked where a function ran for the first time, which is to blame
          * then. NULL: there is none. */
         void (*detached)(void *context);

@@ -90,7 +90,12 @@ PW_MUST_CHECK enum pw_status pw_graph_check(struct pw_graph *graph, struct pw_er
 
 /* The next question for the describing executor: the shard shapes of one call for one class of places of the mesh (shards of an
  * uneven split have two sizes). PW_NOT_READY: every value is shaped. `task` has inputs, params and output_count filled. */
-struct pw_shape_query { uint32_t call, variant; const char *function; struct pw_shape_task task; };
+struct pw_shape_query {
+        uint32_t call, variant;
+        const char *function;
+        uint64_t digest; /* of the version of its module, known to who asks; 0 here */
+        struct pw_shape_task task;
+};
 PW_MUST_CHECK enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct pw_shape_query *ret_query,
                                                  struct pw_error *ret_err);
 /* The answer to it: outputs in query->task; in_place, limit and digest of the function. Errors: PW_SHAPE (a whole value that

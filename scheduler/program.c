@@ -182,6 +182,7 @@ void pw_program_destroy(struct pw_program *program)
         free(program->row.name);
         free(program->row.tenant);
         free(program->row.client);
+        free(program->row.modules);
         free(program);
 }
 

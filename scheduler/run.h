@@ -75,6 +75,7 @@ struct pw_program_row {
         uint32_t program, session;
         char *name, *tenant;
         char *client;                 /* who compiled it, "digits[4411]"; the daemon puts it in, the row owns it; may be NULL */
+        void *modules;                /* of its image, one block: the daemon puts it in, the row owns it; may be NULL */
         struct pw_image *image;
         struct pw_slice_map *slices;  /* copies, image->slice_count */
         uint32_t input_count, result_count;

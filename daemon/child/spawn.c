@@ -17,25 +17,23 @@
 
 struct launch {
         int program, socket;
-        bool change_user;
-        uid_t uid;
-        gid_t gid;
+        struct pw_executor_user user;
         char device[16];
         char *argv[6];
 };
 
-static enum pw_status find_user(struct pw_daemon *daemon, struct launch *launch, struct pw_error *ret_err)
+enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_user *ret_user, struct pw_error *ret_err)
 {
         char buffer[4096];
         struct passwd entry, *found = NULL;
 
-        launch->change_user = geteuid() == 0;
-        if (!launch->change_user)
+        *ret_user = (struct pw_executor_user){ .change = geteuid() == 0 };
+        if (!ret_user->change)
                 return PW_OK;
         if (getpwnam_r(daemon->settings.executor_user, &entry, buffer, sizeof buffer, &found) != 0 || !found)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "--executor-user %s: no such user", daemon->settings.executor_user);
-        launch->uid = found->pw_uid;
-        launch->gid = found->pw_gid;
+        ret_user->uid = found->pw_uid;
+        ret_user->gid = found->pw_gid;
         return PW_OK;
 }
 
@@ -80,6 +78,7 @@ static char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 /* In the child: only calls that are safe between fork and exec. */
 static void become_executor(const struct launch *launch)
 {
+        const struct pw_executor_user *user = &launch->user;
         sigset_t none;
         int program = launch->program;
 
@@ -92,8 +91,8 @@ static void become_executor(const struct launch *launch)
         if (launch->socket == CHILD_SOCKET ? fcntl(CHILD_SOCKET, F_SETFD, 0) < 0 : dup2(launch->socket, CHILD_SOCKET) < 0)
                 _exit(126);
         close_range(CHILD_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what the daemon was started with is not theirs */
-        if (launch->change_user && (setgroups(0, NULL) < 0 || setresgid(launch->gid, launch->gid, launch->gid) < 0 ||
-                                    setresuid(launch->uid, launch->uid, launch->uid) < 0))
+        if (user->change && (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
+                             setresuid(user->uid, user->uid, user->uid) < 0))
                 _exit(126);
         syscall(SYS_execveat, program, "", launch->argv, environment, AT_EMPTY_PATH);
         _exit(127);
@@ -129,7 +128,7 @@ static enum pw_status launch_child(struct launch *launch, struct pw_spawned *ret
 enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned *ret_spawned, struct pw_error *ret_err)
 {
         struct launch launch = { .program = -1 };
-        enum pw_status status = find_user(daemon, &launch, ret_err);
+        enum pw_status status = pw_executor_user(daemon, &launch.user, ret_err);
 
         if (status == PW_OK)
                 status = open_program(daemon, &launch, ret_err);

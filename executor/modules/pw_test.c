@@ -12,15 +12,14 @@
 
 #include <fcntl.h>
 
-static enum pw_status open_module(void *context, const char *name, int *ret_fd, uint64_t *ret_digest, struct pw_error *ret_err)
+static enum pw_status open_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
 {
         const char *top = getenv("PW_BUILD");
         char path[4096];
-        (void)context;
+        (void)context, (void)digest;
 
         snprintf(path, sizeof path, "%s/executor/modules/.libs/%s.so", top ? top : ".", name);
         *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-        *ret_digest = 1;
         return *ret_fd >= 0 ? PW_OK : pw_error_set(ret_err, PW_NOT_FOUND, "no %s", path);
 }
 

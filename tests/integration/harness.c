@@ -137,7 +137,7 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
         const char *all[ARGS_MAX] = { "pathwaysd",  "--run-dir", run_dir,      "--state-dir", state_dir,
                                       "--ready-fd", fd,          "--executor", executor,      "--modules",
                                       modules[0],   "--modules", modules[1],   "--modules",   modules[2] };
-        size_t count = 15;
+        size_t count = host->no_modules ? 9 : 15;
 
         it_built("daemon/pathwaysd", program);
         it_built("executor/pathways-executor", executor);

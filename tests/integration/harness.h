@@ -28,6 +28,7 @@ struct it_host {
         int pidfd;
         char folder[64], socket[96], log[96];
         struct pw_session *session; /* of the test itself; NULL: none */
+        bool no_modules;            /* folders of modules are those of `args` and config file alone */
 };
 
 /* --- the daemon ------------------------------------------------------------------------------------------------------- */

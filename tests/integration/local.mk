@@ -191,6 +191,10 @@ integration_tests += tests/integration/vandal_test
 tests_integration_vandal_test_SOURCES = tests/integration/vandal_test.c $(integration_sources)
 tests_integration_vandal_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/versions_test
+tests_integration_versions_test_SOURCES = tests/integration/versions_test.c $(integration_folder) $(integration_sources)
+tests_integration_versions_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/waits_test
 tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_sources)
 tests_integration_waits_test_LDADD = $(integration_libraries)
@@ -206,6 +210,10 @@ TESTS += $(integration_tests)
 check_LTLIBRARIES += tests/integration/modules/parts.la
 tests_integration_modules_parts_la_SOURCES = tests/integration/modules/parts.c
 tests_integration_modules_parts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
+# One that tests build again, as it were.
+check_LTLIBRARIES += tests/integration/modules/stamped.la
+tests_integration_modules_stamped_la_SOURCES = tests/integration/modules/stamped.c
+tests_integration_modules_stamped_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 # Preloaded into the daemon or a client: calls that fail on demand.
 check_LTLIBRARIES += tests/integration/inject.la
 tests_integration_inject_la_SOURCES = tests/integration/inject.c
