@@ -8,7 +8,7 @@ static struct pw_future *slab_take(struct pw_client_lane *lane)
 {
         struct pw_slab *slab = lane->slabs;
         if (!slab || lane->slab_used == slab->count) {
-                slab = pw_slab_new(slab);
+                slab = pw_slab_new(slab, &lane->session->control->revoked);
                 if (!slab)
                         return NULL;
                 lane->slabs = slab;

@@ -44,15 +44,18 @@ static bool bytes_note(struct pw_future *future)
                 return false;
         atomic_store_explicit(&future->bytes, (uint32_t)bytes, memory_order_relaxed);
         atomic_store(&future->data, own->map.base + offset);
-        if (atomic_load(session->life) == PW_LIFE_ALIVE)
-                return true;
+        if (atomic_load(session->life) == PW_LIFE_ALIVE && !((pw_entry_load(future->entry) ^ ready) & ~flags))
+                return true; /* still: who threw notes away before this one came did so after the entry had changed */
         atomic_store(&future->data, NULL);
         return false;
 }
 
-/* The common case, that of bytes_note(): a few instructions, a line of the handle, and three stores. */
+/* The common case, that of bytes_note(): a few instructions, a line of the handle, and three stores. Whether notes count is asked before
+ * the note is read: who then finds it read it in time. */
 static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
 {
+        if (!pw_slab_notes_count(pw_slab_head(future)))
+                return false;
         const void *data = atomic_load_explicit(&future->data, memory_order_acquire);
         if (!data)
                 return false;
@@ -275,6 +278,7 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
                 return status;
         if (pw_word_flags(word) & PW_ENTRY_SHARDED)
                 return view_whole(future, ret_view, ret_err);
+        pw_slab_look(pw_slab_head(future));
         if (bytes_note(future) && view_bytes(future, ret_view))
                 return PW_OK;
         return view_plain(future, ret_view, ret_err);

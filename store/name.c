@@ -129,6 +129,7 @@ enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *ob
         uint32_t removed;
 
         store->now_us = now_us;
+        object->forced |= force;
         object->refs++; /* so that it is listed as dropped once at most */
         removed = remove_refs(store, object, force);
         if (first) {

@@ -27,6 +27,7 @@ struct pw_object {
         uint8_t taken : 1;       /* the slot was taken back, or its generations are used up */
         uint8_t leaving : 1;     /* it is listed as dropped or closing */
         uint8_t backed : 1;      /* the value lies in the room of `backing`, which it holds */
+        uint8_t forced : 1;      /* references of sessions were taken away: a handle may still name it */
         uint8_t zero[3];
         struct pw_ref *holders;  /* claims with a node of their own: a ring; sessions, names and leases before runs */
         union {

@@ -111,11 +111,18 @@ static void clear(struct pw_store *store, struct segment *segment, struct pw_obj
         if (object->body_lines)
                 pw_future_give_body(segment, object);
         object->closing = object->donated = 0;
-        object->known = object->claimed = object->leaving = 0;
+        object->known = object->claimed = object->leaving = object->forced = 0;
         object->run = 0;
         object->program = object->next = 0;
         segment->known_count--;
         segment->changes++;
+}
+
+/* Its producer may have noted where its bytes lie: it hears that they are no longer its, while the word is CLOSING. */
+static void revoke_notes(const struct segment *segment)
+{
+        if (segment->session && segment->session->control)
+                atomic_fetch_add(&((struct pw_control *)(void *)segment->session->control)->revoked, 1);
 }
 
 /* The slot goes back to its lane, or stays TAKEN: its lane or session ended, or somebody waits for room. */
@@ -126,6 +133,8 @@ static void free_one(struct pw_store *store, struct pw_object *object)
         bool worn = object->generation == UINT32_MAX, wanted = extent->row && extent->row->queued;
         bool take = worn || !extent->row || (!wanted && (extent->leaving || pw_room_hungry(store, extent)));
 
+        if (object->forced)
+                revoke_notes(segment);
         clear(store, segment, object);
         pw_object_set_word(store, segment, object, take ? PW_ENTRY_TAKEN : PW_ENTRY_FREE);
         pw_object_wake(store, segment, object->slot);

@@ -5,24 +5,28 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
+
+attack_tests += tests/attack/boards_test
+tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
+tests_attack_boards_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/doorbell_test
 tests_attack_doorbell_test_SOURCES = tests/attack/doorbell_test.c $(attack_sources)
 tests_attack_doorbell_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/escapes_test
 tests_attack_escapes_test_SOURCES = tests/attack/escapes_test.c tests/integration/command.c tests/integration/command.h $(attack_sources)
 tests_attack_escapes_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/why_loop_test
-tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
-tests_attack_why_loop_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/boards_test
-tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
-tests_attack_boards_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/forged_test
 tests_attack_forged_test_SOURCES = tests/attack/forged_test.c $(attack_sources)
 tests_attack_forged_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/freed_get_test
+tests_attack_freed_get_test_SOURCES = tests/attack/freed_get_test.c $(attack_sources)
+tests_attack_freed_get_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/half_http_test
 tests_attack_half_http_test_SOURCES = tests/attack/half_http_test.c $(attack_sources)
 tests_attack_half_http_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/module_files_test
+tests_attack_module_files_test_SOURCES = tests/attack/module_files_test.c $(attack_sources)
+tests_attack_module_files_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/operator_view_test
 tests_attack_operator_view_test_SOURCES = tests/attack/operator_view_test.c $(attack_sources)
 tests_attack_operator_view_test_LDADD = $(attack_libraries)
@@ -35,10 +39,6 @@ tests_attack_unread_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/module_files_test
-tests_attack_module_files_test_SOURCES = tests/attack/module_files_test.c $(attack_sources)
-tests_attack_module_files_test_LDADD = $(attack_libraries)
-
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test

@@ -382,11 +382,12 @@ void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_st
         world.clients[session->number - 1].reply = status;
 }
 /* A few handles, gone with the execution. */
-struct pw_slab *pw_slab_new(struct pw_slab *before)
+struct pw_slab *pw_slab_new(struct pw_slab *before, const _Atomic uint32_t *revoked)
 {
         struct pw_slab *slab = model_alloc(sizeof *slab);
 
-        *slab = (struct pw_slab){ before, model_alloc(8 * sizeof(struct pw_future)), 8, 8 * sizeof(struct pw_future) };
+        (void)revoked;
+        *slab = (struct pw_slab){ before, NULL, model_alloc(8 * sizeof(struct pw_future)), 8, 8 * sizeof(struct pw_future) };
         return slab;
 }
 /* Nobody grants more than world_grant() did. */
