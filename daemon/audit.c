@@ -135,7 +135,8 @@ static void measure_it(struct pw_audit *audit, struct pw_backing *backing)
         struct pw_measure *measure =
                 backing->overdue ? NULL : calloc(1, sizeof *measure + backing->segments * sizeof measure->segments[0]);
 
-        audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes, .steps = backing->steps };
+        audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes + backing->leaving_bytes,
+                                                        .steps = backing->steps };
         pw_backing_keep(backing);
         audit->waits |= backing->overdue > 0;
         if (measure) {
@@ -266,7 +267,7 @@ static void beyond(const struct teller *teller, const char *where, const struct 
 static void judge(const struct pw_audit *audit, const struct record *record, const struct teller *teller)
 {
         const struct pw_backing *backing = record->backing;
-        uint64_t granted = pw_max_u64(record->granted, backing->granted_bytes) + record->outside;
+        uint64_t granted = pw_max_u64(record->granted, backing->granted_bytes + backing->leaving_bytes) + record->outside;
         const struct pw_segment *segment, *any = NULL;
         char where[100];
 

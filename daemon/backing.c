@@ -93,13 +93,13 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
         return PW_OK;
 }
 
-void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map)
+void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map, const struct pw_store_leaving *leaving)
 {
         if (!backed->backing || daemon->phase == PW_STOPPING)
                 pw_unmap(map);
         else
                 pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
-                                                                 .bytes = backed->bytes, .unmap = *map });
+                                                                 .bytes = backed->bytes, .unmap = *map, .leaving = *leaving });
         *map = (struct pw_map){ 0 };
         if (backed->backing)
                 pw_backing_unkeep(backed->backing);
@@ -110,7 +110,7 @@ void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed)
 {
         struct pw_map none = { 0 };
 
-        pw_backed_unmap(daemon, backed, &none);
+        pw_backed_unmap(daemon, backed, &none, &(struct pw_store_leaving){ NULL, 0 });
 }
 
 void pw_backing_work(struct pw_backing *backing)
@@ -122,7 +122,7 @@ void pw_backing_work(struct pw_backing *backing)
 void pw_backing_worked(struct pw_backing *backing)
 {
         if (!--backing->works)
-                backing->held = backing->counted = false;
+                backing->counted = false;
         pw_backing_unkeep(backing);
 }
 

@@ -19,7 +19,6 @@ struct pw_backing {
         int fd, ro_fd;               /* ro_fd: -1 until somebody asked for it */
         uint32_t users;              /* windows in use, works, and the process that may get another place */
         uint32_t works;              /* of the worker, under way */
-        bool held;                   /* one of them was told as late: to be measured again when a punch waits behind it */
         bool counted;                /* measured while they were under way: again when a punch of them is done */
         _Atomic uint32_t steps;      /* that the worker has done in it */
         uint32_t place_count, taken; /* places, and how many were ever given */
@@ -27,6 +26,7 @@ struct pw_backing {
         const struct pw_tenant *tenant;
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
         uint64_t granted_bytes;      /* for overhead.c */
+        uint64_t leaving_bytes;      /* that the worker was asked to give back, and the store does not have yet */
         uint32_t segments;           /* for audit.c: how many lie in it, and what looks at them, of the audit that begins */
         struct pw_measure *measure;
         uint32_t overdue;            /* for audit.c: measures in it whose audit is over */
@@ -47,8 +47,10 @@ PW_MUST_CHECK enum pw_status pw_backing_place(const struct pw_place_params *para
                                               struct pw_backed *ret_segment, struct pw_error *ret_err);
 /* Its pages go back; the memfd goes with the last user. */
 void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed);
-/* The same, of what the daemon has mapped. Taking pages back costs by the page, so that the worker does it. */
-void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map);
+/* The same, of what the daemon has mapped; `leaving` of it the store is told of. Taking pages back costs by the page, so that the
+ * worker does it. */
+struct pw_store_leaving;
+void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map, const struct pw_store_leaving *leaving);
 /* The process is dead, or has no session: no place is given to it any more. */
 void pw_backing_leave(struct pw_process *process);
 

@@ -151,6 +151,7 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
                                                                  .backing = segment->backed.backing,
                                                                  .offset = segment->backed.offset + action->offset,
                                                                  .bytes = action->bytes,
+                                                                 .leaving = { action->owner, action->owner ? action->bytes : 0 },
                                                                  .token = action->token });
                 break;
         case PW_STORE_FREE_RESULT:

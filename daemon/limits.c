@@ -2,6 +2,7 @@
 #include "daemon/limits.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,4 +123,23 @@ enum pw_status pw_limits_read(const char *root, struct pw_limits *ret_limits, st
                 fclose(file);
         *ret_limits = limits;
         return PW_OK;
+}
+
+enum pw_status pw_limits_allow(const char *root, uint64_t bytes, struct pw_error *ret_err)
+{
+        char need[16], left[16];
+        struct pw_limits limits;
+        enum pw_status status = pw_limits_read(root, &limits, ret_err);
+        uint64_t most;
+
+        if (status != PW_OK)
+                return status;
+        most = pw_min_u64(limits.available_bytes, limits.group_bytes);
+        if (bytes + PW_LIMITS_SPARE <= most)
+                return PW_OK;
+        pw_size_format(bytes, need);
+        pw_size_format(most, left);
+        if (limits.group_bytes < limits.available_bytes)
+                return pw_error_set(ret_err, PW_NO_SPACE, "%s of memory: cgroup %s leaves %s", need, limits.group, left);
+        return pw_error_set(ret_err, PW_NO_SPACE, "%s of memory: %s are available", need, left);
 }

@@ -17,4 +17,9 @@ struct pw_limits {
  * the kernel would give up count as left. `root`: where proc/ and sys/ are, "" for this host. Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_limits_read(const char *root, struct pw_limits *ret_limits, struct pw_error *ret_err);
 
+/* May so many bytes more be allocated now? PW_LIMITS_SPARE is left besides, since what asks for more than a cgroup has is killed.
+ * Errors: PW_NO_SPACE, PW_SYSTEM. */
+#define PW_LIMITS_SPARE (UINT64_C(16) << 20)
+PW_MUST_CHECK enum pw_status pw_limits_allow(const char *root, uint64_t bytes, struct pw_error *ret_err);
+
 #endif

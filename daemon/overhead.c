@@ -1,6 +1,7 @@
 /* Measured memory. */
 #include "daemon/overhead.h"
 
+#include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/module.h"
 #include "daemon/segment.h"
@@ -41,7 +42,7 @@ static uint64_t measure(struct pw_daemon *daemon)
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon) {
                 bytes = allocated(backing->fd);
                 backing->counted = backing->works > 0;
-                sum += bytes > backing->granted_bytes ? bytes - backing->granted_bytes : 0; /* lanes and rings */
+                sum += bytes - pw_min_u64(bytes, backing->granted_bytes + backing->leaving_bytes); /* lanes and rings */
         }
         for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
                 sum += allocated(tenant->hints_fd) + allocated(tenant->futures->backed.backing->fd);

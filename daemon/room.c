@@ -8,6 +8,7 @@
 #include "daemon/lane.h"
 
 struct pw_room_wait {
+        struct pw_list of_session; /* among those of its session; alone once that has ended */
         uint32_t session, lane;
         uint64_t id, token; /* of the request */
         uint64_t bytes, since_us, until_us;
@@ -21,16 +22,19 @@ static bool valid(const Pathways__Wire__RoomRequest *request)
 }
 
 /* A record of who waits, by a new token; NULL: out of memory. */
-static struct pw_room_wait *note_wait(struct pw_daemon *daemon, const struct pw_room_wait *like)
+static struct pw_room_wait *note_wait(struct pw_dsession *session, const struct pw_room_wait *like)
 {
         struct pw_room_wait *wait = malloc(sizeof *wait);
 
         if (!wait)
                 return NULL;
         *wait = *like;
-        wait->token = ++daemon->next_token;
-        if (pw_table_put(&daemon->room_tokens, wait->token, wait))
+        wait->session = session->number;
+        wait->token = ++session->daemon->next_token;
+        if (pw_table_put(&session->daemon->room_tokens, wait->token, wait)) {
+                pw_list_append(&session->room_waits, &wait->of_session);
                 return wait;
+        }
         free(wait);
         return NULL;
 }
@@ -38,8 +42,7 @@ static struct pw_room_wait *note_wait(struct pw_daemon *daemon, const struct pw_
 uint64_t pw_rooms_wait_for(struct pw_dsession *session, struct pw_frozen *frozen, uint32_t lane, uint64_t bytes, uint64_t until_us)
 {
         const struct pw_room_wait *wait =
-                note_wait(session->daemon, &(struct pw_room_wait){ .session = session->number, .lane = lane, .bytes = bytes, .since_us = pw_now_us(),
-                                                                  .until_us = until_us, .frozen = frozen });
+                note_wait(session, &(struct pw_room_wait){ .lane = lane, .bytes = bytes, .since_us = pw_now_us(), .until_us = until_us, .frozen = frozen });
 
         return wait ? wait->token : 0;
 }
@@ -54,9 +57,8 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                 pw_session_reply_error(session, id, PW_INVALID, "room request: lane, count or size class cannot be");
                 return;
         }
-        wait = note_wait(daemon, &(struct pw_room_wait){ .session = session->number, .lane = request->lane, .id = id, .bytes = request->room_bytes,
-                                                         .since_us = now_us,
-                                                         .until_us = request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us });
+        wait = note_wait(session, &(struct pw_room_wait){ .lane = request->lane, .id = id, .bytes = request->room_bytes, .since_us = now_us,
+                                                          .until_us = request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us });
         if (!wait) {
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
@@ -102,6 +104,8 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
         struct pw_room_wait *wait = pw_table_remove(&daemon->room_tokens, action->token);
         struct pw_dsession *session = wait ? pw_session_get(daemon, wait->session) : NULL;
 
+        if (wait)
+                pw_list_remove(&wait->of_session);
         if (wait && wait->frozen)
                 pw_frozen_room(daemon, wait->frozen, action);
         else if (session && action->kind == PW_STORE_REFUSE)
@@ -132,6 +136,7 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
 
 static void free_wait(struct pw_room_wait *wait)
 {
+        pw_list_remove(&wait->of_session);
         if (wait->frozen)
                 pw_frozen_free(wait->frozen);
         free(wait);
@@ -139,17 +144,12 @@ static void free_wait(struct pw_room_wait *wait)
 
 void pw_rooms_session_end(struct pw_dsession *session)
 {
-        struct pw_table *tokens = &session->daemon->room_tokens;
         struct pw_room_wait *wait;
-        uint32_t i = 0;
 
-        while ((wait = pw_table_next(tokens, &i))) {
-                if (wait->session != session->number)
-                        continue;
+        pw_list_each(&session->room_waits, wait, struct pw_room_wait, of_session) {
                 pw_store_room_cancel(session->daemon->store, wait->token);
-                pw_table_remove(tokens, wait->token);
+                pw_table_remove(&session->daemon->room_tokens, wait->token);
                 free_wait(wait);
-                i = 0;
         }
 }
 

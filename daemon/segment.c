@@ -5,9 +5,9 @@
 #include "base/memory.h"
 #include "daemon/tenant.h"
 
-static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment)
+static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, const struct pw_store_leaving *leaving)
 {
-        pw_backed_unmap(daemon, &segment->backed, &segment->map);
+        pw_backed_unmap(daemon, &segment->backed, &segment->map, leaving);
         free(segment);
 }
 
@@ -61,7 +61,7 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
         if (status != PW_OK) {
                 if (like->backed.backing)
                         segment->backed = (struct pw_backed){ 0 };
-                free_segment(daemon, segment);
+                free_segment(daemon, segment, &(struct pw_store_leaving){ NULL, 0 });
                 return status;
         }
         *ret_segment = segment;
@@ -75,8 +75,10 @@ struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
 
 void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
 {
+        struct pw_store_leaving leaving = { NULL, 0 };
+
         if (segment->layout.kind != PW_SEGMENT_DEVICE)
-                pw_store_segment_remove(daemon->store, segment->number);
+                leaving = pw_store_segment_remove(daemon->store, segment->number);
         pw_table_remove(&daemon->segments, segment->number);
-        free_segment(daemon, segment);
+        free_segment(daemon, segment, &leaving);
 }

@@ -69,6 +69,7 @@ struct pw_dsession {
         struct pw_dlane **lanes;    /* those that the client ever used, made when that is seen: lane.c */
         uint32_t lane_count, lane_capacity;
         struct pw_catching catching; /* on its own lanes */
+        struct pw_list room_waits;  /* for room: room.c */
         struct pw_table slices, programs; /* handle -> this */
 };
 

@@ -10,6 +10,7 @@
 #include "daemon/audit.h"
 #include "daemon/backing.h"
 #include "daemon/frozen.h"
+#include "daemon/limits.h"
 #include "daemon/overhead.h"
 #include "daemon/tenant.h"
 #include "daemon/thread.h"
@@ -33,6 +34,8 @@ struct item {
         uint64_t at;               /* done up to here */
         uint64_t since_us;         /* running since then */
         bool asked, told;          /* the loop was asked to tell that it is late; it did */
+        struct pw_list of_gone;    /* among those that gave back what the loop does not know of; else alone */
+        uint64_t gone, known;      /* bytes that it gave back; of them, told to the store: the loop's */
         enum pw_status status;
         char why[80];              /* it failed */
 };
@@ -41,8 +44,8 @@ struct pw_worker {
         struct pw_daemon *daemon;
         pthread_mutex_t lock;           /* of all that follows, and of the queues of backings */
         pthread_cond_t changed;
-        struct pw_list ready;           /* backings with works of which none is running */
-        struct pw_list running, done;   /* items */
+        struct pw_list giving, ready;   /* backings with works of which none is running: the first one a punch; another */
+        struct pw_list running, done, gone; /* items */
         uint32_t threads, resting;
         bool stop;
         bool recount;                   /* loop only: what works have not given back yet is to be measured again */
@@ -52,26 +55,41 @@ struct pw_worker {
 
 static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t bytes, struct pw_error *ret_err)
 {
+        enum pw_status status;
+
         if (work->from)
                 return pw_memfd_copy(work->backing->fd, work->offset + at, work->from->fd, work->from_offset + at, bytes, ret_err);
-        return work->punch ? pw_memfd_punch(work->backing->fd, work->offset + at, bytes, ret_err)
-                           : pw_memfd_populate(work->backing->fd, work->offset + at, bytes, ret_err);
+        if (work->punch)
+                return pw_memfd_punch(work->backing->fd, work->offset + at, bytes, ret_err);
+        status = pw_limits_allow("", bytes, ret_err);
+        return status == PW_OK ? pw_memfd_populate(work->backing->fd, work->offset + at, bytes, ret_err) : status;
 }
 
-/* The next step: true: there are more. Other memfds get their turn before them. */
-static bool do_next(struct item *item)
+static uint64_t allocated(const struct pw_work *work)
+{
+        uint64_t bytes;
+
+        return work->leaving.bytes && pw_memfd_allocated(work->backing->fd, &bytes, NULL) == PW_OK ? bytes : 0;
+}
+
+/* The next step: true: there are more. Other memfds get their turn before them. *ret_gone: bytes that it gave back. */
+static bool do_next(struct item *item, uint64_t *ret_gone)
 {
         struct pw_work *work = &item->work;
-        uint64_t left = work->bytes - item->at, bytes = pw_min_u64(work->punch ? PUNCH_BYTES : STEP_BYTES, left);
+        uint64_t left = work->bytes - item->at, bytes = pw_min_u64(work->punch ? PUNCH_BYTES : STEP_BYTES, left), had, has;
         struct pw_error err;
 
+        *ret_gone = 0;
         if (work->measure) {
                 pw_measure_do(work->measure, work->backing->fd);
                 return false;
         }
         pw_unmap(&work->unmap);
+        had = allocated(work);
         item->status = bytes ? do_step(work, item->at, bytes, &err) : PW_OK;
+        has = allocated(work);
         item->at += bytes;
+        *ret_gone = had - pw_min_u64(had, has);
         if (item->status != PW_OK)
                 snprintf(item->why, sizeof item->why, "%.79s", err.text);
         return item->status == PW_OK && item->at < work->bytes;
@@ -93,6 +111,16 @@ static bool is_working(const struct pw_worker *worker, uint64_t now_us)
         return false;
 }
 
+static bool has_ready(const struct pw_worker *worker) { return !pw_list_empty(&worker->giving) || !pw_list_empty(&worker->ready); }
+
+/* It has works, and none of them is running. */
+static void make_ready(struct pw_worker *worker, struct pw_backing *backing)
+{
+        const struct item *first = pw_list_first(&backing->todo, struct item, link);
+
+        pw_list_append(first->work.punch ? &worker->giving : &worker->ready, &backing->of_worker);
+}
+
 /* The next work, if no thread is at one; NULL: none. */
 static struct item *take(struct pw_worker *worker)
 {
@@ -100,9 +128,9 @@ static struct item *take(struct pw_worker *worker)
         struct item *item;
         uint64_t now_us = pw_now_us();
 
-        if (pw_list_empty(&worker->ready) || is_working(worker, now_us))
+        if (!has_ready(worker) || is_working(worker, now_us))
                 return NULL;
-        backing = pw_list_first(&worker->ready, struct pw_backing, of_worker);
+        backing = pw_list_first(pw_list_empty(&worker->giving) ? &worker->ready : &worker->giving, struct pw_backing, of_worker);
         pw_list_remove(&backing->of_worker);
         item = pw_list_first(&backing->todo, struct item, link);
         pw_list_remove(&item->link);
@@ -112,10 +140,11 @@ static struct item *take(struct pw_worker *worker)
 }
 
 /* The rest of a punch stays the first, so that what makes pages in the same place again does not overtake it. */
-static void step_done(struct pw_worker *worker, struct item *item, bool more)
+static void step_done(struct pw_worker *worker, struct item *item, bool more, uint64_t gone)
 {
         struct pw_backing *backing = item->work.backing;
 
+        item->gone = pw_min_u64(item->gone + gone, item->work.leaving.bytes);
         backing->steps++;
         pw_list_remove(&item->link);
         if (more && item->work.punch)
@@ -123,8 +152,10 @@ static void step_done(struct pw_worker *worker, struct item *item, bool more)
         else
                 pw_list_append(more ? &backing->todo : &worker->done, &item->link);
         if (!pw_list_empty(&backing->todo))
-                pw_list_append(&worker->ready, &backing->of_worker);
-        if (!more)
+                make_ready(worker, backing);
+        if (more && item->gone > item->known && pw_list_empty(&item->of_gone))
+                pw_list_append(&worker->gone, &item->of_gone);
+        if (!more || !pw_list_empty(&item->of_gone))
                 tell_loop(worker);
 }
 
@@ -135,7 +166,7 @@ static uint64_t next_look_us(struct pw_worker *worker)
         struct item *item;
 
         pw_list_each(&worker->running, item, struct item, link) {
-                if (now_us < item->since_us + LATE_US && !pw_list_empty(&worker->ready))
+                if (now_us < item->since_us + LATE_US && has_ready(worker))
                         next_us = pw_min_u64(next_us, item->since_us + LATE_US);
                 else if (!item->asked && now_us < item->since_us + TOLD_US)
                         next_us = pw_min_u64(next_us, item->since_us + TOLD_US);
@@ -163,6 +194,7 @@ static void *work_loop(void *context)
 {
         struct pw_worker *worker = context;
         struct item *item;
+        uint64_t gone;
         bool more;
 
         pthread_mutex_lock(&worker->lock);
@@ -175,10 +207,10 @@ static void *work_loop(void *context)
                 if (!--worker->resting)
                         (void)start_thread(worker); /* without one, others wait for this one, or for the next work that is asked */
                 pthread_mutex_unlock(&worker->lock);
-                more = do_next(item);
+                more = do_next(item, &gone);
                 pthread_mutex_lock(&worker->lock);
                 worker->resting++;
-                step_done(worker, item, more);
+                step_done(worker, item, more, gone);
         }
         worker->threads--;
         pthread_cond_broadcast(&worker->changed);
@@ -212,8 +244,19 @@ static void let_go(const struct pw_work *work)
                 pw_backing_worked(work->from);
 }
 
+/* Of what it was to give back, so much is gone. */
+static void tell_gone(struct pw_worker *worker, struct item *item, uint64_t gone)
+{
+        uint64_t bytes = gone - item->known;
+
+        item->known = gone;
+        item->work.backing->leaving_bytes -= bytes;
+        pw_store_pages_gone(worker->daemon->store, item->work.leaving.owner, bytes, pw_now_us());
+}
+
 static void report(struct pw_worker *worker, struct item *item)
 {
+        tell_gone(worker, item, item->work.leaving.bytes);
         worker->recount |= item->work.punch && item->work.backing->counted;
         if (item->work.punch && item->status != PW_OK)
                 refused(worker, &item->work, item->why);
@@ -230,15 +273,14 @@ static void tell_late(struct pw_worker *worker)
         pw_list_each(&worker->running, item, struct item, link) {
                 if (item->told || now_us < item->since_us + TOLD_US)
                         continue;
-                item->told = item->work.backing->held = worker->recount = true;
+                item->told = true;
                 pw_log(&worker->daemon->log, PW_LOG_WARNING,
                        "memfd of a client is held for 1 s, as by who writes to its descriptor: its own room waits tenant=%s",
                        item->work.backing->tenant ? item->work.backing->tenant->name : "-");
         }
 }
 
-/* The store has what is punched at once, and may grant it again; what its pages still take is overhead once measured, and no longer
- * when they are gone. */
+/* What was measured while pages were given back took some for gone that were not, or the other way round. */
 static void recount(struct pw_worker *worker)
 {
         if (worker->recount)
@@ -260,6 +302,10 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         pw_list_init(&finished);
         pthread_mutex_lock(&worker->lock);
         tell_late(worker);
+        pw_list_each(&worker->gone, item, struct item, of_gone) {
+                pw_list_remove(&item->of_gone);
+                tell_gone(worker, item, item->gone);
+        }
         pw_list_each(&worker->done, item, struct item, link) {
                 pw_list_remove(&item->link);
                 pw_list_append(&finished, &item->link);
@@ -284,9 +330,11 @@ enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_wo
         worker->pipe_fds[0] = worker->pipe_fds[1] = -1;
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->changed, NULL);
+        pw_list_init(&worker->giving);
         pw_list_init(&worker->ready);
         pw_list_init(&worker->running);
         pw_list_init(&worker->done);
+        pw_list_init(&worker->gone);
         if (pipe2(worker->pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
                 number = errno;
                 pw_worker_free(worker);
@@ -315,7 +363,7 @@ static void enqueue(struct pw_worker *worker, struct item *item)
                 busy |= running->work.backing == backing;
         pw_list_append(&backing->todo, &item->link);
         if (!busy)
-                pw_list_append(&worker->ready, &backing->of_worker);
+                make_ready(worker, backing);
 }
 
 void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
@@ -325,20 +373,19 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
         if (!item) {
                 pw_unmap(&(struct pw_map){ work->unmap.base, work->unmap.bytes, work->unmap.writable });
                 tell(worker, work, PW_NO_MEMORY);
+                pw_store_pages_gone(worker->daemon->store, work->leaving.owner, work->leaving.bytes, pw_now_us());
                 if (work->punch)
                         refused(worker, work, "pathwaysd is out of memory");
                 return;
         }
         item->work = *work;
+        pw_list_init(&item->of_gone);
+        work->backing->leaving_bytes += work->leaving.bytes;
         pw_backing_work(work->backing);
         if (work->from)
                 pw_backing_work(work->from);
         pthread_mutex_lock(&worker->lock);
         enqueue(worker, item);
-        if (work->punch && work->backing->held && !worker->recount) {
-                worker->recount = true;
-                tell_loop(worker);
-        }
         if (!worker->resting)
                 (void)start_thread(worker); /* there was none to be had when the last one went to work */
         pthread_cond_signal(&worker->changed);
@@ -352,6 +399,7 @@ static void free_items(struct pw_list *list)
         while (!pw_list_empty(list)) {
                 item = pw_list_first(list, struct item, link);
                 pw_list_remove(&item->link);
+                pw_list_remove(&item->of_gone);
                 pw_unmap(&item->work.unmap);
                 let_go(&item->work);
                 pw_measure_free(item->work.measure);
@@ -360,12 +408,12 @@ static void free_items(struct pw_list *list)
 }
 
 /* What nobody runs is dropped; each backing lives while the item that is freed has it. */
-static void free_ready(struct pw_worker *worker)
+static void free_ready(struct pw_list *ready)
 {
         struct pw_backing *backing;
 
-        while (!pw_list_empty(&worker->ready)) {
-                backing = pw_list_first(&worker->ready, struct pw_backing, of_worker);
+        while (!pw_list_empty(ready)) {
+                backing = pw_list_first(ready, struct pw_backing, of_worker);
                 pw_list_remove(&backing->of_worker);
                 pw_backing_keep(backing);
                 free_items(&backing->todo);
@@ -394,7 +442,8 @@ void pw_worker_free(struct pw_worker *worker)
         if (!worker)
                 return;
         bool stopped = stop_threads(worker);
-        free_ready(worker);
+        free_ready(&worker->giving);
+        free_ready(&worker->ready);
         free_items(&worker->done);
         if (worker->event)
                 event_free(worker->event);

@@ -2,14 +2,16 @@
  * given back in steps of 128 MiB.
  *
  * Touching a new page costs 10 to 50 times what copying to it does. Works of one memfd begin in order and take turns, except that
- * none overtakes a punch, and one thread works at a time; but who holds a memfd (worker.c) keeps back the works of that memfd
- * alone. Each is reported on the loop thread at most once, by the pipe that the loop reads.
+ * none overtakes a punch; memfds that pages are given back of come first, and one thread works at a time; but who holds a memfd
+ * (worker.c) keeps back the works of that memfd alone. Before pages are allocated it is seen that the system has them to give. Each
+ * work is reported on the loop thread at most once, by the pipe that the loop reads; what was given back, as it is.
  */
 #ifndef PW_DAEMON_WORKER_H
 #define PW_DAEMON_WORKER_H
 
 #include "daemon/daemon.h"
 #include "plane/segment.h"
+#include "store/store.h"
 
 struct pw_backing;
 struct pw_measure;
@@ -23,6 +25,7 @@ struct pw_work {
         uint64_t offset, bytes;
         struct pw_map unmap;    /* of those pages: before they are given back; zeroed: none */
         uint64_t token; /* handed to pw_store_populated(), of a copy to pw_frozen_copied(); 0: nobody waits */
+        struct pw_store_leaving leaving; /* of a punch: told to the store as its pages go, whatever becomes of it in the end */
 };
 
 PW_MUST_CHECK enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err);

@@ -79,9 +79,7 @@ void pw_row_clear(struct pw_row *row)
 
 uint32_t pw_row_want(const struct pw_row *row, uint64_t room_bytes)
 {
-        if (room_bytes > PW_LARGE_BYTES)
-                return 1;
-        uint64_t most = room_bytes ? PW_GRANT_BYTES_MAX / room_bytes : PW_GRANT_SLOTS_MAX;
+        uint64_t most = pw_grant_slots_max(room_bytes);
         uint64_t least = pw_min_u64(PW_GRANT_SLOTS_MIN, most);
         return (uint32_t)pw_min_u64(pw_max_u64(2 * (uint64_t)row->last_granted, least), most);
 }

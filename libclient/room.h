@@ -16,10 +16,7 @@
 #define PW_ROW_FUTURES (PW_CLASS_COUNT + 1)
 #define PW_ROWS (PW_CLASS_COUNT + 2)
 
-#define PW_GRANT_BYTES_MAX (4 * PW_MIB) /* of rooms, in one grant */
-#define PW_GRANT_SLOTS_MAX 4096u        /* without rooms */
 #define PW_GRANT_SLOTS_MIN 16u
-#define PW_LARGE_BYTES PW_MIB /* rooms above this are extents of their own */
 
 struct pw_extent {
         uint32_t number; /* the daemon's */

@@ -45,6 +45,17 @@ struct pw_control {
                                      its room is given again: what the client noted about it counts no more */
         _Alignas(64) struct pw_lane lanes[PW_LANES_MAX];
 };
+
+/* As many slots as one request for room may have; who asks for more gets so many. */
+#define PW_GRANT_BYTES_MAX (UINT64_C(4) << 20) /* of rooms */
+#define PW_GRANT_SLOTS_MAX 4096u               /* without rooms */
+#define PW_LARGE_BYTES (UINT64_C(1) << 20)     /* rooms above this are extents of their own */
+static inline uint64_t pw_grant_slots_max(uint64_t room_bytes)
+{
+        if (room_bytes > PW_LARGE_BYTES)
+                return 1;
+        return room_bytes ? PW_GRANT_BYTES_MAX / room_bytes : PW_GRANT_SLOTS_MAX;
+}
 #define PW_CONTROL_RINGS_OFFSET pw_round_up(sizeof(struct pw_control), 4096)
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 struct pw_object;
+struct pw_store_owner; /* whom pages on their way out are charged to */
 
 enum pw_store_action_kind {
         PW_STORE_WAKE = 1,     /* wake who sleeps on {segment, slot} (pw_hint_wake) */
@@ -13,7 +14,8 @@ enum pw_store_action_kind {
         PW_STORE_LOOK_AGAIN,   /* answer it: rooms came back */
         PW_STORE_REFUSE,       /* answer it with status and text */
         PW_STORE_POPULATE,     /* allocate [offset, offset + bytes) of the segment's memfd, then pw_store_populated(token) */
-        PW_STORE_PUNCH,        /* give [offset, offset + bytes) of the segment's memfd back */
+        PW_STORE_PUNCH,        /* give [offset, offset + bytes) of the segment's memfd back, then
+                                * pw_store_pages_gone(owner, bytes), in parts if it takes long */
         PW_STORE_FREE_RESULT,  /* the object of `payload` is gone: its rooms are free */
         PW_STORE_CANCEL_RUN,   /* nobody holds any result of run `number` */
         PW_STORE_READY,        /* a watched object was decided */
@@ -36,6 +38,7 @@ struct pw_store_action {
         uint64_t token, number;
         uint64_t offset, bytes;
         void *payload;
+        struct pw_store_owner *owner;
         struct pw_object *object;
         struct pw_store_grant grant;
         char *text; /* owned by the queue until pw_store_actions_clear() */

@@ -38,12 +38,13 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
         struct pw_memory_terms terms = { .capacity = store->params.capacity_bytes,
                                          .reserved = store->params.reserved_bytes,
                                          .overhead = (uint64_t)store->overhead_bytes,
+                                         .letting_go = store->leaving_bytes,
                                          .free = pw_store_free_bytes(store) };
         struct segment *segment;
         struct extent *extent;
 
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
-                terms.overhead += segment->entry_page_bytes;
+                terms.overhead += segment->entry_page_bytes + segment->record_bytes;
                 *unused_term(segment, &terms) += segment->idle.bytes;
                 pw_list_each(&segment->extents, extent, struct extent, of_segment)
                         count_extent(extent, &terms);
@@ -249,13 +250,16 @@ static void check_tenant(struct pw_store *store, struct pw_store_audit *audit, c
 static void check_queue(struct pw_store *store, struct pw_store_audit *audit)
 {
         uint32_t lacking = store->lacking_count, over = 0;
+        uint64_t leaving = 0;
         const struct tenant *tenant;
         struct request *request;
 
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
                 over += tenant->over_count;
+                leaving += tenant->leaving_bytes;
                 check_tenant(store, audit, tenant);
         }
+        check_sum(audit, NULL, "bytes on their way out", store->leaving_bytes, leaving);
         pw_list_each(&store->queue, request, struct request, link)
                 *(request->over ? &over : &lacking) -= 1;
         if (lacking || over)
@@ -266,6 +270,7 @@ static void check_sums(struct pw_store *store, struct pw_store_audit *audit)
 {
         struct pw_memory_terms terms;
         struct segment *segment;
+        int64_t spare = store->free_bytes + store->overhead_bytes + (int64_t)(store->record_bytes + pw_kept_bytes(store));
         uint64_t idle = 0;
 
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
@@ -278,9 +283,8 @@ static void check_sums(struct pw_store *store, struct pw_store_audit *audit)
         check_objects(store, audit);
         check_queue(store, audit);
         pw_store_terms(store, &terms);
-        int64_t for_rooms = store->free_bytes + store->overhead_bytes + (int64_t)pw_kept_bytes(store);
-        if (for_rooms < 0)
-                report(audit, "host memory", "%lld bytes more are granted than there are", (long long)-for_rooms);
+        if (spare < 0)
+                report(audit, "host memory", "%lld bytes more are granted than there are", (long long)-spare);
         if (terms.unaccounted)
                 report(audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
 }

@@ -98,7 +98,7 @@ static void test_dead_meanwhile(void **state)
         assert_true(all_parts(&h) > 0);
         assert_int_equal(count_refs(&h, 1), MANY);
         assert_int_equal(fixture_only(&h.f, PW_STORE_SEGMENT_IDLE)->segment, h.ann->segment);
-        pw_store_segment_remove(h.f.store, h.ann->segment);
+        fixture_remove(&h.f, h.ann->segment);
         fixture_close(&h.f);
 }
 
@@ -110,7 +110,7 @@ static void test_segment_removed(void **state)
         (void)state;
         open_host(&h);
         pw_store_session_end(h.f.store, h.ann->session, true, h.f.now_us);
-        pw_store_segment_remove(h.f.store, h.ann->segment);
+        fixture_remove(&h.f, h.ann->segment);
         assert_int_equal(count_refs(&h, 1), MANY);
         fixture_close(&h.f);
 }

@@ -56,7 +56,10 @@ static void free_extent(struct pw_store *store, struct extent *extent)
         free(extent);
 }
 
-static bool make_chunks(struct segment *segment, uint32_t first_slot, uint32_t count)
+#define CHUNK_BYTES (PW_CHUNK_SLOTS * sizeof(struct pw_object))
+
+/* Booked as they are made, whatever is free: a slot without a room waits for no memory. */
+static bool make_chunks(struct pw_store *store, struct segment *segment, uint32_t first_slot, uint32_t count)
 {
         uint32_t last = (first_slot + count - 1) / PW_CHUNK_SLOTS;
 
@@ -65,10 +68,13 @@ static bool make_chunks(struct segment *segment, uint32_t first_slot, uint32_t c
         for (uint32_t i = first_slot / PW_CHUNK_SLOTS; i <= last; i++) {
                 if (segment->chunks[i])
                         continue;
-                segment->chunks[i] = aligned_alloc(PW_LINE_BYTES, PW_CHUNK_SLOTS * sizeof **segment->chunks);
+                segment->chunks[i] = aligned_alloc(PW_LINE_BYTES, CHUNK_BYTES);
                 if (!segment->chunks[i])
                         return false;
-                memset(segment->chunks[i], 0, PW_CHUNK_SLOTS * sizeof **segment->chunks);
+                memset(segment->chunks[i], 0, CHUNK_BYTES);
+                segment->record_bytes += CHUNK_BYTES;
+                store->record_bytes += CHUNK_BYTES;
+                store->free_bytes -= (int64_t)CHUNK_BYTES;
         }
         return true;
 }
@@ -79,14 +85,14 @@ static struct pw_object *record(const struct segment *segment, uint32_t slot)
 }
 
 /* Slots, their records and a return ring for an extent that never had any. */
-static enum pw_status take_slots(struct extent *extent, struct session *session, uint32_t count)
+static enum pw_status take_slots(struct pw_store *store, struct extent *extent, struct session *session, uint32_t count)
 {
         struct segment *segment = extent->segment;
         uint64_t slot, ring;
 
         if (!pw_range_take(segment->slots, count, &slot))
                 return PW_LIMIT;
-        if (!make_chunks(segment, (uint32_t)slot, count)) {
+        if (!make_chunks(store, segment, (uint32_t)slot, count)) {
                 pw_range_give(segment->slots, slot, count);
                 return PW_NO_MEMORY;
         }
@@ -137,20 +143,22 @@ static enum pw_status take_rooms(struct pw_store *store, struct extent *extent, 
 {
         struct segment *segment = extent->segment;
         uint64_t growth = entry_growth(extent), offset = 0, overlap, fresh;
+        enum pw_status status;
 
         if (extent->span_bytes && !pw_range_take(segment->rooms, extent->span_bytes, &offset))
                 return PW_NOT_READY;
         extent->room_offset = segment->layout.room_offset + offset;
         overlap = pw_idle_overlap(&segment->idle, extent->room_offset, extent->span_bytes);
         fresh = extent->span_bytes - overlap;
-        if (store->free_bytes + (int64_t)(store->idle_bytes - overlap) < (int64_t)(fresh + growth) ||
-            (overlap && !pw_idle_cut(&segment->idle, extent->room_offset, extent->span_bytes))) {
+        status = pw_pages_reach(store, segment, fresh + growth, overlap);
+        if (status == PW_OK && overlap && !pw_idle_cut(&segment->idle, extent->room_offset, extent->span_bytes))
+                status = PW_NOT_READY;
+        if (status != PW_OK) {
                 if (extent->span_bytes)
                         pw_range_give(segment->rooms, offset, extent->span_bytes);
-                return PW_NOT_READY;
+                return status;
         }
         store->idle_bytes -= overlap;
-        pw_pages_punch_any(store, fresh + growth);
         store->free_bytes -= (int64_t)(fresh + growth);
         segment->room_page_bytes += fresh;
         extent->booked_bytes = extent->span_bytes;
@@ -168,7 +176,7 @@ static struct extent *dormant(const struct row *row)
 static enum pw_status fill(struct pw_store *store, struct extent *extent, struct session *session, const struct row *row, uint32_t count, bool *ret_fresh)
 {
         bool rooms = row->kind < PW_CLASS_COUNT;
-        enum pw_status status = extent->slot_room ? PW_OK : take_slots(extent, session, count);
+        enum pw_status status = extent->slot_room ? PW_OK : take_slots(store, extent, session, count);
 
         if (status != PW_OK)
                 return status;
@@ -181,12 +189,26 @@ static enum pw_status fill(struct pw_store *store, struct extent *extent, struct
         return status;
 }
 
+/* Could there be memory for it, wherever its rooms come to lie? Asked first, as placing many slots in vain takes long. */
+static enum pw_status is_there(struct pw_store *store, const struct session *session, const struct row *row, uint32_t count)
+{
+        uint64_t room = row->kind < PW_CLASS_COUNT ? pw_class_bytes(row->kind) : 0, span = pw_round_up(count * room, PW_PAGE_BYTES), own;
+
+        if (!room)
+                return PW_OK;
+        own = session->segment->ended ? 0 : pw_min_u64(session->segment->idle.bytes, span);
+        return pw_pages_reach(store, session->segment, span - own, own);
+}
+
 enum pw_status pw_extent_new(struct pw_store *store, struct session *session, struct row *row, uint32_t count,
                              struct extent **ret_extent, bool *ret_fresh)
 {
-        struct extent *old = dormant(row), *extent = old ? old : new_extent(store);
-        enum pw_status status;
+        struct extent *old = dormant(row), *extent;
+        enum pw_status status = is_there(store, session, row, count);
 
+        if (status != PW_OK)
+                return status;
+        extent = old ? old : new_extent(store);
         if (!extent)
                 return PW_NO_MEMORY;
         extent->segment = row->kind == PW_KIND_FUTURES ? session->tenant->futures : session->segment;

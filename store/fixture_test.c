@@ -89,9 +89,30 @@ const struct pw_store_action *fixture_only(const struct fixture *fixture, enum p
         return &actions->items[i];
 }
 
+void fixture_settle(struct fixture *fixture)
+{
+        const struct pw_store_actions *actions = pw_store_actions(fixture->store);
+
+        for (; fixture->settled < actions->count; fixture->settled++) {
+                struct pw_store_action action = actions->items[fixture->settled];
+
+                if (action.kind == PW_STORE_PUNCH)
+                        pw_store_pages_gone(fixture->store, action.owner, action.bytes, fixture->now_us);
+        }
+}
+
+void fixture_remove(struct fixture *fixture, uint32_t segment)
+{
+        struct pw_store_leaving leaving = pw_store_segment_remove(fixture->store, segment);
+
+        pw_store_pages_gone(fixture->store, leaving.owner, leaving.bytes, fixture->now_us);
+}
+
 void fixture_clear(struct fixture *fixture)
 {
+        fixture_settle(fixture);
         pw_store_actions_clear(pw_store_actions(fixture->store));
+        fixture->settled = 0;
 }
 
 /* --- room --------------------------------------------------------------------------------------------------------------- */
@@ -108,6 +129,7 @@ static struct pw_store_grant granted(struct fixture *fixture, const struct pw_ro
         struct pw_store_grant grant;
 
         pw_store_room_request(fixture->store, ask);
+        fixture_settle(fixture);
         if (fixture_count(fixture, PW_STORE_POPULATE))
                 pw_store_populated(fixture->store, ask->token, PW_OK, fixture->now_us);
         assert_true(fixture_only(fixture, PW_STORE_GRANT)->token == ask->token);
@@ -215,6 +237,7 @@ void fixture_reclaim(struct fixture *fixture)
 {
         if (pw_store_reclaim_begin(fixture->store))
                 pw_store_reclaim_finish(fixture->store, fixture->now_us);
+        fixture_settle(fixture);
 }
 
 static void complain(void *context, const char *where, const char *problem)

@@ -37,6 +37,7 @@ struct fixture {
         struct client clients[FIXTURE_CLIENTS];
         uint32_t client_count;
         uint64_t token, now_us;
+        uint32_t settled; /* actions: of those that are there */
 };
 
 /* A host with `capacity_bytes`, and a futures segment of tenant ann. Closing proves the invariants. */
@@ -51,6 +52,10 @@ uint32_t fixture_count(const struct fixture *fixture, enum pw_store_action_kind 
 /* The only action of its kind. */
 const struct pw_store_action *fixture_only(const struct fixture *fixture, enum pw_store_action_kind kind);
 void fixture_clear(struct fixture *fixture);
+/* The worker has given back what it was asked to. fixture_clear(), fixture_grant() and fixture_reclaim() do it too. */
+void fixture_settle(struct fixture *fixture);
+/* The daemon removes a segment, and its memory is given back at once. */
+void fixture_remove(struct fixture *fixture, uint32_t segment);
 
 /* --- room ------------------------------------------------------------------------------------------------------------ */
 /* A request of lane 0 for `count` rooms of `bytes` (0: inline), 1 s long. The token is the fixture's. */

@@ -11,10 +11,10 @@ uint64_t pw_kept_bytes(const struct pw_store *store)
         return bytes;
 }
 
-/* Idle pages of rooms go for it where nothing else is free. */
+/* Idle pages of rooms go for it where nothing else is free, and what is about to be given back counts. */
 static bool is_there(struct pw_store *store, uint64_t bytes)
 {
-        return bytes <= INT64_MAX && (store->free_bytes >= (int64_t)bytes || pw_pages_punch_any(store, bytes));
+        return bytes <= INT64_MAX && pw_pages_reach(store, NULL, bytes, 0) != PW_NOT_READY;
 }
 
 enum pw_status pw_store_may_keep(struct pw_store *store, const char *name, uint64_t bytes, const char *what, struct pw_error *ret_err)
@@ -46,6 +46,7 @@ void pw_store_keep(struct pw_store *store, const char *name, int64_t bytes)
         if (!tenant)
                 return;
         tenant->kept_bytes = (uint64_t)((int64_t)tenant->kept_bytes + bytes);
+        store->kept_bytes = (uint64_t)((int64_t)store->kept_bytes + bytes);
         store->free_bytes -= bytes;
         if (bytes < 0)
                 pw_room_serve(store);

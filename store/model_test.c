@@ -277,7 +277,24 @@ static void populated(struct world *world)
                 return;
         token = world->populate[0].token;
         memmove(world->populate, world->populate + 1, --world->populate_count * sizeof *world->populate);
-        pw_store_populated(world->store, token, model_dice(world, 20) ? PW_OK : PW_SYSTEM, world->now_us);
+        pw_store_populated(world->store, token, model_dice(world, 20) ? PW_OK : model_dice(world, 2) ? PW_SYSTEM : PW_NO_SPACE, world->now_us);
+        model_do_actions(world);
+}
+
+/* Pages that were given up are given back, some or all of one punch. */
+static void punched(struct world *world)
+{
+        uint64_t bytes;
+
+        if (!world->punch_count)
+                return;
+        bytes = world->punches[0].bytes;
+        if (model_dice(world, 4) == 0)
+                bytes = bytes / 2;
+        world->punches[0].bytes -= bytes;
+        pw_store_pages_gone(world->store, world->punches[0].owner, bytes, world->now_us);
+        if (!world->punches[0].bytes)
+                memmove(world->punches, world->punches + 1, --world->punch_count * sizeof world->punches[0]);
         model_do_actions(world);
 }
 
@@ -319,6 +336,8 @@ static void step(struct world *world)
                 turn(world);
         if (model_dice(world, 2))
                 populated(world);
+        if (model_dice(world, 2))
+                punched(world);
         if (pw_store_next_us(world->store) <= world->now_us)
                 pw_store_tick(world->store, world->now_us);
         model_do_actions(world);
@@ -397,6 +416,8 @@ static void close_world(struct world *world)
                 populated(world);
         for (int i = 0; i < 4; i++)
                 turn(world);
+        while (world->punch_count)
+                punched(world);
         check(world);
         pw_store_each_object(world->store, left, NULL);
         pw_store_terms(world->store, &terms);
@@ -448,6 +469,8 @@ static uint32_t have_slot(struct world *world, struct client *client, uint32_t r
 
         while (!model_take_slot(world, client, row, &object)) {
                 model_do_actions(world);
+                while (world->punch_count)
+                        punched(world);
                 populated(world);
                 assert_int_equal(client->token, 0);
         }

@@ -95,6 +95,11 @@ struct world {
                 uint64_t token;
         } populate[256];
         uint32_t populate_count;
+        struct {
+                struct pw_store_owner *owner;
+                uint64_t bytes;
+        } punches[4096]; /* that the worker has not done */
+        uint32_t punch_count;
         uint32_t ended[4096], ended_count; /* sessions whose process lives on */
         struct {
                 uint32_t segment;
@@ -112,6 +117,7 @@ void model_open_client(struct world *world, struct client *client);
 void model_free_client_memory(struct client *client);
 /* As the daemon would. */
 void model_do_actions(struct world *world);
+void model_punch(struct world *world, struct pw_store_owner *owner, uint64_t bytes);
 /* The daemon reads what the client published; every ring; the rings that the store names. */
 void model_read_ring(struct world *world, struct client *client);
 void model_read_all(struct world *world);

@@ -134,12 +134,20 @@ static void cancel_run(struct world *world, uint64_t number)
         }
 }
 
+void model_punch(struct world *world, struct pw_store_owner *owner, uint64_t bytes)
+{
+        assert_true(world->punch_count < pw_array_count(world->punches));
+        world->punches[world->punch_count].owner = owner;
+        world->punches[world->punch_count++].bytes = bytes;
+}
+
 static void segment_idle(struct world *world, uint32_t segment)
 {
         for (uint32_t c = 0; c < CLIENTS; c++)
                 for (uint32_t i = 0; world->clients[c].alive && i < world->clients[c].held_count; i++)
                         assert_int_not_equal(world->objects[world->clients[c].held[i].object].segment, segment);
-        pw_store_segment_remove(world->store, segment);
+        struct pw_store_leaving leaving = pw_store_segment_remove(world->store, segment);
+        model_punch(world, leaving.owner, leaving.bytes);
         for (uint32_t i = 0; i < world->old_count; i++) {
                 if (world->old[i].segment != segment)
                         continue;
@@ -181,6 +189,7 @@ void model_do_actions(struct world *world)
                         assert_true(world->populate_count < 256);
                         world->populate[world->populate_count++].token = action.token;
                         break;
+                case PW_STORE_PUNCH: model_punch(world, action.owner, action.bytes); break;
                 case PW_STORE_FREE_RESULT: free_result(world, action.payload); break;
                 case PW_STORE_CANCEL_RUN: cancel_run(world, action.number); break;
                 case PW_STORE_SEGMENT_IDLE: segment_idle(world, action.segment); break;

@@ -101,7 +101,7 @@ static void test_outlives_its_session(void **state)
         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
         assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
         assert_gone(&n);
-        pw_store_segment_remove(n.f.store, fixture_only(&n.f, PW_STORE_SEGMENT_IDLE)->segment);
+        fixture_remove(&n.f, fixture_only(&n.f, PW_STORE_SEGMENT_IDLE)->segment);
         fixture_close(&n.f);
 }
 
@@ -115,7 +115,7 @@ static void test_segment_goes_with_names(void **state)
         assert_int_equal(pw_store_lease(n.f.store, n.object, 5, NULL), PW_OK);
         assert_int_equal(pw_store_hold(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, NULL), PW_OK);
         fixture_ref(&n.f, n.ann, n.place);
-        pw_store_segment_remove(n.f.store, n.ann->segment); /* by force */
+        fixture_remove(&n.f, n.ann->segment); /* by force */
         assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
         assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
         pw_store_tick(n.f.store, 10);

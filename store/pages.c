@@ -1,19 +1,42 @@
 /* Pages of rooms: populated ones are booked, and stay idle with their segment until they are punched. */
 #include "store/parts.h"
 
+/* Nobody has them; they are free once the system has them back. */
+void pw_pages_leave(struct pw_store *store, struct tenant *tenant, uint64_t bytes)
+{
+        tenant->leaving_bytes += bytes;
+        store->leaving_bytes += bytes;
+}
+
+void pw_store_pages_gone(struct pw_store *store, struct pw_store_owner *owner, uint64_t bytes, uint64_t now_us)
+{
+        struct tenant *tenant = (struct tenant *)owner;
+
+        if (!bytes)
+                return;
+        store->now_us = now_us;
+        tenant->leaving_bytes -= bytes;
+        store->leaving_bytes -= bytes;
+        store->free_bytes += (int64_t)bytes;
+        pw_room_serve(store);
+}
+
 static bool punchable(const struct segment *segment) { return !segment->ended || segment->dead; }
 
 void pw_pages_punch(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes)
 {
         struct pw_store_action *action = pw_store_act(store, PW_STORE_PUNCH);
 
-        if (action) {
-                action->segment = segment->number;
-                action->offset = offset;
-                action->bytes = bytes;
-        }
         segment->room_page_bytes -= bytes;
-        store->free_bytes += (int64_t)bytes;
+        if (!action) { /* they stay, and count as overhead when that is measured */
+                store->free_bytes += (int64_t)bytes;
+                return;
+        }
+        action->segment = segment->number;
+        action->offset = offset;
+        action->bytes = bytes;
+        action->owner = (struct pw_store_owner *)segment->tenant;
+        pw_pages_leave(store, segment->tenant, bytes);
 }
 
 uint64_t pw_segment_charged(const struct segment *segment)
@@ -51,12 +74,27 @@ void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64
         }
 }
 
-bool pw_pages_punch_any(struct pw_store *store, uint64_t free_bytes)
+/* Free, or about to be. */
+static int64_t coming(const struct pw_store *store) { return store->free_bytes + (int64_t)store->leaving_bytes; }
+
+/* Until so many are, of other segments than `but`. */
+static void punch_others(struct pw_store *store, const struct segment *but, uint64_t bytes)
 {
         struct segment *segment;
 
-        for (uint32_t i = 0; store->free_bytes < (int64_t)free_bytes && (segment = pw_table_next(&store->segments, &i));)
-                if (punchable(segment) && !segment->idle_told)
-                        pw_pages_punch_idle(store, segment, (uint64_t)((int64_t)free_bytes - store->free_bytes));
-        return store->free_bytes >= (int64_t)free_bytes;
+        for (uint32_t i = 0; coming(store) < (int64_t)bytes && (segment = pw_table_next(&store->segments, &i));)
+                if (segment != but && punchable(segment) && !segment->idle_told)
+                        pw_pages_punch_idle(store, segment, (uint64_t)((int64_t)bytes - coming(store)));
+}
+
+enum pw_status pw_pages_reach(struct pw_store *store, struct segment *segment, uint64_t bytes, uint64_t own_bytes)
+{
+        if (store->free_bytes >= (int64_t)bytes)
+                return PW_OK;
+        if (coming(store) + (int64_t)(store->idle_bytes - own_bytes) < (int64_t)bytes)
+                return PW_NOT_READY;
+        punch_others(store, segment, bytes);
+        if (segment && coming(store) < (int64_t)bytes)
+                pw_pages_punch_idle(store, segment, (uint64_t)((int64_t)bytes - coming(store)));
+        return store->free_bytes >= (int64_t)bytes ? PW_OK : PW_BUSY;
 }

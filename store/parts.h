@@ -111,7 +111,10 @@ void pw_room_give_up(struct pw_store *store, const struct request *request); /* 
 struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *extent, const struct pw_object *object);
 
 /* keep.c */
-static inline uint64_t pw_tenant_charged(const struct tenant *tenant) { return tenant->host_bytes + tenant->kept_bytes; }
+static inline uint64_t pw_tenant_charged(const struct tenant *tenant)
+{
+        return tenant->host_bytes + tenant->leaving_bytes + tenant->kept_bytes;
+}
 uint64_t pw_kept_bytes(const struct pw_store *store); /* of all tenants */
 
 /* quota.c */
@@ -126,7 +129,10 @@ uint64_t pw_segment_charged(const struct segment *segment); /* of them, to its t
 void pw_pages_free(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes); /* to idle, or punched */
 void pw_pages_punch(struct pw_store *store, struct segment *segment, uint64_t offset, uint64_t bytes);
 void pw_pages_punch_idle(struct pw_store *store, struct segment *segment, uint64_t bytes); /* at least so many, or all */
-bool pw_pages_punch_any(struct pw_store *store, uint64_t free_bytes); /* until so many are free */
+void pw_pages_leave(struct pw_store *store, struct tenant *tenant, uint64_t bytes); /* that somebody is asked to punch */
+/* May so many be booked for the segment, besides `own_bytes` of its idle ones? Errors: PW_BUSY (when pages that were given up are
+ * gone), PW_NOT_READY (there are not so many). */
+enum pw_status pw_pages_reach(struct pw_store *store, struct segment *segment, uint64_t bytes, uint64_t own_bytes);
 
 /* ending.c: sessions and lanes end in parts */
 void pw_ending_extent(struct pw_store *store,
@@ -175,6 +181,12 @@ static inline bool pw_room_hungry(const struct pw_store *store, const struct ext
 void pw_room_came_back(struct pw_store *store, struct row *row); /* to a lane that waits */
 void pw_room_session_end(struct pw_store *store, struct session *session);
 void pw_room_segment_gone(struct pw_store *store, const struct segment *segment);
+
+/* pass.c */
+bool pw_pass_may(const struct pw_store *store, const struct request *request); /* may it take memory, if there is enough? */
+void pw_pass_turn(struct pw_store *store); /* a turn that is over ends, one that is due begins */
+void pw_pass_gone(struct pw_store *store, const struct request *request); /* it lacks nothing any more */
+uint64_t pw_pass_next_us(const struct pw_store *store); /* when pw_pass_turn() is due; UINT64_MAX: never */
 
 /* name.c */
 void pw_lease_tick(struct pw_store *store);

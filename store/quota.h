@@ -15,7 +15,7 @@ PW_MUST_CHECK enum pw_status pw_store_quota(struct pw_store *store, const char *
                                             uint64_t now_us, struct pw_error *ret_err);
 
 /* Bytes of the pages of rooms that it was granted, those included that a living process of an ended session may still write
- * into; slots that it was granted and that were not taken back, for a value each. */
+ * into, or that the system does not have back yet; slots that it was granted and that were not taken back, for a value each. */
 struct pw_use { uint64_t host_bytes, objects, kept_bytes; }; /* kept: of the host bytes */
 struct pw_use pw_store_use(const struct pw_store *store, const char *tenant);
 

@@ -190,7 +190,7 @@ static void test_session_ends_in_the_look(void **state)
                 assert_int_equal(o.ann->control[o.grant.return_ring], 0xee);
                 if (!dead)
                         pw_store_session_dead(o.f.store, o.ann->session, o.f.now_us);
-                pw_store_segment_remove(o.f.store, fixture_only(&o.f, PW_STORE_SEGMENT_IDLE)->segment);
+                fixture_remove(&o.f, fixture_only(&o.f, PW_STORE_SEGMENT_IDLE)->segment);
                 fixture_close(&o.f);
         }
 }
@@ -222,7 +222,7 @@ static void test_spoiled_words(void **state)
                                 assert_int_equal(fixture_only(&o.f, PW_STORE_END_SESSION)->number, o.ann->session);
                         pw_store_session_end(o.f.store, o.ann->session, true, 0);
                         fixture_reclaim(&o.f);
-                        pw_store_segment_remove(o.f.store, fixture_only(&o.f, PW_STORE_SEGMENT_IDLE)->segment);
+                        fixture_remove(&o.f, fixture_only(&o.f, PW_STORE_SEGMENT_IDLE)->segment);
                         assert_int_equal(fixture_terms(&o.f).free, 64 * PW_MIB);
                         fixture_close(&o.f);
                 }

@@ -240,7 +240,7 @@ static void test_session_dies(void **state)
         assert_int_equal(fixture_only(&f, PW_STORE_SEGMENT_IDLE)->segment, ann->segment);
         pw_store_session_dead(f.store, ann->session, f.now_us); /* said once */
         assert_int_equal(fixture_count(&f, PW_STORE_SEGMENT_IDLE), 1);
-        pw_store_segment_remove(f.store, ann->segment);
+        fixture_remove(&f, ann->segment);
         assert_int_equal(fixture_terms(&f).free, 64 * PW_MIB);
         fixture_close(&f);
 }
@@ -273,7 +273,7 @@ static void test_session_ends_process_lives(void **state)
         fixture_check(&f);
         pw_store_session_dead(f.store, ann->session, f.now_us);
         assert_int_equal(fixture_only(&f, PW_STORE_SEGMENT_IDLE)->segment, ann->segment);
-        pw_store_segment_remove(f.store, ann->segment);
+        fixture_remove(&f, ann->segment);
         assert_int_equal(fixture_terms(&f).free, 64 * PW_MIB);
         fixture_close(&f);
 }

@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 
-/* Besides there is what was measured, and its own table of entries. */
+/* Besides there is what was measured, and its own table of entries with their records. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment)
 {
         int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
-                        (int64_t)pw_kept_bytes(store) - (int64_t)pw_max_u64(segment->entry_page_bytes, PW_PAGE_BYTES);
+                        (int64_t)(store->kept_bytes + pw_max_u64(segment->entry_page_bytes + segment->record_bytes,
+                                                                 PW_PAGE_BYTES + PW_CHUNK_SLOTS * sizeof(struct pw_object)));
 
         return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
 }
@@ -36,6 +37,13 @@ static void describe_wait(struct pw_store *store, const struct request *request,
 
         pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
         pw_duration_format(store->now_us - ask->now_us, waited);
+        if (request->retry_us) {
+                snprintf(text, text_bytes,
+                         "waited %s for %s of host memory on h%u: pathwaysd has it to give, but its memory cgroup or the system has too little left; "
+                         "end other programs, or lower --host-memory",
+                         waited, need, store->params.host);
+                return;
+        }
         if (request->over) {
                 describe_over(store, request->tenant, ask, who, sizeof who);
                 snprintf(text, text_bytes, "waited %s for %s: %s; `pathways free`, end a holder, or raise --quota", waited,

@@ -1,7 +1,9 @@
-/* Room: requests granted, or queued first come until memory is there or their deadline has passed. */
+/* Room: requests granted, or queued until memory is there or their deadline has passed; pass.c says who of them passes whom. */
 #include "store/parts.h"
 
 #define GRACE_US 1000000u
+#define PATIENCE_US 20000u
+#define RETRY_US 100000u /* until the system is asked again, which had no memory: it does not tell when it has */
 #define PART 4096u /* slots that one part of a search looks at */
 
 bool pw_store_waits_for_room(struct pw_store *store, uint32_t number)
@@ -11,13 +13,23 @@ bool pw_store_waits_for_room(struct pw_store *store, uint32_t number)
         return number ? store->lacking_count || (session && session->tenant->over_count) : !pw_list_empty(&store->queue);
 }
 
+/* When the request is to be looked at again, whatever happens. What is leaving may do so until GRACE_US behind its deadline. */
+static uint64_t due_us(const struct pw_store *store, const struct request *request)
+{
+        uint64_t due_us = request->ask.deadline_us;
+
+        if (due_us <= store->now_us && store->leaving_bytes && !pw_store_reclaims(store))
+                due_us += GRACE_US;
+        return request->retry_us > store->now_us ? pw_min_u64(due_us, request->retry_us) : due_us;
+}
+
 static void find_next(struct pw_store *store)
 {
         struct request *request;
 
-        store->queue_next_us = UINT64_MAX;
+        store->queue_next_us = pw_pass_next_us(store);
         pw_list_each(&store->queue, request, struct request, link)
-                store->queue_next_us = pw_min_u64(store->queue_next_us, request->ask.deadline_us);
+                store->queue_next_us = pw_min_u64(store->queue_next_us, due_us(store, request));
 }
 
 /* Returns how many wait for the same: memory, or the quota of a tenant. */
@@ -29,24 +41,46 @@ static uint32_t count_waiting(struct pw_store *store, const struct request *requ
         return *count;
 }
 
-static struct row *row_of(struct pw_store *store, const struct request *request)
+static struct row *row_of(const struct request *request)
 {
-        struct session *session = pw_session_of(store, request->ask.session);
-
-        return session ? pw_row_of(session, &request->ask) : NULL;
+        return request->session ? pw_row_of(request->session, &request->ask) : NULL;
 }
 
 /* Out of the queue, to be freed or populated. */
 static void unqueue(struct pw_store *store, struct request *request)
 {
-        struct row *row = row_of(store, request);
+        struct row *row = row_of(request);
 
-        if (row && row->queued == request)
+        if (row)
                 row->queued = NULL;
         count_waiting(store, request, -1);
         pw_list_remove(&request->link);
-        if (request->ask.deadline_us == store->queue_next_us && store->queue_next_us != UINT64_MAX)
-                find_next(store);
+        pw_pass_gone(store, request);
+}
+
+/* It is known by its token, and to its session, from when it waits until it is freed. False: out of memory. */
+static bool keep(struct pw_store *store, struct row *row, struct request *request)
+{
+        if (!pw_table_put(&store->requests, request->ask.token, request))
+                return false;
+        row->asking = true;
+        pw_list_append(&request->session->requests, &request->of_session);
+        request->session->request_count++;
+        return true;
+}
+
+/* In no list of the store any more. */
+static void free_request(struct pw_store *store, struct request *request)
+{
+        struct row *row = row_of(request); /* of a lane that asks, so that it is there */
+
+        if (!pw_list_empty(&request->of_session)) {
+                pw_list_remove(&request->of_session);
+                request->session->request_count--;
+                row->asking = false;
+        }
+        pw_table_remove(&store->requests, request->ask.token);
+        free(request);
 }
 
 /* --- granting ----------------------------------------------------------------------------------------------------------------- */
@@ -97,7 +131,7 @@ static void take_back(struct pw_store *store, const struct row *row, const struc
         for (i = search->next; i <= store->extents.top && budget; i++) {
                 struct extent *extent = pw_handles_get(&store->extents, i);
 
-                if (bytes ? store->free_bytes + (int64_t)store->idle_bytes >= (int64_t)bytes : pw_quota_fits(request->tenant, room, 1) != 0)
+                if (bytes ? store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes) >= (int64_t)bytes : pw_quota_fits(request->tenant, room, 1) != 0)
                         break;
                 if (!extent || extent->populating || extent->segment->ended || extent->row == row ||
                     (bytes ? !extent->span_bytes : extent->segment->tenant != request->tenant))
@@ -124,7 +158,13 @@ static uint32_t within_quota(struct pw_store *store, const struct row *row, stru
         return pw_quota_fits(request->tenant, room, count);
 }
 
-/* As many slots as are wanted and fit; with less than a page of them nothing is saved. PW_NOT_READY: not even so few. */
+/* Are fewer slots better than none? If the memory for all of them is about to be given back, only once that takes long. */
+static bool is_short(const struct pw_store *store, const struct request *request, enum pw_status status)
+{
+        return status == PW_NOT_READY || status == PW_LIMIT || (status == PW_BUSY && store->now_us - request->ask.now_us >= PATIENCE_US);
+}
+
+/* As many slots as are wanted and fit now; with less than a page of them nothing is saved. PW_NOT_READY: not even so few. */
 static enum pw_status place(struct pw_store *store, struct session *session, struct row *row, struct request *request, bool *ret_fresh)
 {
         uint64_t room = pw_room_bytes(&request->ask);
@@ -137,14 +177,15 @@ static enum pw_status place(struct pw_store *store, struct session *session, str
         if (!count)
                 return PW_NOT_READY;
         status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
-        while ((status == PW_NOT_READY || status == PW_LIMIT) && count > least) {
+        while (is_short(store, request, status) && count > least) {
                 count = count / 2 > least ? count / 2 : least;
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
-        if (status != PW_NOT_READY || has_searched(store, &request->search))
-                return status;
-        take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
-        return pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
+        if (status == PW_NOT_READY && !has_searched(store, &request->search)) {
+                take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
+                status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
+        }
+        return status == PW_BUSY ? PW_NOT_READY : status;
 }
 
 static void send_grant(struct pw_store *store, const struct extent *extent, uint64_t token)
@@ -181,17 +222,20 @@ static void ask_pages(struct pw_store *store, const struct request *request)
 /* PW_NOT_READY: no memory now. Else it is answered, or its pages are on their way, and `request` is no more the caller's. */
 static enum pw_status grant(struct pw_store *store, struct request *request)
 {
-        struct session *session = pw_session_of(store, request->ask.session);
-        struct row *row = session ? pw_row_of(session, &request->ask) : NULL;
+        struct row *row = row_of(request);
         bool fresh = false;
-        enum pw_status status = row ? place(store, session, row, request, &fresh) : PW_NO_MEMORY;
+        enum pw_status status = row ? place(store, request->session, row, request, &fresh) : PW_NO_MEMORY;
 
         if (status == PW_NOT_READY)
                 return status;
-        if (status == PW_OK && fresh) {
+        if (status == PW_OK && fresh && (row->asking || keep(store, row, request))) {
                 pw_list_append(&store->populating, &request->link);
                 ask_pages(store, request);
                 return PW_OK;
+        }
+        if (status == PW_OK && fresh) {
+                status = PW_NO_MEMORY;
+                pw_extent_discard(store, request->extent, false);
         }
         if (status == PW_OK) {
                 pw_extent_open(store, request->extent);
@@ -199,7 +243,7 @@ static enum pw_status grant(struct pw_store *store, struct request *request)
         } else {
                 pw_room_refuse(store, &request->ask, status);
         }
-        free(request);
+        free_request(store, request);
         return PW_OK;
 }
 
@@ -221,7 +265,8 @@ static bool is_late(const struct pw_store *store, const struct request *request)
 {
         uint64_t deadline_us = request->ask.deadline_us;
 
-        return deadline_us <= store->now_us && (!pw_store_reclaims(store) || store->now_us - deadline_us >= GRACE_US);
+        return deadline_us <= store->now_us &&
+               (!(pw_store_reclaims(store) || store->leaving_bytes) || store->now_us - deadline_us >= GRACE_US);
 }
 
 static void queue(struct pw_store *store, struct row *row, struct request *request)
@@ -229,9 +274,33 @@ static void queue(struct pw_store *store, struct row *row, struct request *reque
         pw_list_append(&store->queue, &request->link);
         if (count_waiting(store, request, 1) == 1)
                 pw_store_act(store, PW_STORE_DRAIN);
-        if (!row->queued)
-                row->queued = request;
-        store->queue_next_us = pw_min_u64(store->queue_next_us, request->ask.deadline_us);
+        row->queued = request;
+        store->queue_next_us = pw_min_u64(pw_min_u64(store->queue_next_us, due_us(store, request)), pw_pass_next_us(store));
+}
+
+/* NULL: refused. A thread waits for one thing at a time. */
+static struct request *new_request(struct pw_store *store, struct session *session, const struct row *row, const struct pw_room_request *ask)
+{
+        bool many = row->asking || session->request_count >= PW_LANES_MAX;
+        struct request *request = many ? NULL : calloc(1, sizeof *request);
+
+        if (!request) {
+                pw_store_answer(store, ask->token, many ? PW_LIMIT : PW_NO_MEMORY,
+                                row->asking ? "the lane waits for such room already; ask when it has been answered"
+                                : many      ? "the session waits for as much room as it has lanes; ask when it has been answered"
+                                            : "pathwaysd is out of memory for a request");
+                return NULL;
+        }
+        request->ask = *ask;
+        request->ask.count = (uint32_t)pw_min_u64(ask->count, pw_grant_slots_max(pw_room_bytes(ask)));
+        request->session = session;
+        request->tenant = session->tenant;
+        request->over = session->tenant->over_count != 0;
+        request->arrived = store->grants;
+        request->search.grants = request->own_search.grants = UINT64_MAX;
+        pw_list_init(&request->link);
+        pw_list_init(&request->of_session);
+        return request;
 }
 
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *ask)
@@ -239,78 +308,86 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         struct session *session = pw_session_of(store, ask->session);
         enum pw_status status = check(store, session, ask);
         struct row *row = status == PW_OK ? pw_row_of(session, ask) : NULL;
-        struct request *request = row ? calloc(1, sizeof *request) : NULL;
+        struct request *request;
         bool came, enough;
 
         store->now_us = ask->now_us;
-        if (!request) {
+        if (!row) {
                 pw_room_refuse(store, ask, status == PW_OK ? PW_NO_MEMORY : status);
                 return;
         }
-        request->ask = *ask;
-        request->tenant = session->tenant;
-        request->over = session->tenant->over_count != 0;
-        request->arrived = store->grants;
-        request->search.grants = request->own_search.grants = UINT64_MAX;
-        pw_list_init(&request->link);
-        enough = row->given_count >= ask->count; /* with less, a lane would stay small, and ask again and again */
+        request = new_request(store, session, row, ask);
+        if (!request)
+                return;
+        enough = row->given_count >= request->ask.count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
         if (came) /* nothing is taken from others for it */
                 request->search.grants = request->own_search.grants = store->grants;
-        if (!(came && enough) && !request->over && (!store->lacking_count || ask->futures) && grant(store, request) == PW_OK)
+        if (!(came && enough) && !request->over && pw_pass_may(store, request) && grant(store, request) == PW_OK)
                 return;
         if (came) {
                 pw_store_answer(store, ask->token, PW_OK, NULL);
-                free(request);
+                free_request(store, request);
                 return;
         }
         if (is_late(store, request)) {
                 pw_room_give_up(store, request);
-                free(request);
+                free_request(store, request);
                 return;
         }
-        queue(store, row, request);
+        if (keep(store, row, request)) {
+                queue(store, row, request);
+                return;
+        }
+        pw_room_refuse(store, ask, PW_NO_MEMORY);
+        free_request(store, request);
 }
 
-/* May it be tried, given which of those before it were passed over? Futures take no memory. */
-static bool is_next(const struct pw_store *store, const struct request *request, bool lacking)
+/* Is it worth trying? What is looked at first costs less than trying in vain. */
+static bool is_next(const struct pw_store *store, const struct request *request)
 {
-        return request->tenant->passed != store->serving && (!lacking || request->ask.futures);
+        uint64_t room = pw_room_bytes(&request->ask);
+        int64_t most = store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes);
+
+        if (request->tenant->passed == store->serving || request->retry_us > store->now_us || !pw_pass_may(store, request))
+                return false;
+        return request->over || !has_searched(store, &request->search) || (int64_t)room <= most;
 }
 
-/* First come: who lacks memory is served before anybody behind it, who is over its tenant's quota before others of that tenant. */
+/* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those for
+ * whom there is enough. */
 void pw_room_serve(struct pw_store *store)
 {
         struct request *request;
-        bool lacking = false;
 
         if (pw_list_empty(&store->queue)) {
                 store->searching = false;
+                store->queue_next_us = UINT64_MAX;
                 return;
         }
         store->serving++;
         store->searching = false;
+        pw_pass_turn(store);
         pw_list_each(&store->queue, request, struct request, link) {
                 struct pw_list *behind = request->link.next;
-                struct row *row = row_of(store, request);
+                struct row *row = row_of(request);
                 bool over = request->over;
 
-                if (!is_next(store, request, lacking))
+                if (!is_next(store, request))
                         continue;
                 pw_list_remove(&request->link);
                 count_waiting(store, request, -1);
+                row->queued = NULL;
                 if (grant(store, request) != PW_NOT_READY) {
-                        if (row && row->queued == request)
-                                row->queued = NULL;
+                        pw_pass_gone(store, request);
                         continue;
                 }
                 pw_list_append(behind, &request->link); /* where it was */
+                row->queued = request;
                 if (count_waiting(store, request, 1) == 1 && request->over != over)
                         pw_store_act(store, PW_STORE_DRAIN);
                 if (request->over)
                         request->tenant->passed = store->serving;
-                else
-                        lacking = true;
         }
         find_next(store);
 }
@@ -322,54 +399,64 @@ void pw_room_came_back(struct pw_store *store, struct row *row)
         came_back(row);
         pw_store_answer(store, request->ask.token, PW_OK, NULL);
         unqueue(store, request);
-        free(request);
+        free_request(store, request);
 }
 
-static struct request *find(struct pw_list *list, uint64_t token)
+/* It waits for memory of the store; else for its pages. */
+static bool is_queued(const struct request *request)
 {
-        struct request *request;
+        struct row *row = row_of(request);
 
-        pw_list_each(list, request, struct request, link)
-                if (request->ask.token == token)
-                        return request;
-        return NULL;
+        return row && row->queued == request;
 }
 
+/* Those behind it are served by who reclaims next, as many may be cancelled at a time. */
 void pw_store_room_cancel(struct pw_store *store, uint64_t token)
 {
-        struct request *request = find(&store->queue, token);
+        struct request *request = pw_table_get(&store->requests, token);
 
-        if (request) {
-                unqueue(store, request);
-                free(request);
-                pw_room_serve(store);
+        if (!request)
+                return;
+        if (!is_queued(request)) {
+                request->cancelled = true;
                 return;
         }
-        request = find(&store->populating, token);
-        if (request)
-                request->cancelled = true;
+        unqueue(store, request);
+        free_request(store, request);
+        store->searching = true;
+}
+
+/* The system has no memory for it now. */
+static void wait_for_system(struct pw_store *store, struct request *request)
+{
+        request->extent = NULL;
+        request->retry_us = store->now_us + RETRY_US;
+        queue(store, row_of(request), request);
 }
 
 void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status status, uint64_t now_us)
 {
-        struct request *request = find(&store->populating, token);
+        struct request *request = pw_table_get(&store->requests, token);
         struct extent *extent = request ? request->extent : NULL;
         struct segment *segment = extent ? extent->segment : NULL;
 
         store->now_us = now_us;
-        if (!request)
+        if (!request || is_queued(request))
                 return;
         pw_list_remove(&request->link);
         if (extent && status == PW_OK && !request->cancelled) {
                 pw_extent_open(store, extent);
                 send_grant(store, extent, token);
-        } else {
-                if (extent)
-                        pw_extent_discard(store, extent, status == PW_OK);
-                if (!request->cancelled)
-                        pw_room_refuse(store, &request->ask, status == PW_OK ? PW_NO_MEMORY : status);
+        } else if (extent) {
+                pw_extent_discard(store, extent, status == PW_OK);
         }
-        free(request);
+        if (status == PW_NO_SPACE && !request->cancelled && extent) {
+                wait_for_system(store, request);
+        } else {
+                if (!request->cancelled && (!extent || status != PW_OK))
+                        pw_room_refuse(store, &request->ask, status == PW_OK ? PW_NO_MEMORY : status);
+                free_request(store, request);
+        }
         if (segment)
                 pw_segment_settle(store, segment);
         pw_room_serve(store);
@@ -381,16 +468,17 @@ void pw_room_session_end(struct pw_store *store, struct session *session)
 {
         struct request *request;
 
-        pw_list_each(&store->queue, request, struct request, link) {
-                if (request->ask.session != session->number)
+        pw_list_each(&session->requests, request, struct request, of_session) {
+                if (!is_queued(request)) { /* what its pages come to be is the worker's to say */
+                        request->cancelled = true;
+                        pw_list_remove(&request->of_session);
+                        request->session = NULL;
                         continue;
+                }
                 pw_room_refuse(store, &request->ask, PW_CANCELLED);
-                count_waiting(store, request, -1);
-                pw_list_remove(&request->link);
-                free(request);
+                unqueue(store, request);
+                free_request(store, request);
         }
-        pw_list_each(&store->populating, request, struct request, link)
-                request->cancelled |= request->ask.session == session->number;
         find_next(store);
 }
 
@@ -418,13 +506,12 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us)
 
         store->now_us = now_us;
         pw_lease_tick(store);
-        store->queue_next_us = UINT64_MAX; /* found once, behind the loop */
         pw_list_each(&store->queue, request, struct request, link) {
                 if (!is_late(store, request))
                         continue;
                 pw_room_give_up(store, request);
                 unqueue(store, request);
-                free(request);
+                free_request(store, request);
         }
         find_next(store);
         pw_room_serve(store);

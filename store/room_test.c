@@ -1,8 +1,9 @@
 /* Room: what is granted, when a lane is told to look again, who waits and until when, what is taken back from whom. */
 #include "store/fixture_test.h"
+#include "store/quota.h"
 
 #define ROOM (64 * PW_KIB)
-#define HOST (16 * ROOM + 8192) /* 16 rooms, and the pages of two entry tables */
+#define HOST (16 * ROOM + 16384) /* 16 rooms, and the pages of two entry tables and of their records */
 
 struct host { struct fixture f; struct client *ann, *bo; };
 
@@ -48,7 +49,7 @@ static void test_grant(void **state)
         assert_int_equal(populate->bytes, 16384);
         assert_int_equal(fixture_count(&h.f, PW_STORE_GRANT), 0); /* not before its pages are there */
         assert_int_equal(fixture_terms(&h.f).idle, 16384);
-        assert_int_equal(fixture_terms(&h.f).overhead, 4096); /* a page of entries */
+        assert_int_equal(fixture_terms(&h.f).overhead, 8192); /* a page of entries, and one of records */
         pw_store_populated(h.f.store, token, PW_OK, 0);
         grant = fixture_only(&h.f, PW_STORE_GRANT)->grant;
         assert_int_equal(grant.session, h.ann->session);
@@ -146,9 +147,9 @@ static void test_too_large(void **state)
 
         (void)state;
         open_host(&h, 16 * ROOM);
-        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 17 * ROOM, 1), PW_TOO_LARGE)->text, "1.1 MiB do not fit into the 1020 KiB of host memory on h0"));
+        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 17 * ROOM, 1), PW_TOO_LARGE)->text, "1.1 MiB do not fit into the 1016 KiB of host memory on h0"));
         fixture_clear(&h.f);
-        refused(&h, ask(&h, h.ann, 16 * ROOM, 1), PW_TOO_LARGE); /* its entry needs a page */
+        refused(&h, ask(&h, h.ann, 16 * ROOM, 1), PW_TOO_LARGE); /* its entry needs a page, and its record another */
         fixture_clear(&h.f);
         request = fixture_ask(&h.f, h.ann, UINT64_MAX, 1);
         assert_int_equal(request.size_class, PW_CLASS_COUNT);
@@ -179,7 +180,7 @@ static void test_invalid(void **state)
         fixture_close(&h.f);
 }
 
-/* However many are asked for, what is granted was booked. */
+/* However many are asked for, it is as many as the library asks for, and they were booked. */
 static void test_count_overflow(void **state)
 {
         struct fixture f;
@@ -190,8 +191,12 @@ static void test_count_overflow(void **state)
         fixture_open(&f, UINT64_C(1) << 62);
         ann = fixture_client(&f, "ann");
         grant = fixture_grant(&f, ann, 32 * PW_MIB, UINT32_MAX);
-        assert_int_equal(grant.slot_count, 2); /* as many as its segment has room for */
-        assert_int_equal(fixture_terms(&f).idle, 64 * PW_MIB);
+        assert_int_equal(grant.slot_count, 1);
+        grant = fixture_grant(&f, ann, PW_MIB, UINT32_MAX);
+        assert_int_equal(grant.slot_count, 4);
+        assert_int_equal(fixture_terms(&f).idle, 36 * PW_MIB);
+        grant = fixture_grant(&f, ann, 0, 2048);
+        assert_int_equal(fixture_terms(&f).overhead, 2 * (2048 + 64) * 64); /* entries and records, in pages */
         fixture_close(&f);
 }
 
@@ -201,8 +206,9 @@ static void test_no_slots(void **state)
 
         (void)state;
         open_host(&h, 64 * PW_MIB);
-        assert_int_equal(fixture_grant(&h.f, h.ann, 0, FIXTURE_SLOTS + 1).slot_count, FIXTURE_SLOTS / 2);
+        assert_int_equal(fixture_grant(&h.f, h.ann, 0, 1).slot_count, 1);
         assert_int_equal(fixture_grant(&h.f, h.ann, 0, FIXTURE_SLOTS).slot_count, FIXTURE_SLOTS / 2);
+        assert_int_equal(fixture_grant(&h.f, h.ann, 0, FIXTURE_SLOTS - 1).slot_count, FIXTURE_SLOTS / 2 - 1);
         assert_non_null(strstr(refused(&h, ask(&h, h.ann, 0, 16), PW_LIMIT)->text, "no more slots"));
         fixture_close(&h.f);
 }
@@ -232,7 +238,7 @@ static void test_drain(void **state)
         ask(&h, h.bo, ROOM, 2);
         fixture_only(&h.f, PW_STORE_DRAIN);
         fixture_clear(&h.f);
-        ask(&h, h.ann, ROOM, 1);
+        ask(&h, h.ann, 2 * ROOM, 1);
         assert_int_equal(fixture_count(&h.f, PW_STORE_DRAIN), 0);
         pw_store_tick(h.f.store, h.f.now_us + 1000000);
         assert_false(pw_store_waits_for_room(h.f.store, 0));
@@ -256,8 +262,9 @@ static void test_deadline(void **state)
         token = ask(&h, h.bo, ROOM, 2);
         fixture_only(&h.f, PW_STORE_DRAIN);
         assert_true(pw_store_waits_for_room(h.f.store, 0));
-        assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 1000000);
+        assert_true(pw_store_next_us(h.f.store) <= h.f.now_us + 1000000);
         pw_store_tick(h.f.store, h.f.now_us + 999999);
+        assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 1000000);
         assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
         pw_store_tick(h.f.store, h.f.now_us + 1000000);
         text = refused(&h, token, PW_NO_SPACE)->text;
@@ -293,12 +300,13 @@ static void test_nearest_deadline(void **state)
         refused(&h, soon.token, PW_NO_SPACE);
         assert_true(pw_store_next_us(h.f.store) == late.deadline_us);
         pw_store_room_cancel(h.f.store, late.token);
+        fixture_reclaim(&h.f);
         assert_true(pw_store_next_us(h.f.store) == UINT64_MAX);
         fixture_close(&h.f);
 }
 
-/* Nobody overtakes the head; what is freed while somebody waits goes to who waits. */
-static void test_first_come(void **state)
+/* Who came first has a turn: what is freed is for it. When that is over, others pass; then it has another. */
+static void test_turns(void **state)
 {
         struct host h;
         struct place places[16];
@@ -313,17 +321,193 @@ static void test_first_come(void **state)
                 fixture_drop(&h.f, h.ann, places[i]);
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 0);
+        assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 25000);
         fixture_check(&h.f);
+        pw_store_tick(h.f.store, h.f.now_us += 25000);
+        fixture_settle(&h.f);
+        assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == small);
+        pw_store_populated(h.f.store, small, PW_OK, h.f.now_us);
+        assert_true(fixture_only(&h.f, PW_STORE_GRANT)->token == small);
         for (uint32_t i = 3; i < 5; i++)
                 fixture_drop(&h.f, h.ann, places[i]);
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 2);
-        pw_store_populated(h.f.store, small, PW_OK, 0);
-        assert_true(fixture_only(&h.f, PW_STORE_GRANT)->token == small);
-        pw_store_populated(h.f.store, large, PW_OK, 0);
+        pw_store_populated(h.f.store, large, PW_OK, h.f.now_us);
         assert_int_equal(fixture_count(&h.f, PW_STORE_GRANT), 2);
         for (uint32_t i = 0; i < 5; i++)
                 assert_int_equal(fixture_state(places[i]), PW_ENTRY_TAKEN);
+        fixture_close(&h.f);
+}
+
+/* Many small ones come all the time, each for as much as was just freed: who wants much is served nonetheless. */
+static void test_passed_but_not_for_ever(void **state)
+{
+        struct host h;
+        struct place places[16];
+        uint64_t large, small = 0;
+        uint32_t passed = 0, held = 16;
+
+        (void)state;
+        fill(&h, places);
+        struct pw_room_request request = fixture_ask(&h.f, h.bo, 12 * ROOM, 1);
+        request.deadline_us = UINT64_MAX;
+        pw_store_room_request(h.f.store, &request);
+        large = request.token;
+        for (;;) {
+                if (fixture_count(&h.f, PW_STORE_POPULATE) && fixture_only(&h.f, PW_STORE_POPULATE)->token == large)
+                        break;
+                fixture_clear(&h.f);
+                pw_store_tick(h.f.store, h.f.now_us += 5000);
+                if (!small) {
+                        request = fixture_ask(&h.f, h.ann, ROOM, 1);
+                        request.deadline_us = UINT64_MAX;
+                        pw_store_room_request(h.f.store, &request);
+                        small = request.token;
+                }
+                if (held) /* one is freed every 5 ms */
+                        fixture_drop(&h.f, h.ann, places[--held]);
+                fixture_reclaim(&h.f);
+                pw_store_tick(h.f.store, h.f.now_us);
+                fixture_settle(&h.f);
+                if (fixture_count(&h.f, PW_STORE_LOOK_AGAIN) && fixture_only(&h.f, PW_STORE_LOOK_AGAIN)->token == small) {
+                        held++; /* it takes what came back to it */
+                        places[held - 1] = fixture_put(h.ann, places[held - 1].slot);
+                        small = 0;
+                        passed++;
+                }
+                if (small && fixture_count(&h.f, PW_STORE_POPULATE) && fixture_only(&h.f, PW_STORE_POPULATE)->token == small)
+                        pw_store_populated(h.f.store, small, PW_OK, h.f.now_us);
+                if (small && fixture_count(&h.f, PW_STORE_GRANT)) {
+                        assert_true(held < 16);
+                        places[held++] = fixture_put(h.ann, fixture_only(&h.f, PW_STORE_GRANT)->grant.first_slot);
+                        small = 0;
+                        passed++;
+                }
+                assert_true(h.f.now_us < 60000000);
+        }
+        assert_true(passed >= 20 && passed <= 200);
+        print_message("passed %u times in %u ms\n", passed, (unsigned)(h.f.now_us / 1000 - 1000));
+        fixture_close(&h.f);
+}
+
+/* The turns go round by tenants, however many of one wait. */
+static void test_turns_of_tenants(void **state)
+{
+        struct host h;
+        struct place places[16];
+        uint64_t bo;
+
+        (void)state;
+        fill(&h, places);
+        for (uint32_t lane = 0; lane < 8; lane++) {
+                struct pw_room_request request = fixture_ask(&h.f, h.ann, 15 * ROOM, 1);
+
+                request.lane = lane;
+                request.deadline_us = UINT64_MAX;
+                pw_store_room_request(h.f.store, &request);
+        }
+        struct pw_room_request request = fixture_ask(&h.f, h.bo, 4 * ROOM, 1);
+        request.deadline_us = UINT64_MAX;
+        bo = request.token;
+        pw_store_room_request(h.f.store, &request);
+        fixture_clear(&h.f);
+        fixture_reclaim(&h.f);
+        pw_store_tick(h.f.store, h.f.now_us);             /* one of ann's has the first turn */
+        pw_store_tick(h.f.store, h.f.now_us += 25000);    /* others pass */
+        pw_store_tick(h.f.store, h.f.now_us += 8 * 25000); /* bo's turn */
+        request = fixture_ask(&h.f, h.ann, ROOM, 1);
+        request.lane = 9;
+        pw_store_room_request(h.f.store, &request);
+        for (uint32_t i = 0; i < 4; i++)
+                fixture_drop(&h.f, h.ann, places[i]);
+        fixture_reclaim(&h.f);
+        assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == bo);
+        fixture_close(&h.f);
+}
+
+/* Once is enough for a lane and a size; and a session has as many waits as lanes. */
+static void test_requests_bounded(void **state)
+{
+        struct host h;
+        struct place places[16];
+        struct pw_room_request request;
+
+        (void)state;
+        fill(&h, places);
+        for (uint32_t lane = 0; lane < PW_LANES_MAX; lane++) {
+                request = fixture_ask(&h.f, h.bo, ROOM, 1);
+                request.lane = lane;
+                pw_store_room_request(h.f.store, &request);
+                if (lane)
+                        continue;
+                assert_non_null(strstr(refused(&h, ask(&h, h.bo, ROOM, 1), PW_LIMIT)->text, "waits for such room already"));
+                fixture_clear(&h.f);
+        }
+        assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
+        assert_non_null(strstr(refused(&h, ask(&h, h.bo, 2 * ROOM, 1), PW_LIMIT)->text, "as it has lanes"));
+        fixture_clear(&h.f);
+        assert_int_equal(pw_store_puts_waiting(h.f.store), PW_LANES_MAX);
+        pw_store_session_end(h.f.store, h.bo->session, true, h.f.now_us);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), PW_LANES_MAX);
+        assert_int_equal(pw_store_puts_waiting(h.f.store), 0);
+        fixture_close(&h.f);
+}
+
+/* What was given up is free when its pages are gone, and not before; so long it is its tenant's. */
+static void test_letting_go(void **state)
+{
+        struct host h;
+        struct place places[16];
+        struct pw_store_action punch;
+        uint64_t token;
+
+        (void)state;
+        fill(&h, places);
+        pw_store_session_end(h.f.store, h.ann->session, true, h.f.now_us);
+        fixture_clear(&h.f);
+        token = ask(&h, h.bo, 8 * ROOM, 1);
+        if (pw_store_reclaim_begin(h.f.store))
+                pw_store_reclaim_finish(h.f.store, h.f.now_us);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 0);
+        struct pw_store_leaving leaving = pw_store_segment_remove(h.f.store, fixture_only(&h.f, PW_STORE_SEGMENT_IDLE)->segment);
+        assert_int_equal(leaving.bytes, 16 * ROOM + 4096);
+        assert_int_equal(fixture_terms(&h.f).letting_go, 16 * ROOM + 4096);
+        assert_int_equal(pw_store_use(h.f.store, "ann").host_bytes, 16 * ROOM + 4096);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 0);
+        pw_store_pages_gone(h.f.store, leaving.owner, 4 * ROOM, h.f.now_us);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 0);
+        pw_store_tick(h.f.store, h.f.now_us += 1500000); /* its deadline is over, but what is leaving counts for it for a second */
+        assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
+        assert_true(pw_store_next_us(h.f.store) > h.f.now_us);
+        fixture_check(&h.f);
+        pw_store_pages_gone(h.f.store, leaving.owner, 12 * ROOM + 4096, h.f.now_us);
+        punch = *fixture_only(&h.f, PW_STORE_POPULATE);
+        assert_true(punch.token == token);
+        assert_int_equal(fixture_terms(&h.f).letting_go, 0);
+        assert_int_equal(pw_store_use(h.f.store, "ann").host_bytes, 0);
+        fixture_close(&h.f);
+}
+
+/* The system has no memory for what was granted: it waits, and is tried again. */
+static void test_system_is_short(void **state)
+{
+        struct host h;
+        uint64_t token;
+
+        (void)state;
+        open_host(&h, HOST);
+        token = ask(&h, h.ann, ROOM, 16);
+        pw_store_populated(h.f.store, token, PW_NO_SPACE, h.f.now_us);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
+        fixture_clear(&h.f);
+        assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 100000);
+        pw_store_tick(h.f.store, h.f.now_us += 100000);
+        assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == token);
+        pw_store_populated(h.f.store, token, PW_NO_SPACE, h.f.now_us);
+        fixture_clear(&h.f);
+        pw_store_tick(h.f.store, h.f.now_us += 900000);
+        fixture_settle(&h.f);
+        assert_non_null(strstr(refused(&h, token, PW_NO_SPACE)->text, "its memory cgroup or the system has too little left"));
         fixture_close(&h.f);
 }
 
@@ -360,6 +544,8 @@ static void test_cancel(void **state)
         fixture_reclaim(&h.f);
         fixture_clear(&h.f);
         pw_store_room_cancel(h.f.store, large);
+        assert_true(pw_store_reclaims(h.f.store));
+        fixture_reclaim(&h.f);
         assert_true(fixture_only(&h.f, PW_STORE_POPULATE)->token == small); /* it was all that held it back */
         fixture_clear(&h.f);
         pw_store_room_cancel(h.f.store, small);
@@ -424,6 +610,8 @@ static void test_populate_fails(void **state)
         first = ask(&h, h.ann, ROOM, 16);
         second = ask(&h, h.bo, ROOM, 4);
         pw_store_populated(h.f.store, first, PW_SYSTEM, 0);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 1);
+        fixture_settle(&h.f);
         assert_non_null(strstr(refused(&h, first, PW_SYSTEM)->text, "64 KiB"));
         assert_int_equal(fixture_only(&h.f, PW_STORE_PUNCH)->bytes, 16 * ROOM);
         pw_store_populated(h.f.store, second, PW_OK, 0);
@@ -466,7 +654,7 @@ static void test_session_ends_waiting(void **state)
         (void)state;
         open_host(&h, HOST);
         populating = ask(&h, h.ann, ROOM, 16);
-        queued = ask(&h, h.ann, ROOM, 1);
+        queued = ask(&h, h.ann, 2 * ROOM, 1);
         fixture_clear(&h.f);
         pw_store_session_end(h.f.store, h.ann->session, true, 0);
         refused(&h, queued, PW_CANCELLED);
@@ -474,7 +662,7 @@ static void test_session_ends_waiting(void **state)
         fixture_check(&h.f);
         pw_store_populated(h.f.store, populating, PW_OK, 0);
         assert_int_equal(fixture_count(&h.f, PW_STORE_GRANT), 0);
-        pw_store_segment_remove(h.f.store, fixture_only(&h.f, PW_STORE_SEGMENT_IDLE)->segment);
+        fixture_remove(&h.f, fixture_only(&h.f, PW_STORE_SEGMENT_IDLE)->segment);
         assert_int_equal(fixture_terms(&h.f).free, HOST);
         fixture_close(&h.f);
 }
@@ -486,7 +674,7 @@ static void test_search_in_parts(void **state)
         struct pw_room_request ask;
 
         (void)state;
-        fixture_open(&f, 400 * 4096);
+        fixture_open(&f, 590 * 4096);
         for (uint32_t i = 0; i < 3; i++)
                 fixture_grant(&f, fixture_client(&f, "ann"), 64, 4000);
         ask = fixture_ask(&f, fixture_client(&f, "ann"), 700 * PW_KIB, 1);
@@ -495,6 +683,7 @@ static void test_search_in_parts(void **state)
         assert_true(pw_store_reclaims(f.store));
         assert_int_equal(fixture_count(&f, PW_STORE_POPULATE), 0);
         pw_store_tick(f.store, f.now_us);
+        fixture_settle(&f);
         assert_int_equal(fixture_count(&f, PW_STORE_REFUSE), 0);
         assert_int_equal(fixture_only(&f, PW_STORE_POPULATE)->token, ask.token);
         assert_false(pw_store_reclaims(f.store));
@@ -515,7 +704,12 @@ int main(void)
                 cmocka_unit_test(test_drain),
                 cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_nearest_deadline),
-                cmocka_unit_test(test_first_come),
+                cmocka_unit_test(test_turns),
+                cmocka_unit_test(test_passed_but_not_for_ever),
+                cmocka_unit_test(test_turns_of_tenants),
+                cmocka_unit_test(test_requests_bounded),
+                cmocka_unit_test(test_letting_go),
+                cmocka_unit_test(test_system_is_short),
                 cmocka_unit_test(test_own_room_comes_back),
                 cmocka_unit_test(test_cancel),
                 cmocka_unit_test(test_idle_taken_back),

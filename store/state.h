@@ -22,9 +22,11 @@ struct tenant {
         struct segment *futures; /* NULL until it is added */
         struct pw_quota quota;
         uint64_t host_bytes;     /* charged: pages of rooms granted, or given back where a living process may still write into them */
+        uint64_t leaving_bytes;  /* charged besides: pages given up, that the system does not have back yet */
         uint64_t slots;          /* granted and not taken back */
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
         uint32_t over_count;     /* requests in the queue that wait for its quota */
+        uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
 };
 
@@ -61,6 +63,7 @@ struct row {
         struct pw_list extents, dormant;
         struct pw_list touched;    /* extents that slots came back to since the lane last asked */
         struct request *queued;    /* NULL: the lane does not wait */
+        bool asking;               /* it waits, or its pages are on their way: it may not ask for more */
 };
 
 /* Equal rooms granted to a lane at once: slot first_slot + i has room i. */
@@ -107,6 +110,7 @@ struct segment {
         uint32_t known_count, populating_count;
         uint32_t changes;          /* objects known and forgotten, and their bodies: counts up */
         uint64_t entry_page_bytes; /* of the entry table, once in use: overhead */
+        uint64_t record_bytes;     /* of `chunks`: overhead as well */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
         struct idle_pages idle;
         struct pw_table readers;   /* number -> session that may refer to objects in it by id */
@@ -125,6 +129,8 @@ struct session {
         struct pw_table held;      /* segment and slot -> its struct pw_ref there */
         uint32_t held_at;          /* ended: where its claims are let go next */
         struct pw_list of_ending;  /* ended, and not all of it is gone; else alone */
+        struct pw_list requests;   /* that it waits for */
+        uint32_t request_count;
         struct pw_table reads;     /* number -> segment that it is a reader of */
         uint64_t look_serial;      /* of the look that it is in */
         struct pw_object **watched;
@@ -147,12 +153,16 @@ struct search {
 /* A request that waits: for memory in the queue, or for its pages. */
 struct request {
         struct pw_list link;       /* in the queue or in `populating` */
+        struct pw_list of_session; /* its session's; else alone */
         struct pw_room_request ask;
+        struct session *session;   /* NULL: ended */
         struct tenant *tenant;
         bool over;                 /* its tenant's quota; else memory is missing */
         struct extent *extent;     /* being populated; NULL: none, or gone with its segment */
         uint64_t arrived;          /* grants when it came */
         struct search search, own_search; /* for idle slots: of all; among those of its tenant */
+        uint64_t retry_us;         /* the system had no memory for it: not before then; 0: it had */
+        uint32_t turns;            /* that it had */
         bool cancelled;
 };
 
@@ -164,8 +174,11 @@ struct pw_store {
         struct segment *last_segment; /* found last */
         struct session *last_session;
         struct pw_list queue, populating;
+        struct pw_table requests;  /* token -> those of both */
         uint32_t lacking_count;    /* requests in the queue that wait for memory */
-        bool searching;            /* for one of them, and not through */
+        bool searching;            /* for one of them, and not through; or the queue is to be served */
+        struct request *turn;      /* what is freed is for this one alone; NULL: for whom it is enough */
+        uint64_t turn_until_us, next_turn_us, turns;
         uint64_t serving;          /* of the queue: counts up */
         struct pw_list leases;     /* by their end */
         struct pw_list spare_refs;
@@ -175,9 +188,12 @@ struct pw_store {
         struct looks looks[2];     /* the next look's, by its serial; the last one's */
         uint64_t look_serial;
         struct pw_object *last_claimed;
-        int64_t free_bytes;        /* booked by nobody: counted down and up with each grant, never computed */
+        int64_t free_bytes;        /* booked by nobody, and not leaving: counted down and up, never computed */
+        uint64_t leaving_bytes;    /* given up, and not given back to the system yet */
         uint64_t idle_bytes;       /* of all segments that may be punched */
-        int64_t overhead_bytes;
+        int64_t overhead_bytes;    /* measured, outside of the store */
+        uint64_t record_bytes;     /* of all segments */
+        uint64_t kept_bytes;       /* of all tenants */
         uint64_t name_serial, grants, now_us, queue_next_us;
 };
 

@@ -46,6 +46,7 @@ static void free_requests(struct pw_list *list)
 
         pw_list_each(list, request, struct request, link)
                 free(request);
+        pw_list_init(list);
 }
 
 static void free_tables(struct pw_store *store)
@@ -73,12 +74,13 @@ void pw_store_free(struct pw_store *store)
 
         if (!store)
                 return;
+        free_requests(&store->queue);
+        free_requests(&store->populating);
+        pw_table_done(&store->requests);
         while (store->segments.count) /* each removal may move another behind the cursor */
                 for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));)
                         pw_store_segment_remove(store, segment->number);
         free_tables(store);
-        free_requests(&store->queue);
-        free_requests(&store->populating);
         pw_list_each(&store->spare_refs, ref, struct pw_ref, of_object)
                 free(ref);
         pw_store_actions_clear(&store->actions);
@@ -185,6 +187,7 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                 session->any_tenant = params->any_tenant;
                 session->since_us = params->now_us;
                 pw_list_init(&session->extents);
+                pw_list_init(&session->requests);
                 pw_list_init(&session->of_ending);
                 if (params->control)
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
@@ -304,13 +307,14 @@ static void unlist_dropped(struct pw_store *store, uint32_t segment)
         unlist(store->dropped, &store->dropped_count, segment);
 }
 
-void pw_store_segment_remove(struct pw_store *store, uint32_t number)
+struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t number)
 {
         struct segment *segment = pw_segment_of(store, number);
+        struct pw_store_leaving leaving = { NULL, 0 };
         struct extent *extent;
 
         if (!segment)
-                return;
+                return leaving;
         while (pw_session_ending(segment->session))
                 pw_ending_part(store);
         store->last_claimed = NULL;
@@ -323,7 +327,10 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
         segment->tenant->host_bytes -= pw_segment_charged(segment);
         if (!segment->ended || segment->dead)
                 store->idle_bytes -= segment->idle.bytes;
-        store->free_bytes += (int64_t)(segment->entry_page_bytes + segment->room_page_bytes);
+        leaving = (struct pw_store_leaving){ (struct pw_store_owner *)segment->tenant, segment->entry_page_bytes + segment->room_page_bytes };
+        pw_pages_leave(store, segment->tenant, leaving.bytes);
+        store->free_bytes += (int64_t)segment->record_bytes;
+        store->record_bytes -= segment->record_bytes;
         if (segment->tenant->futures == segment)
                 segment->tenant->futures = NULL;
         if (segment->session && segment->session->ended)
@@ -334,6 +341,7 @@ void pw_store_segment_remove(struct pw_store *store, uint32_t number)
         store->last_segment = NULL;
         free_segment(segment);
         pw_room_serve(store);
+        return leaving;
 }
 
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t number)

@@ -6,6 +6,7 @@
  * Invariants (pw_store_check() proves them):
  *   - an object's `refs` is the sum of its reference nodes (session, run, name, lease) plus its grantee's first reference;
  *   - for each memory: capacity = free + used + idle + letting go + quarantined + reserved + overhead, each from its records;
+ *   - what was given up is free only once the system has its pages back: pw_store_pages_gone();
  *   - what is freed was CLOSING, and every ring that may hold a reference to it was read after it became so.
  *
  * Own: the store owns its records; maps and payloads are the daemon's.   Threads: loop thread only.   Blocks: never.
@@ -63,7 +64,11 @@ struct pw_store_segment_params {
 };
 PW_MUST_CHECK enum pw_status pw_store_segment_add(struct pw_store *store, const struct pw_store_segment_params *params,
                                                   struct pw_error *ret_err);
-void pw_store_segment_remove(struct pw_store *store, uint32_t segment); /* nobody holds an object in it */
+/* Nobody holds an object in it. What it returns is leaving: once its memory is given back, pw_store_pages_gone() is due for it. */
+struct pw_store_leaving { struct pw_store_owner *owner; uint64_t bytes; };
+struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t segment);
+/* Pages that were given up are gone. */
+void pw_store_pages_gone(struct pw_store *store, struct pw_store_owner *owner, uint64_t bytes, uint64_t now_us);
 
 /* The session gets the segment's descriptor: from now on it may refer to objects there by id. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t segment, uint32_t session, struct pw_error *ret_err);
@@ -86,10 +91,9 @@ struct pw_room_request {
         uint64_t now_us;
         uint64_t deadline_us;  /* UINT64_MAX: none */
 };
-/* Grant an extent, or queue: for memory, or for what the tenant's quota allows. Who waits for a quota holds up its own tenant only.
- * Before it queues, idle slots of others are taken back; a request that can never fit is refused at once (PW_TOO_LARGE). The
- * answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and an extent does
- * not fit. */
+/* Grant an extent, or queue: for memory, or for what the tenant's quota allows (pass.c). Before it queues, idle slots of others are
+ * taken back; a request that can never fit is refused at once (PW_TOO_LARGE), and so is one of a lane that waits for such room (PW_LIMIT).
+ * The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
 /* The worker did what POPULATE asked for. `status` other than PW_OK refuses the grant. */

@@ -5,7 +5,6 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
-
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)
@@ -21,15 +20,27 @@ tests_attack_forged_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/freed_get_test
 tests_attack_freed_get_test_SOURCES = tests/attack/freed_get_test.c $(attack_sources)
 tests_attack_freed_get_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/greedy_test
+tests_attack_greedy_test_SOURCES = tests/attack/greedy_test.c $(attack_sources)
+tests_attack_greedy_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/half_http_test
 tests_attack_half_http_test_SOURCES = tests/attack/half_http_test.c $(attack_sources)
 tests_attack_half_http_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/holders_test
+tests_attack_holders_test_SOURCES = tests/attack/holders_test.c $(attack_sources)
+tests_attack_holders_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/many_slots_test
+tests_attack_many_slots_test_SOURCES = tests/attack/many_slots_test.c $(attack_sources)
+tests_attack_many_slots_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/module_files_test
 tests_attack_module_files_test_SOURCES = tests/attack/module_files_test.c $(attack_sources)
 tests_attack_module_files_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/operator_view_test
 tests_attack_operator_view_test_SOURCES = tests/attack/operator_view_test.c $(attack_sources)
 tests_attack_operator_view_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/room_queue_test
+tests_attack_room_queue_test_SOURCES = tests/attack/room_queue_test.c $(attack_sources)
+tests_attack_room_queue_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/traces_test
 tests_attack_traces_test_SOURCES = tests/attack/traces_test.c $(attack_sources)
 tests_attack_traces_test_LDADD = $(attack_libraries)

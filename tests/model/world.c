@@ -125,9 +125,12 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                                      action.slot);
                 else if (action.kind == PW_STORE_PUNCH || action.kind == PW_STORE_SEGMENT_IDLE)
                         world.punched |= 1u << client;
-                if (action.kind == PW_STORE_SEGMENT_IDLE)
-                        pw_store_segment_remove(daemon->store, action.segment);
-                else if (action.kind == PW_STORE_FREE_RESULT)
+                if (action.kind == PW_STORE_SEGMENT_IDLE) {
+                        struct pw_store_leaving leaving = pw_store_segment_remove(daemon->store, action.segment);
+                        pw_store_pages_gone(daemon->store, leaving.owner, leaving.bytes, now_us);
+                } else if (action.kind == PW_STORE_PUNCH)
+                        pw_store_pages_gone(daemon->store, action.owner, action.bytes, now_us);
+                if (action.kind == PW_STORE_FREE_RESULT)
                         runs_free_room(action.payload);
                 else if (action.kind == PW_STORE_CANCEL_RUN)
                         runs_cancel(action.number);

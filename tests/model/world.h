@@ -17,7 +17,7 @@
 #define WORLD_FUTURES 40u /* the segment of results */
 #define WORLD_SLOTS 2u /* of each segment */
 #define WORLD_ROOMS_BYTES 8192u
-#define WORLD_CAPACITY_BYTES 16384u /* two rooms of a page, their entries, and a page that is too little for another lane */
+#define WORLD_CAPACITY_BYTES (16384u + 512u) /* two rooms of a page, their entries, a page that is too little for another lane, and records */
 
 enum world_item { WORLD_NOTHING = 0, WORLD_BELL = 1, WORLD_FRAME = 2 };
 

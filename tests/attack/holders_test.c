@@ -1,0 +1,240 @@
+/* Large holders are killed while others wait for what they hold: what was a dead one's is granted when the system has its pages back, not
+ * before, so all that the daemon has stays within its host memory; a memory cgroup with a little more does not kill it.
+ *
+ * With 1,000 kills (PW_HOLDERS) in the soak. Where the test may make a memory cgroup, the daemon and its executors move into one. */
+#include "tests/attack/attack.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HOST_BYTES (1024 * PW_MIB)
+#define HELD_BYTES (896 * PW_MIB)
+#define WAITERS 6u
+#define APART_BYTES (64 * PW_MIB)   /* how far what there is may be above what is said */
+#define GROUP_BYTES (HOST_BYTES + 512 * PW_MIB)
+
+/* --- what there is ------------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of all memfds that the daemon has open. */
+static uint64_t memfd_bytes(pid_t pid)
+{
+        char folder[64], path[400], name[64];
+        uint64_t bytes = 0, inodes[512];
+        uint32_t count = 0, i;
+        struct dirent *item;
+        struct stat status;
+
+        snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+        DIR *all = opendir(folder);
+        while (all && (item = readdir(all))) {
+                snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
+                ssize_t length = readlink(path, name, sizeof name - 1);
+                if (length < 16 || strncmp(name, "/memfd:pathways-", 16) || stat(path, &status) || count == pw_array_count(inodes))
+                        continue;
+                for (i = 0; i < count && inodes[i] != status.st_ino; i++)
+                        ;
+                if (i < count)
+                        continue;
+                inodes[count++] = status.st_ino;
+                bytes += (uint64_t)status.st_blocks * 512;
+        }
+        if (all)
+                closedir(all);
+        return bytes;
+}
+
+struct watch { pid_t pid; atomic_bool stop; uint64_t peak; pthread_t thread; };
+
+static void *watch_it(void *context)
+{
+        struct watch *watch = context;
+
+        while (!atomic_load(&watch->stop)) {
+                watch->peak = pw_max_u64(watch->peak, memfd_bytes(watch->pid));
+                usleep(1000); /* a sample each, of what has no event */
+        }
+        return NULL;
+}
+
+/* What `memory` says that is in use. */
+static uint64_t said_bytes(const struct it_host *host)
+{
+        struct pw_listing *memory = it_list(host->session, "memory", NULL);
+        uint64_t bytes = (uint64_t)it_number(memory, it_find(memory, "term", "capacity"), "bytes") -
+                         (uint64_t)it_number(memory, it_find(memory, "term", "free"), "bytes");
+
+        assert_int_equal(it_number(memory, it_find(memory, "term", "unaccounted"), "bytes"), 0);
+        pw_listing_free(memory);
+        return bytes;
+}
+
+/* --- a cgroup ------------------------------------------------------------------------------------------------------------------ */
+
+static void write_text(const char *folder, const char *name, const char *text, bool *ok)
+{
+        char path[400];
+
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        FILE *file = fopen(path, "we");
+        *ok &= file && fputs(text, file) >= 0;
+        *ok &= file && fclose(file) == 0;
+}
+
+static void move_in(const char *folder, pid_t pid, bool *ok)
+{
+        char text[32];
+
+        snprintf(text, sizeof text, "%d", (int)pid);
+        write_text(folder, "cgroup.procs", text, ok);
+}
+
+/* The daemon and its executors in a group with a limit. False: this system does not let us. */
+static bool make_group(const struct it_host *host, char folder[200])
+{
+        pid_t children[16];
+        uint32_t count = attack_children(host->pid, children, pw_array_count(children));
+        char limit[32];
+        bool ok = true;
+
+        snprintf(folder, 200, "/sys/fs/cgroup/memory/pathways-holders-%d", (int)getpid());
+        if (mkdir(folder, 0755))
+                return false;
+        snprintf(limit, sizeof limit, "%llu", (unsigned long long)GROUP_BYTES);
+        write_text(folder, "memory.limit_in_bytes", limit, &ok);
+        move_in(folder, host->pid, &ok);
+        for (uint32_t i = 0; i < count; i++)
+                move_in(folder, children[i], &ok);
+        return ok;
+}
+
+/* Out of it again: it_teardown() ends them, and a group is only removed when nobody is in it. */
+static void leave_group(const struct it_host *host, const char *folder)
+{
+        pid_t children[16];
+        uint32_t count = attack_children(host->pid, children, pw_array_count(children));
+        bool ok = true;
+
+        move_in("/sys/fs/cgroup/memory", host->pid, &ok);
+        for (uint32_t i = 0; i < count; i++)
+                move_in("/sys/fs/cgroup/memory", children[i], &ok);
+        if (rmdir(folder))
+                print_message("%s stays: %s\n", folder, strerror(errno));
+}
+
+static uint64_t read_number(const char *folder, const char *name)
+{
+        unsigned long long number = 0;
+        char path[400];
+
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        FILE *file = fopen(path, "re");
+        if (file && fscanf(file, "%llu", &number) != 1)
+                number = 0;
+        if (file)
+                fclose(file);
+        return number;
+}
+
+/* --- the attack ---------------------------------------------------------------------------------------------------------------- */
+
+static int wait_and_hold(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+        void *data;
+
+        it_ok(pw_create(session, HELD_BYTES, &(struct pw_put_params){ .timeout_us = PW_FOREVER }, &future, &data, IT_ERR));
+        it_ok(pw_seal(future, IT_ERR));
+        if (write(pipe, "g", 1) != 1)
+                return 1;
+        pause();
+        return 0;
+}
+
+/* Index of the one that has room now. */
+static uint32_t whose_turn(struct it_child *children)
+{
+        struct pollfd fds[WAITERS];
+
+        for (uint32_t i = 0; i < WAITERS; i++)
+                fds[i] = (struct pollfd){ .fd = children[i].pipe, .events = POLLIN };
+        if (poll(fds, WAITERS, (int)(IT_LONG / 1000)) < 1)
+                fail_msg("nobody was granted what the one before had");
+        for (uint32_t i = 0; i < WAITERS; i++)
+                if (fds[i].revents)
+                        return i;
+        return 0;
+}
+
+static void kill_holders(struct it_host *host, uint32_t kills)
+{
+        uint64_t looks = it_environment("PW_LOOKS", 20); /* after each kill */
+        struct it_child children[WAITERS];
+        char byte;
+
+        for (uint32_t i = 0; i < WAITERS; i++)
+                children[i] = attack_fork(ATTACK_USER, wait_and_hold, host);
+        for (uint32_t kill = 0; kill < kills; kill++) {
+                uint32_t holder = whose_turn(children);
+
+                it_read(&children[holder], &byte, 1);
+                assert_int_equal(it_reap(&children[holder], SIGKILL), 128 + SIGKILL);
+                for (uint64_t i = 0; i < looks; i++) {
+                        uint64_t has = memfd_bytes(host->pid), said = said_bytes(host), again = memfd_bytes(host->pid);
+
+                        if (pw_min_u64(has, again) > said + APART_BYTES)
+                                fail_msg("%llu MiB are there, %llu MiB are said", (unsigned long long)(has / PW_MIB), (unsigned long long)(said / PW_MIB));
+                }
+                children[holder] = attack_fork(ATTACK_USER, wait_and_hold, host);
+        }
+        for (uint32_t i = 0; i < WAITERS; i++)
+                it_reap(&children[i], SIGKILL);
+}
+
+static void attack_holders(struct it_host *host)
+{
+        uint32_t kills = (uint32_t)it_environment("PW_HOLDERS", 16);
+        struct watch watch = { .pid = host->pid };
+        char folder[200];
+        bool grouped = make_group(host, folder);
+        uint64_t most = 0;
+
+        assert_int_equal(pthread_create(&watch.thread, NULL, watch_it, &watch), 0);
+        kill_holders(host, kills);
+        atomic_store(&watch.stop, true);
+        pthread_join(watch.thread, NULL);
+        if (grouped) {
+                most = read_number(folder, "memory.max_usage_in_bytes");
+                leave_group(host, folder);
+        } else {
+                print_message("no memory cgroup can be made here: only what the memfds have was watched\n");
+        }
+        print_message("%u kills: at most %llu MiB of memfds, of %llu; in its cgroup %llu MiB, of %llu\n", kills,
+                      (unsigned long long)(watch.peak / PW_MIB), (unsigned long long)(HOST_BYTES / PW_MIB), (unsigned long long)(most / PW_MIB),
+                      (unsigned long long)(GROUP_BYTES / PW_MIB));
+        assert_true(watch.peak <= HOST_BYTES + APART_BYTES);
+}
+
+int main(void)
+{
+        return attack_main(&(struct attack){ .name = "holders",
+                                             .rule = "what a dead client held is free when the system has its pages back, not before",
+                                             .args = IT_ARGS("--devices", "emulated:1", "--device-memory", "16MiB", "--host-memory", "1GiB"),
+                                             .users = true,
+                                             .alone = true,
+                                             .unwatched = true,
+                                             .seconds = (uint32_t)it_environment("PW_HOLDERS", 0) + 120,
+                                             .run = attack_holders });
+}
