@@ -10,6 +10,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/attach.c daemon/audit.c daem
 	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/reload.c daemon/request.c daemon/room.c \
 	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/slice.c daemon/submit.c daemon/tenant.c daemon/thread.c \
 	daemon/transfer.c daemon/turn.c daemon/worker.c
+daemon_libdaemon_la_SOURCES += daemon/own_file.c
 daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
 daemon_libdaemon_la_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
 daemon_libdaemon_la_SOURCES += daemon/inspect/blocked.c daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
@@ -26,6 +27,7 @@ noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h
 	daemon/module_file.h daemon/module_look.h daemon/move.h daemon/name.h daemon/notify.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h \
 	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h \
 	daemon/slice.h daemon/submit.h daemon/tenant.h daemon/thread.h daemon/transfer.h daemon/turn.h daemon/worker.h
+noinst_HEADERS += daemon/own_file.h
 noinst_HEADERS += daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h
 noinst_HEADERS += daemon/http/health.h daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h
 noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/list.h daemon/inspect/rows.h daemon/inspect/term.h \
@@ -46,7 +48,7 @@ daemon_limits_test_SOURCES = daemon/limits_test.c daemon/limits.c
 daemon_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_module_test_SOURCES = daemon/module_test.c daemon/module.c daemon/module_file.c daemon/module_look.c daemon/thread.c
 daemon_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS) -lpthread
-tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c
+tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c daemon/own_file.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 
 # What an installed service consists of besides.

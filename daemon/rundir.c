@@ -2,9 +2,9 @@
 #include "daemon/rundir.h"
 
 #include "base/memory.h"
+#include "daemon/own_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -52,13 +52,12 @@ static enum pw_status choose_state_dir(struct pw_daemon *daemon, struct pw_error
 
 static enum pw_status lock(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        char path[4096], text[32] = "";
+        char text[32] = "";
         int length;
+        enum pw_status status = pw_own_file(daemon->run_dir, "pathwaysd.lock", &daemon->lock_fd, ret_err);
 
-        snprintf(path, sizeof path, "%s/pathwaysd.lock", daemon->run_dir);
-        daemon->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (daemon->lock_fd < 0)
-                return pw_error_errno(ret_err, errno, "open %s", path);
+        if (status != PW_OK)
+                return status;
         if (flock(daemon->lock_fd, LOCK_EX | LOCK_NB) < 0) {
                 if (pread(daemon->lock_fd, text, sizeof text - 1, 0) <= 0)
                         strcpy(text, "unknown");
@@ -69,7 +68,7 @@ static enum pw_status lock(struct pw_daemon *daemon, struct pw_error *ret_err)
         }
         length = snprintf(text, sizeof text, "%d\n", (int)getpid());
         if (ftruncate(daemon->lock_fd, 0) < 0 || pwrite(daemon->lock_fd, text, (size_t)length, 0) != length)
-                return pw_error_errno(ret_err, errno, "write %s", path);
+                return pw_error_errno(ret_err, errno, "write %s/pathwaysd.lock", daemon->run_dir);
         return PW_OK;
 }
 

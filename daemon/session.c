@@ -9,6 +9,7 @@
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/operators.h"
+#include "daemon/own_file.h"
 #include "daemon/program.h"
 #include "daemon/room.h"
 
@@ -29,6 +30,7 @@
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
+        enum pw_status status;
 
         if (strlen(daemon->socket_path) >= sizeof address.sun_path)
                 return pw_error_set(ret_err, PW_INVALID, "--run-dir: %s is too long for a socket (%zu bytes at most)", daemon->socket_path,
@@ -37,7 +39,9 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
         daemon->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (daemon->listen_fd < 0)
                 return pw_error_errno(ret_err, errno, "socket");
-        unlink(daemon->socket_path); /* a dead daemon's: the lock of the run dir is ours */
+        status = pw_old_socket_remove(daemon->socket_path, ret_err); /* a dead daemon's: the lock of the run dir is ours */
+        if (status != PW_OK)
+                return status;
         if (bind(daemon->listen_fd, (struct sockaddr *)&address, sizeof address) < 0)
                 return pw_error_errno(ret_err, errno, "bind %s", daemon->socket_path);
         if (chmod(daemon->socket_path, daemon->settings.socket_mode) < 0 || listen(daemon->listen_fd, 1024) < 0)
@@ -347,6 +351,6 @@ void pw_sessions_done(struct pw_daemon *daemon)
         pw_close_fd(&daemon->reserve_fd);
         if (daemon->listen_fd >= 0) {
                 close(daemon->listen_fd);
-                unlink(daemon->socket_path);
+                (void)!pw_old_socket_remove(daemon->socket_path, NULL);
         }
 }

@@ -5,6 +5,7 @@
 #include "daemon/http/health.h"
 #include "daemon/http/http_address.h"
 #include "daemon/http/metric.h"
+#include "daemon/own_file.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -362,17 +363,23 @@ static enum pw_status open_socket(struct pw_http *http, int *ret_fd, struct pw_e
         struct pw_http_address *address = &http->address;
         bool is_unix = address->any.sa_family == AF_UNIX;
         pw_auto_close int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        enum pw_status status = PW_OK;
+        mode_t mask;
         int yes = 1;
+        bool bound;
 
         if (fd < 0)
                 return cannot_listen(http, errno, ret_err);
-        if (is_unix && connect(fd, &address->any, address->bytes) < 0 && errno == ECONNREFUSED)
-                unlink(address->un.sun_path); /* of somebody who is dead */
+        if (is_unix && connect(fd, &address->any, address->bytes) < 0 && errno == ECONNREFUSED) /* of somebody who is dead */
+                status = pw_old_socket_remove(address->un.sun_path, ret_err);
+        if (status != PW_OK)
+                return status;
         if (!is_unix)
                 setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-        if (bind(fd, &address->any, address->bytes) < 0 || listen(fd, BACKLOG) < 0)
-                return cannot_listen(http, errno, ret_err);
-        if (is_unix && chmod(address->un.sun_path, http->daemon->settings.socket_mode) < 0)
+        mask = umask(0); /* a socket in a file system begins with the mode of its descriptor: no path is looked up again */
+        bound = (!is_unix || fchmod(fd, http->daemon->settings.socket_mode) == 0) && bind(fd, &address->any, address->bytes) == 0;
+        umask(mask);
+        if (!bound || listen(fd, BACKLOG) < 0)
                 return cannot_listen(http, errno, ret_err);
         if (!is_unix && getsockname(fd, &address->any, &address->bytes) < 0)
                 return cannot_listen(http, errno, ret_err);
@@ -461,7 +468,7 @@ void pw_http_free(struct pw_http *http)
         if (http->counting)
                 event_free(http->counting);
         if (http->bound && http->address.any.sa_family == AF_UNIX)
-                unlink(http->address.un.sun_path);
+                (void)!pw_old_socket_remove(http->address.un.sun_path, NULL);
         free(http->metrics);
         free(http);
 }

@@ -2,9 +2,9 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "daemon/meta/kinds.h"
+#include "daemon/own_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -48,15 +48,18 @@ static enum pw_status make_folders(const char *path, struct pw_error *ret_err)
 static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t *ret_epoch, struct pw_error *ret_err)
 {
         char path[4096], text[32] = "";
+        enum pw_status status;
         unsigned last = 0;
         uint32_t epoch;
         int length;
         pw_auto_close int fd = -1;
 
         snprintf(path, sizeof path, "%s/epoch", state_dir);
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd < 0 || flock(fd, LOCK_EX) < 0)
-                return pw_error_errno(ret_err, errno, "open %s", path);
+        status = pw_own_file(state_dir, "epoch", &fd, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (flock(fd, LOCK_EX) < 0)
+                return pw_error_errno(ret_err, errno, "lock %s", path);
         if (pread(fd, text, sizeof text - 1, 0) < 0)
                 return pw_error_errno(ret_err, errno, "read %s", path);
         if (text[0] && sscanf(text, "%u", &last) != 1)

@@ -27,6 +27,10 @@ tests_integration_clients_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/crowd_test
 tests_integration_crowd_test_SOURCES = tests/integration/crowd_test.c $(integration_sources)
 tests_integration_crowd_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/folders_test
+tests_integration_folders_test_SOURCES = tests/integration/folders_test.c $(integration_folder) $(integration_sources)
+tests_integration_folders_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/outcomes_test
 tests_integration_outcomes_test_SOURCES = tests/integration/outcomes_test.c $(integration_sources)
 tests_integration_outcomes_test_LDADD = $(integration_libraries)

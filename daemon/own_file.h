@@ -1,0 +1,16 @@
+/* Files and sockets that the daemon keeps in folders which others may have a hand in.
+ */
+#ifndef PW_DAEMON_OWN_FILE_H
+#define PW_DAEMON_OWN_FILE_H
+
+#include "base/error.h"
+
+/* Open `folder`/`name` to read and write, made where it is not there; mode 0600, also where it had another. The folder is root's or the
+ * daemon's user's and no place that everybody may write to; the file a regular one of that user, with one name, reached by no link.
+ * Own:    *ret_fd is the caller's.
+ * Errors: PW_DENIED, which says what is not so; PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_own_file(const char *folder, const char *name, int *ret_fd, struct pw_error *ret_err);
+/* Remove the socket at `path`, of somebody who is gone; nothing there is fine. Errors: PW_EXISTS: it is no socket, and stays. */
+PW_MUST_CHECK enum pw_status pw_old_socket_remove(const char *path, struct pw_error *ret_err);
+
+#endif
