@@ -4,7 +4,11 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
+#include <sys/stat.h>
+
+#define CONFIG_MAX_BYTES (1 << 20)
 
 struct config_file {
         const struct pw_options *options;
@@ -80,6 +84,28 @@ static enum pw_status judge(const struct config_file *file, int first, const cha
         return PW_OK;
 }
 
+/* Who reads a FIFO or a terminal waits for who writes: only what ends by itself is read. */
+static enum pw_status open_config(const char *path, FILE **ret_stream, struct pw_error *ret_err)
+{
+        int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        struct stat stat;
+
+        if (fd < 0 && errno == ENOENT)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "config file %s: there is no such file", path);
+        if (fd < 0)
+                return pw_error_errno(ret_err, errno, "open config file %s", path);
+        if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_size > CONFIG_MAX_BYTES) {
+                close(fd);
+                return pw_error_set(ret_err, PW_BAD_CONFIG, "config file %s: it is no regular file of at most %d KiB", path,
+                                    CONFIG_MAX_BYTES / 1024);
+        }
+        *ret_stream = fdopen(fd, "re");
+        if (*ret_stream)
+                return PW_OK;
+        close(fd);
+        return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
+}
+
 enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path, struct pw_error *ret_err)
 {
         struct config_file file = { .options = options, .settings = settings };
@@ -88,13 +114,11 @@ enum pw_status pw_options_read(const struct pw_options *options, void *settings,
         if (!seen)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
         file.seen = seen;
-        file.stream = fopen(path, "re");
-        if (!file.stream && errno == ENOENT)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "config file %s: there is no such file", path);
-        if (!file.stream)
-                return pw_error_errno(ret_err, errno, "open config file %s", path);
+        enum pw_status status = open_config(path, &file.stream, ret_err);
+        if (status != PW_OK)
+                return status;
         int first = ini_parse_stream(read_line, &file, handle_key, &file);
-        enum pw_status status = judge(&file, first, path, ret_err);
+        status = judge(&file, first, path, ret_err);
         fclose(file.stream);
         return status;
 }

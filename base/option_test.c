@@ -186,7 +186,8 @@ static void test_wrong_files(void **state)
         assert_int_equal(read_text(settings, text, &err), PW_BAD_CONFIG);
         assert_string_equal(err.text, ":2: the line is too long");
         assert_int_equal(pw_options_read(&options, settings, "/nonexistent/x.conf", &err), PW_NOT_FOUND);
-        assert_int_equal(pw_options_read(&options, settings, "/", &err), PW_SYSTEM);
+        assert_int_equal(pw_options_read(&options, settings, "/", &err), PW_BAD_CONFIG);
+        assert_int_equal(pw_options_read(&options, settings, "/dev/tty", &err) == PW_OK, 0);
 }
 
 static void test_nearest(void **state)

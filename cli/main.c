@@ -1,6 +1,7 @@
 /* pathways: looks into the pathwaysd of this host. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/standard.h"
 #include "base/text.h"
 #include "cli/usage.h"
 #include "cli/watch.h"
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
         struct pw_error error = { 0 };
         enum pw_status status;
 
+        pw_standard_begin();
         if (argc < 2) {
                 pw_usage_print(stderr);
                 return EXIT_USAGE;

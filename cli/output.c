@@ -73,8 +73,8 @@ enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_
         else
                 status = pw_form_print(form, listing, &paper, invocation->out, ret_err);
         if (status == PW_OK && listing->truncated)
-                fprintf(stderr, "pathways: there are more rows; --limit %s\n",
-                        invocation->settings.limit ? "0 shows all" : "N shows more");
+                fprintf(stderr, "pathways: there are more rows%s\n",
+                        invocation->settings.limit ? "; --limit 0 shows all that one answer holds" : " than one answer holds");
         return status;
 }
 

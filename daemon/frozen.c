@@ -122,7 +122,8 @@ static enum pw_status describe(const struct pw_dsession *session, const Pathways
                 return pw_error_set(ret_err, PW_INVALID, "frozen put: lane, dtype or rank cannot be");
         if (request->dtype != PW_OPAQUE) {
                 described->dims.rank = (uint32_t)request->n_dims;
-                memcpy(described->dims.dim, request->dims, request->n_dims * sizeof request->dims[0]);
+                if (request->n_dims)
+                        memcpy(described->dims.dim, request->dims, request->n_dims * sizeof request->dims[0]);
                 if (pw_dims_bytes(described->dtype, &described->dims, &bytes, ret_err) != PW_OK || bytes != request->bytes)
                         return pw_error_set(ret_err, PW_SHAPE, "frozen put: dims and bytes do not go together");
         }

@@ -1,4 +1,5 @@
 /* pathwaysd: options, then the daemon. */
+#include "base/standard.h"
 #include "daemon/daemon.h"
 #include "daemon/http/metric.h"
 
@@ -16,6 +17,7 @@ int main(int argc, char **argv)
         struct pw_daemon *daemon;
         struct pw_error err;
 
+        pw_standard_begin();
         if (pw_settings_load(&settings, argc, argv, &err) != PW_OK)
                 return fail(&err);
         if (settings.help || settings.version || settings.help_mdoc || settings.metrics_mdoc) {

@@ -42,16 +42,29 @@ static enum pw_status read_part(char *part, struct pw_quota *quota, struct pw_er
         return pw_error_set(ret_err, PW_INVALID, "\"%s\" is none of host=SIZE, device=SIZE, objects=N, sessions=N", part);
 }
 
+/* A tenant is a user: a name without blanks, or nobody would have it. */
+static enum pw_status check_tenant(const char *line, struct pw_error *ret_err)
+{
+        const char *end = strrchr(line, ':');
+
+        if (end && end > line && line + strcspn(line, " \t\r\n") >= end)
+                return PW_OK;
+        return pw_error_set(ret_err, PW_INVALID, "--quota \"%s\": no name of a user stands before the colon, as in bo:host=2GiB", line);
+}
+
 static enum pw_status read_line(const char *line, struct pw_quota *quota, struct pw_error *ret_err)
 {
         pw_auto_free char *copy = strdup(strrchr(line, ':') ? strrchr(line, ':') + 1 : "");
         char *rest = copy;
+        enum pw_status status = check_tenant(line, ret_err);
         struct pw_error err;
 
+        if (status != PW_OK)
+                return status;
         if (!copy)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         while (rest) {
-                enum pw_status status = read_part(strsep(&rest, ","), quota, &err);
+                status = read_part(strsep(&rest, ","), quota, &err);
 
                 if (status != PW_OK)
                         return pw_error_set(ret_err, status, "--quota \"%s\": %s, for example bo:host=2GiB,sessions=50", line,

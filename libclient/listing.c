@@ -6,8 +6,6 @@
 
 struct pw_listing { struct pw_answer answer; };
 
-#define DEFAULT_LIMIT 100000u
-
 /* One page, behind `after`. */
 static enum pw_status list_page(struct pw_session *session, const Pathways__Wire__ListRequest *list, struct pw_answer *ret_answer,
                                 struct pw_error *ret_err)
@@ -83,7 +81,7 @@ enum pw_status pw_list(struct pw_session *session, const char *what, const char 
         list.what = (char *)(uintptr_t)what;
         if (filter)
                 list.filter = (char *)(uintptr_t)filter;
-        list.limit = limit ? limit : DEFAULT_LIMIT;
+        list.limit = limit ? limit : UINT32_MAX;
         status = list_page(session, &list, &listing->answer, ret_err);
         if (status != PW_OK) {
                 free(listing);

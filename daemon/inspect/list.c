@@ -6,7 +6,6 @@
 #include "daemon/lane.h"
 #include "store/object.h"
 
-#define DEFAULT_LIMIT 100000u
 #define PART_US 300u        /* of a turn, for all listings together */
 #define PART_SLOTS 32u      /* between looks at the clock */
 #define FILTER_MAX_BYTES 1024u
@@ -89,7 +88,7 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
                 lister->id = id;
                 lister->kind = kind_of(request->what);
                 lister->rows = &lister->own_rows;
-                lister->own_rows.limit = request->limit ? request->limit : DEFAULT_LIMIT;
+                lister->own_rows.limit = request->limit ? request->limit : UINT32_MAX;
                 lister->at = lister->kind->pages ? request->after : 0;
                 lister->since_us = pw_now_us();
                 lister->err = &lister->own_err;

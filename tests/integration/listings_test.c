@@ -54,6 +54,25 @@ static void each_object_is_listed_once(void **state)
         unref_all(futures);
 }
 
+/* 0 is no limit. */
+static void all_of_very_many(void **state)
+{
+        enum { MANY = 100010 };
+        struct it_host *host = *state;
+        struct pw_future **futures = calloc(MANY, sizeof *futures);
+
+        assert_non_null(futures);
+        for (uint32_t i = 0; i < MANY; i++)
+                assert_int_equal(pw_put(host->session, &i, sizeof i, NULL, &futures[i], NULL), PW_OK);
+        struct pw_listing *all = it_list(host->session, "objects", NULL);
+        assert_int_equal(it_rows(all), MANY);
+        assert_false(pw_listing_rows(all)->truncated);
+        pw_listing_free(all);
+        for (uint32_t i = 0; i < MANY; i++)
+                pw_unref(futures[i]);
+        free(futures);
+}
+
 static void listed_with(struct pw_session *session, const char *filter, uint32_t limit, size_t rows, bool truncated)
 {
         struct pw_listing *listing;
@@ -134,7 +153,7 @@ static void who_asks_may_go(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(each_object_is_listed_once),
+                IT_TEST(each_object_is_listed_once), IT_TEST(all_of_very_many),
                 IT_TEST(no_more_rows_than_asked_for), IT_TEST(an_object_in_one_row),
                 IT_TEST(who_asks_may_go),
         };

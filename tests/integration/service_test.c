@@ -131,6 +131,9 @@ static void a_bad_file_changes_nothing(void **state)
         assert_int_equal(unlink(path), 0);
         assert_int_equal(kill(host->pid, SIGHUP), 0);
         until_said(host, "config not read again", 3);
+        assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes to it: who opened it would wait */
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "it is no regular file", 1);
         assert_int_equal(mode_of(host->socket), 0600);
         assert_false(has_said(host, "setting applied"));
         host->session = it_connect(host);

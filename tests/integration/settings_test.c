@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- configuration ---------------------------------------------------------------------------------------------------- */
@@ -47,6 +50,103 @@ static void options_that_cannot_be(void **state)
         it_refuses_to_start(host, IT_ARGS("--no-such-option"), "no-such-option");
         it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic");
         it_refuses_to_start(host, IT_ARGS("operand"), "operand");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo :host=1MiB"), "bo :host=1MiB|no name of a user");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", ":host=1MiB"), "no name of a user");
+}
+
+/* A quota in a file, with blanks where a person may put some. */
+static void a_quota_for_nobody(void **state)
+{
+        struct it_host *host = *state;
+        char path[128];
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        it_write_file(path, "devices = emulated:2\nquota = bo :host=1MiB\n");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--config", path), "bo :host=1MiB|no name of a user");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf|no regular file");
+}
+
+/* --- what a process begins with --------------------------------------------------------------------------------------- */
+
+/* pathwaysd itself, started with `begin` done before, until its socket answers; it says what it says to nobody. */
+static struct pw_session *start_after(struct it_host *host, void (*begin)(void))
+{
+        char program[600], executor[600], run_dir[200], state_dir[200];
+        int64_t end_us = it_now_us() + IT_LONG;
+        struct pw_session *session = NULL;
+
+        it_built("daemon/pathwaysd", program);
+        it_built("executor/pathways-executor", executor);
+        snprintf(run_dir, sizeof run_dir, "%s/run", host->folder);
+        snprintf(state_dir, sizeof state_dir, "%s/state", host->folder);
+        host->pid = fork();
+        if (host->pid == 0) {
+                begin();
+                execl(program, program, "--run-dir", run_dir, "--state-dir", state_dir, "--executor", executor, IT_SMALL, "--log-level", "debug",
+                      (char *)NULL);
+                _exit(127);
+        }
+        assert_true(host->pid > 0);
+        while (pw_connect(host->socket, &session, NULL) != PW_OK)
+                if (waitpid(host->pid, NULL, WNOHANG) != 0 || it_now_us() > end_us) {
+                        host->pid = 0;
+                        return NULL;
+                }
+        return session;
+}
+
+static void close_standard_error(void) { close(STDERR_FILENO); }
+
+/* Nothing that is opened later takes the place of standard error. */
+static void standard_error_closed(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *session = start_after(host, close_standard_error);
+        char path[200], text[200] = "", expected[24];
+
+        assert_non_null(session);
+        snprintf(path, sizeof path, "%s/run/pathwaysd.lock", host->folder);
+        snprintf(expected, sizeof expected, "%d\n", (int)host->pid);
+        FILE *file = fopen(path, "re");
+        assert_non_null(file);
+        (void)!fread(text, 1, sizeof text - 1, file);
+        fclose(file);
+        assert_string_equal(text, expected);
+        pw_close(session);
+        assert_int_equal(kill(host->pid, SIGTERM), 0);
+        int status;
+        assert_int_equal(waitpid(host->pid, &status, 0), host->pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        host->pid = 0;
+}
+
+static void limit_files(void)
+{
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1 << 20, 1 << 20 }), 0);
+}
+
+static int start_limited(void *context, int pipe)
+{
+        struct it_host *host = context;
+        char program[600], run_dir[200], state_dir[200];
+
+        (void)pipe;
+        it_built("daemon/pathwaysd", program);
+        snprintf(run_dir, sizeof run_dir, "%s/run", host->folder);
+        snprintf(state_dir, sizeof state_dir, "%s/state", host->folder);
+        limit_files();
+        execl(program, program, "--run-dir", run_dir, "--state-dir", state_dir, IT_SMALL, (char *)NULL);
+        return 127;
+}
+
+/* An error, and no signal that ends it without a word. */
+static void files_that_may_not_grow(void **state)
+{
+        struct it_child child = it_fork(start_limited, *state);
+
+        assert_int_equal(it_reap(&child, 0), 1);
 }
 
 /* --- a memory cgroup -------------------------------------------------------------------------------------------------- */
@@ -170,7 +270,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(a_config_file),
-                IT_FOLDER_TEST(options_that_cannot_be),
+                IT_FOLDER_TEST(options_that_cannot_be), IT_FOLDER_TEST(a_quota_for_nobody),
+                IT_FOLDER_TEST(standard_error_closed), IT_FOLDER_TEST(files_that_may_not_grow),
                 IT_FOLDER_TEST(less_memory_than_asked),
                 IT_FOLDER_TEST(a_file_that_is_not_a_module),
         };
