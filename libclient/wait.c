@@ -142,8 +142,11 @@ static enum pw_status sleep_wide(struct wait *wait, struct pw_client_lane *lane,
         struct pw_wide wide;
         pw_wide_begin(&wide, place, wait->bells, &wait->items[0]);
         for (;;) {
+                size_t before = wait->ready;
                 pw_wide_arm(&wide);
                 look(wait);
+                if (wide.unwoken && wait->ready > before)
+                        atomic_fetch_add(&place->page->second_looks, 1);
                 if (wait->ready >= wait->need || status != PW_OK)
                         break;
                 if (wait->closing)

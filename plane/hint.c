@@ -211,7 +211,7 @@ static void leave(const struct pw_wait_place *place, const struct pw_wait_item *
         }
 }
 
-/* One sleep on the words as they were just seen, and on the life word. False: a look is due at once. */
+/* One sleep on the words as they were just seen, and on the life word. True: until `until_ns`, and nobody woke it. */
 static bool sleep_once(const struct pw_wait_place *place, const struct pw_wait_item *items, uint32_t count, int64_t until_ns)
 {
         struct futex_waitv on[PW_NOTES_MAX];
@@ -223,20 +223,23 @@ static bool sleep_once(const struct pw_wait_place *place, const struct pw_wait_i
                 on[i] = (struct futex_waitv){ (uint32_t)word, (uintptr_t)entry_futex(items[i].entry), FUTEX_32, 0 };
         }
         on[count] = (struct futex_waitv){ place->life_alive, (uintptr_t)place->life, FUTEX_32, 0 };
-        return pw_futex_wait_any(on, count + 1, until_ns) == 0;
+        return pw_futex_wait_any(on, count + 1, until_ns) == -ETIMEDOUT;
 }
 
 static enum pw_status sleep_until(const struct pw_wait_place *place, const struct pw_wait_item *items, uint32_t count,
                                   int64_t deadline_ns)
 {
         enum pw_status status;
+        bool unwoken = false;
 
         while ((status = look(place, items, count)) == PW_NOT_READY) {
                 int64_t now = pw_now_ns();
                 if (now >= deadline_ns)
                         return PW_DEADLINE;
-                sleep_once(place, items, count, deadline_ns - now < SECOND_LOOK_NS ? deadline_ns : now + SECOND_LOOK_NS);
+                unwoken = sleep_once(place, items, count, deadline_ns - now < SECOND_LOOK_NS ? deadline_ns : now + SECOND_LOOK_NS);
         }
+        if (unwoken && status == PW_OK)
+                atomic_fetch_add(&place->page->second_looks, 1);
         return status;
 }
 

@@ -27,6 +27,7 @@
 struct pw_hint_page {
         _Atomic uint32_t waiters[PW_HINT_BUCKETS];
         _Atomic uint32_t bells[PW_HINT_BELLS]; /* of a segment: the one of its number modulo PW_HINT_BELLS */
+        _Atomic uint32_t second_looks; /* waits whose end only a second look found: nobody woke them in time */
 };
 
 static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)

@@ -3,6 +3,7 @@
 
 #include "plane/control.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 
 #define SECOND_LOOK_NS (INT64_C(1000) * PW_SECOND_LOOK_US)
@@ -16,6 +17,7 @@ void pw_wide_begin(struct pw_wide *wide, const struct pw_wait_place *place, uint
 {
         wide->place = place;
         wide->bells = bells;
+        wide->unwoken = false;
         note(wide, PW_NOTE_GOING, first->segment, first->slot);
         for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
                 atomic_fetch_add(&place->page->waiters[i], PW_HINT_WIDE);
@@ -42,7 +44,7 @@ void pw_wide_arm(struct pw_wide *wide)
         }
 }
 
-enum pw_status pw_wide_sleep(const struct pw_wide *wide, int64_t deadline_ns)
+enum pw_status pw_wide_sleep(struct pw_wide *wide, int64_t deadline_ns)
 {
         const struct pw_wait_place *place = wide->place;
         struct futex_waitv on[PW_HINT_BELLS + 1];
@@ -60,6 +62,6 @@ enum pw_status pw_wide_sleep(const struct pw_wide *wide, int64_t deadline_ns)
                 on[count++] = (struct futex_waitv){ wide->armed[i], (uintptr_t)&place->page->bells[i], FUTEX_32, 0 };
         }
         on[count++] = (struct futex_waitv){ place->life_alive, (uintptr_t)place->life, FUTEX_32, 0 };
-        pw_futex_wait_any(on, count, until_ns);
+        wide->unwoken = pw_futex_wait_any(on, count, until_ns) == -ETIMEDOUT;
         return PW_OK;
 }

@@ -18,6 +18,7 @@ struct pw_wide {
         const struct pw_wait_place *place;
         uint64_t bells;                  /* bit i: bell i */
         uint32_t armed[PW_HINT_BELLS];   /* each as it was before the look */
+        bool unwoken;                    /* the last sleep ended for a second look */
 };
 static inline uint64_t pw_wide_bell(uint32_t segment) { return UINT64_C(1) << segment % PW_HINT_BELLS; }
 
@@ -26,7 +27,7 @@ void pw_wide_begin(struct pw_wide *wide, const struct pw_wait_place *place, uint
 void pw_wide_arm(struct pw_wide *wide);
 /* Until a bell rings that was not rung when it was armed, or it is time for a second look. Returns PW_OK (look again), PW_DEADLINE,
  * PW_DAEMON_GONE.   Blocks: yes. */
-enum pw_status pw_wide_sleep(const struct pw_wide *wide, int64_t deadline_ns);
+enum pw_status pw_wide_sleep(struct pw_wide *wide, int64_t deadline_ns);
 void pw_wide_end(const struct pw_wide *wide);
 
 #endif

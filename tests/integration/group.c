@@ -45,6 +45,7 @@ static int begin(void **state)
         snprintf(group.hangs, sizeof group.hangs, "[  ERROR   ] --- %.100s hangs: it is not over after %d s\n", test->name,
                  (int)seconds);
         watch(seconds);
+        it_others_begin();
         return test->setup_func ? test->setup_func(state) : 0;
 }
 

@@ -11,6 +11,10 @@ int it_run_group(const char *name, const struct CMUnitTest *tests, size_t count)
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, setup, teardown) it_run_group(#tests, tests, sizeof(tests) / sizeof *(tests))
 
+/* The share of the processors that others took since the test began, 0 to 1; 1 where it is not known. */
+void it_others_begin(void);
+double it_others(void);
+
 /* Why this test is about to be skipped: a line that tests/skipped.sh finds again. */
 void it_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void it_skip_at(const char *file, int line);

@@ -1,6 +1,6 @@
 # Tests with real processes; each starts its own daemon from this build tree.
 integration_tests =
-integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/trace.c \
+integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/others.c tests/integration/trace.c \
 	tests/integration/trace.h
 integration_folder = tests/integration/folder.c tests/integration/folder.h
 integration_scene = tests/integration/scene.c tests/integration/scene.h

@@ -1,5 +1,5 @@
 /* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. */
-#include "tests/integration/harness.h"
+#include "tests/integration/trace.h"
 
 #include "libclient/session.h"
 
@@ -172,11 +172,122 @@ static void a_killed_waiter_leaves_no_trace(void **state)
         }
 }
 
+/* --- wakes ---------------------------------------------------------------------------------------------------------------- */
+
+#define TRIPS 100u
+#define ASLEEP_US 400 /* longer than a wait looks before it sleeps */
+
+/* What only a second look found of `waits`: nothing where the machine is quiet; a process may be stopped between swap and wake. */
+static void expect_woken(struct pw_session *session, const char *what, uint32_t before, uint32_t waits)
+{
+        uint32_t late = atomic_load(&session->hints->second_looks) - before;
+
+        if (late)
+                print_message("%s: %u of %u waits ended by a second look\n", what, late, waits);
+        assert_true(late <= (it_slack() == 1 ? 0 : waits / 10));
+}
+
+static void burn(void)
+{
+        for (int64_t end_us = it_now_us() + ASLEEP_US; it_now_us() < end_us;)
+                ;
+}
+
+struct asked { struct it_host *host; struct pw_id ids[TRIPS]; };
+
+static int answer(void *context, int pipe)
+{
+        static struct pw_future *mine[TRIPS], *theirs[TRIPS];
+        const struct asked *asked = context;
+        static struct pw_id ids[TRIPS];
+        struct pw_session *session = it_connect(asked->host);
+        void *data;
+
+        for (uint32_t i = 0; i < TRIPS; i++) {
+                it_ok(pw_create(session, 8, NULL, &mine[i], &data, IT_ERR));
+                ids[i] = pw_future_id(mine[i]);
+                it_ok(pw_open(session, asked->ids[i], &theirs[i], IT_ERR));
+        }
+        assert_int_equal(write(pipe, ids, sizeof ids), sizeof ids);
+        for (uint32_t i = 0; i < TRIPS; i++) {
+                it_ok(pw_wait(&theirs[i], 1, 1, IT_LONG, NULL, IT_ERR));
+                burn();
+                it_ok(pw_seal(mine[i], IT_ERR));
+        }
+        return 0;
+}
+
+/* Two processes seal one after the other, and each sleeps until the other has. */
+static void who_seals_wakes(void **state)
+{
+        static struct pw_future *mine[TRIPS], *theirs[TRIPS];
+        static struct pw_id ids[TRIPS];
+        static struct asked asked;
+        struct it_host *host = *state;
+        uint32_t before = atomic_load(&host->session->hints->second_looks);
+        void *data;
+
+        asked.host = host;
+        for (uint32_t i = 0; i < TRIPS; i++) {
+                it_ok(pw_create(host->session, 8, NULL, &mine[i], &data, IT_ERR));
+                asked.ids[i] = pw_future_id(mine[i]);
+        }
+        struct it_child child = it_fork(answer, &asked);
+        it_read(&child, ids, sizeof ids);
+        for (uint32_t i = 0; i < TRIPS; i++)
+                it_ok(pw_open(host->session, ids[i], &theirs[i], IT_ERR));
+        for (uint32_t i = 0; i < TRIPS; i++) {
+                burn();
+                it_ok(pw_seal(mine[i], IT_ERR));
+                it_ok(pw_wait(&theirs[i], 1, 1, IT_LONG, NULL, IT_ERR));
+        }
+        expect_woken(host->session, "seal", before, 2 * TRIPS);
+        assert_int_equal(it_reap(&child, 0), 0);
+        for (uint32_t i = 0; i < TRIPS; i++) {
+                pw_unref(mine[i]);
+                pw_unref(theirs[i]);
+        }
+}
+
+/* Results of runs wake who sleeps until they come: for one, or, by bells, for one of more than a sleep can watch. */
+static void results_wake(void **state)
+{
+        static struct pw_future *any[300];
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 1000;
+        const struct pw_call_params params = { .params = &us, .params_bytes = sizeof us };
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_DIMS(8), &params);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0);
+        uint32_t many = sizeof any / sizeof *any;
+        void *data;
+
+        for (uint32_t i = 1; i < many; i++)
+                it_ok(pw_create(host->session, 8, NULL, &any[i], &data, IT_ERR));
+        for (uint32_t count = 1; count <= many; count += many - 1) {
+                uint32_t before = atomic_load(&host->session->hints->second_looks);
+
+                for (uint32_t i = 0; i < TRIPS; i++) {
+                        any[0] = it_run_1(program, input);
+                        it_ok(pw_wait(any, count, 1, IT_LONG, NULL, IT_ERR));
+                        pw_unref(any[0]);
+                }
+                expect_woken(host->session, count == 1 ? "result" : "one of many results", before, TRIPS);
+        }
+        for (uint32_t i = 1; i < many; i++)
+                pw_unref(any[i]);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(waits_for_thousands),
                 IT_TEST(a_killed_waiter_leaves_no_trace),
+                IT_TEST(who_seals_wakes),
+                IT_TEST(results_wake),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
