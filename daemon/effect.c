@@ -63,12 +63,29 @@ static void decide(struct pw_daemon *daemon, const struct pw_action *action, uin
         pw_store_decide(daemon->store, action->result->object, &decision, now_us);
 }
 
+/* A run whose record has no room in the board of an island ends for that. */
+static void prepare(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+{
+        struct pw_error err;
+        enum pw_status status;
+
+        pw_scheduler_preparing(daemon->scheduler, action->run);
+        status = pw_host_apply(daemon->boards, action, &err);
+        if (status != PW_OK)
+                pw_log(&daemon->log, PW_LOG_WARNING, "run not prepared run=%llu reason=\"%s\"",
+                       (unsigned long long)action->run->number, err.text);
+        pw_scheduler_prepared(daemon->scheduler, action->run, status == PW_OK ? NULL : &err, now_us);
+}
+
 /* False: there is no memory for it now. It and what is behind it are done later, in their order. */
 static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
 {
         struct pw_error err;
 
         switch (action->kind) {
+        case PW_ACT_PREPARE:
+                prepare(daemon, action, now_us);
+                return true;
         case PW_ACT_NOTICE:
         case PW_ACT_SUBMIT:
                 pw_scheduler_deliver(daemon->scheduler, action, now_us);

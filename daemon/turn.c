@@ -84,6 +84,10 @@ bool pw_turn(struct pw_daemon *daemon)
         pw_scheduler_turn(daemon->scheduler, now_us);
         any |= look_for_runs_aside(daemon);
         any |= pw_effects(daemon, now_us);
+        if (pw_scheduler_next_us(daemon->scheduler) == 0) { /* runs were prepared, and can be ordered now */
+                pw_scheduler_turn(daemon->scheduler, now_us);
+                any |= pw_effects(daemon, now_us);
+        }
         any |= !pw_list_empty(&daemon->submitted);
         if (!pw_list_empty(&daemon->ended))
                 pw_sessions_reap(daemon);

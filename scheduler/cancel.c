@@ -22,6 +22,14 @@ void pw_live_stop(struct pw_live *live)
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 if (live->run.results[i]->users)
                         return;
+        pw_live_drop_parts(live);
+}
+
+void pw_live_drop_parts(struct pw_live *live)
+{
+        if (live->stopped)
+                return;
+        pw_chain_let_go(live);
         live->stopped = true;
         for (uint32_t c = 0; c < live->program->column_count; c++) {
                 struct pw_part *part = &live->parts[c];

@@ -50,6 +50,8 @@ struct pw_live {
         struct pw_list link;     /* among the waiting, the queued, the timed, the ended or the idle */
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
+        uint32_t unprepared;     /* of the messages: prepares that were not answered; nothing is ordered before they are */
+        bool refused;            /* one of them failed: nothing is ever ordered */
         struct pw_hold *holds;   /* per chain */
         uint32_t ahead_count, behind_count; /* holds that have one */
         struct pw_list freed_link; /* among those that may end, as the run ahead has */
@@ -114,6 +116,10 @@ void pw_part_leave(struct pw_part *part, uint64_t mask);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
 void pw_live_maybe_end(struct pw_live *live);
+/* Nothing more of it is ordered, whoever reads its results. */
+void pw_live_drop_parts(struct pw_live *live);
+/* Note an input in error that its maker will not write into its rooms either, as nothing more of that is ordered. */
+void pw_input_never_comes(struct pw_live *live, uint32_t index);
 /* Fill in, for people, what `live` waits for now (rows.c). */
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */

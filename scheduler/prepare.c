@@ -348,7 +348,7 @@ void pw_prepare_behind(struct pw_host *host, struct pw_run *run, uint32_t column
 
         for (uint32_t i = 0; live->ahead_count && i < node->behind_count; i++) {
                 const struct pw_image_node *on = pw_image_node(image, behind[i]);
-                if (!(ahead = ahead_of(live, on)))
+                if (!(ahead = ahead_of(live, on)) || !((struct pw_host_run *)ahead->run.host)->records[column].bytes)
                         continue;
                 theirs = pw_prepare_record(host, &ahead->run, column);
                 memcpy((char *)record + record->ahead_seqs + on->seq_slot * bytes,

@@ -69,7 +69,7 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->orphan = false;
+        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->orphan = live->refused = false;
         live->cancelled_by[0] = 0;
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;
@@ -172,6 +172,21 @@ static void input_fails(struct pw_live *live, uint32_t index, enum pw_status sta
 }
 
 /* What the program was compiled for is what comes: executors rely on it. */
+void pw_input_never_comes(struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        const struct pw_live *maker;
+
+        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || !pw_status_error(place->result->status) ||
+            pw_result_live(place->result)->ordered == pw_result_live(place->result)->islands)
+                return;
+        maker = place->result->run ? pw_live_of(place->result->run) : NULL;
+        if (maker && !maker->stopped && !maker->refused)
+                return; /* it goes on for us */
+        input_fails(live, index, place->result->status, NULL);
+        live->inputs[index].in_place = false;
+}
+
 static void check_value(struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];

@@ -89,7 +89,8 @@ struct pw_program_row {
 /* --- actions -------------------------------------------------------------------------------------------------------------- */
 
 enum pw_action_kind {
-        PW_ACT_PREPARE = 1, /* write the record of `run` for `island` into its board (host.h); one per run and host */
+        PW_ACT_PREPARE = 1, /* write the record of `run` for `island` into its board (host.h); one per run and host. Before and after:
+                             * pw_scheduler_preparing(), pw_scheduler_prepared() */
         PW_ACT_ORDER,       /* append `orders` to the log of `island` and ring `members`; one per turn, island and host */
         PW_ACT_NOTICE,      /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
         PW_ACT_SUBMIT,      /* message to `island`: admit `run` */

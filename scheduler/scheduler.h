@@ -112,7 +112,13 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* Hand a message action back that is for an island (or the coordinator) of this host. */
 void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);
-/* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events. */
+/* A PREPARE of `run` is about to be done: what is known by now of its inputs is noted, for its record. */
+void pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run);
+/* The answer to a PREPARE; `failed` NULL: it was done. Nothing of a run is ordered before all of its own are answered, and of one of
+ * which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. */
+void pw_scheduler_prepared(struct pw_scheduler *scheduler, struct pw_run *run, const struct pw_error *failed, uint64_t now_us);
+/* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events,
+ * and once more where prepares were answered meanwhile. */
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us);
 /* Does a run stand aside until a session, name or lease lets go of room? */
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler);

@@ -309,6 +309,22 @@ void world_deliver(struct world *world, bool all)
         world->late_count -= count;
 }
 
+static void refused(struct world *world, const struct pw_run *run)
+{
+        struct world_run *found = world_find_run(world, run->number);
+
+        found->refused = true;
+        world->unprepared++;
+        world_log(world, "run %lu is refused", (unsigned long)run->number);
+}
+
+static void check_orders(struct world *world, const struct pw_action *action)
+{
+        for (uint32_t i = 0; i < action->order_count; i++)
+                if (world_find_run(world, action->orders[i].run->number)->refused)
+                        world_fail(world, "a gang of run %lu is ordered, which has no record", (unsigned long)action->orders[i].run->number);
+}
+
 static void work_off(struct world *world)
 {
         struct pw_actions *actions = pw_scheduler_actions(world->scheduler);
@@ -316,9 +332,19 @@ static void work_off(struct world *world)
 
         for (uint32_t i = 0; i < actions->count; i++) {
                 struct pw_action action = actions->items[i];
-                if (pw_host_apply(world->host, &action, &err) != PW_OK)
+                enum pw_status status;
+                if (action.kind == PW_ACT_PREPARE)
+                        pw_scheduler_preparing(world->scheduler, action.run);
+                status = pw_host_apply(world->host, &action, &err);
+                if (status != PW_OK && !(action.kind == PW_ACT_PREPARE && world->options.arena_bytes))
                         world_fail(world, "%s", err.text);
                 switch (action.kind) {
+                case PW_ACT_ORDER: check_orders(world, &action); break;
+                case PW_ACT_PREPARE:
+                        if (status != PW_OK)
+                                refused(world, action.run);
+                        pw_scheduler_prepared(world->scheduler, action.run, status == PW_OK ? NULL : &err, world->now_us);
+                        break;
                 case PW_ACT_SUBMIT:
                 case PW_ACT_NOTICE:
                         if (world->options.slow_messages)

@@ -75,9 +75,12 @@ static void *map(uint64_t bytes)
 static void add_island(struct world *world, uint32_t island)
 {
         struct pw_error err;
+        uint64_t bytes = BOARD_BYTES;
 
         world->boards[island] = map(BOARD_BYTES);
-        if (pw_host_island(world->host, island, world->boards[island], BOARD_BYTES, &err) != PW_OK)
+        if (world->options.arena_bytes)
+                bytes = offsetof(struct pw_island_board, arena) + world->options.arena_bytes;
+        if (pw_host_island(world->host, island, world->boards[island], bytes, &err) != PW_OK)
                 world_fail(world, "%s", err.text);
 }
 

@@ -55,6 +55,7 @@ struct world_run {
         struct world_program *program;
         struct world_object *inputs[WORLD_INPUTS];
         struct world_object *results[WORLD_RESULTS];
+        bool refused;             /* its record had no room in a board: nothing of it may be ordered */
         bool ended, cancelled, any;  /* any: a death that it has to do with, a cancel or a deadline: whether its results are errors
                                         cannot be said; their values can */
         bool pending[WORLD_INPUTS], failed[WORLD_INPUTS]; /* failed: it was an error when the run was submitted */
@@ -79,6 +80,7 @@ struct world_options {
         int donations; /* 0: by chance, 1: always, -1: never */
         uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
         uint32_t judged_percent; /* of the results of several seeds so many are known beforehand, at least */
+        uint64_t arena_bytes; /* of each board, for images and records; 0: enough */
         bool slow_messages;
         bool rich; /* functions of several outputs, in place of any argument; parts of replicas, replicas of parts */
 };
@@ -104,6 +106,7 @@ struct world {
         uint32_t late_count, late_capacity;
         uint32_t check_every, changes; /* of what happened to the scheduler, world_changed() */
         uint64_t deaths, ended, failed, good, passed_over, refused;
+        uint64_t unprepared;      /* runs that were refused */
         uint64_t judged;          /* results of which it was known beforehand whether they are errors */
 };
 

@@ -175,7 +175,7 @@ static void all_free(void *context, const struct pw_device_row *row)
                            (unsigned long)row->capacity);
 }
 
-struct share { uint64_t judged, decided; };
+struct share { uint64_t judged, decided, refused; };
 
 static struct share play(uint64_t seed, const struct world_options *options, uint32_t events)
 {
@@ -197,7 +197,7 @@ static struct share play(uint64_t seed, const struct world_options *options, uin
                 world_fail(&world, "%u objects are left", world.object_count);
         world_daemon(&world);
         pw_scheduler_each_device(world.scheduler, all_free, &world);
-        share = (struct share){ world.judged, world.good + world.failed };
+        share = (struct share){ world.judged, world.good + world.failed, world.unprepared };
         printf("seed %lu: %lu runs, %lu results, %lu errors, %lu deaths, %lu judged\n", (unsigned long)seed,
                (unsigned long)world.ended, (unsigned long)world.good, (unsigned long)world.failed, (unsigned long)world.deaths,
                (unsigned long)world.judged);
@@ -209,15 +209,21 @@ static struct share play(uint64_t seed, const struct world_options *options, uin
 static void play_seeds(uint32_t first, uint32_t count, const struct world_options *options)
 {
         struct world_seeds seeds = world_seeds(first, count - count / 4, count / 4);
-        struct share all = { 0, 0 };
+        struct share all = { 0, 0, 0 };
 
         for (uint64_t i = 0; i < seeds.count + seeds.fresh; i++) {
                 struct share share = play(world_seed(&seeds, i), options, 4000);
                 all.judged += share.judged;
                 all.decided += share.decided;
+                all.refused += share.refused;
         }
         printf("%lu of %lu results were known beforehand: %lu %%\n", (unsigned long)all.judged, (unsigned long)all.decided,
                (unsigned long)(all.judged * 100 / (all.decided ? all.decided : 1)));
+        if (options->arena_bytes) {
+                printf("%lu runs found no room in a board\n", (unsigned long)all.refused);
+                if (seeds.count > 1 && !all.refused)
+                        fail_msg("no run was refused for want of room in a board");
+        }
         if (seeds.count > 1 && all.judged * 100 < all.decided * options->judged_percent)
                 fail_msg("%lu of %lu results were known beforehand, which is less than %u %%", (unsigned long)all.judged,
                          (unsigned long)all.decided, options->judged_percent);
@@ -237,6 +243,19 @@ static void test_errors(void **state)
         play_seeds(1000, 8, &(struct world_options){ .judged_percent = 80,
                                                      .islands = 3, .devices_per_island = 3, .ahead = 8, .capacity = 1 << 20,
                                                      .fail_percent = 20, .sequential_percent = 10, .slow_messages = true });
+}
+
+/* Boards that are too small for the records of all runs at once. */
+static void test_small_arena(void **state)
+{
+        (void)state;
+        play_seeds(4000, 8, &(struct world_options){ .judged_percent = 20, .arena_bytes = 72 << 10,
+                                                     .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 1 << 20,
+                                                     .fail_percent = 5, .sequential_percent = 10, .slow_messages = true });
+        play_seeds(4500, 8, &(struct world_options){ .judged_percent = 0, .arena_bytes = 72 << 10,
+                                                     .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 1 << 20,
+                                                     .fail_percent = 5, .sequential_percent = 10, .death_per_mille = 3,
+                                                     .cancel_per_mille = 5, .slow_messages = true, .rich = true });
 }
 
 static void test_cancels(void **state)
@@ -336,7 +355,7 @@ static void test_rich_troubles(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
+                cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels), cmocka_unit_test(test_small_arena),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
                 cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),
