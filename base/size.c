@@ -152,6 +152,16 @@ char *pw_size_format(uint64_t bytes, char text[16])
         return text;
 }
 
+void pw_size_format_two(uint64_t a, uint64_t b, char a_text[24], char b_text[24])
+{
+        pw_size_format(a, a_text);
+        pw_size_format(b, b_text);
+        if (a == b || strcmp(a_text, b_text) != 0)
+                return;
+        snprintf(a_text, 24, "%" PRIu64 " B", a);
+        snprintf(b_text, 24, "%" PRIu64 " B", b);
+}
+
 char *pw_duration_format(uint64_t us, char text[16])
 {
         if (us > DURATION_SHOWN_MAX_US)

@@ -13,6 +13,8 @@
 PW_MUST_CHECK enum pw_status pw_size_parse(const char *text, uint64_t *ret_bytes, struct pw_error *ret_err);
 /* "1.5 GiB", at most 10 characters; returns `text`. */
 char *pw_size_format(uint64_t bytes, char text[16]);
+/* Two sizes of one sentence, which look alike only where they are: "15 MiB" and "1.2 GiB", but "15728704 B" and "15728640 B". */
+void pw_size_format_two(uint64_t a, uint64_t b, char a_text[24], char b_text[24]);
 /* "250ms", "3s", "2min", "10us", "1.5h", "2d"; a bare number is seconds. Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_duration_parse(const char *text, uint64_t *ret_us, struct pw_error *ret_err);
 /* "3.2 s", "12 ms", "4 min", "forever" from about 270 years; at most 10 characters; returns `text`. */

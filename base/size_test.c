@@ -40,6 +40,23 @@ static void test_size_parse(void **state)
         }
 }
 
+static void test_two_sizes(void **state)
+{
+        char a[24], b[24];
+
+        (void)state;
+        pw_size_format_two(15 * PW_MIB, 1200 * PW_MIB, a, b);
+        assert_string_equal(a, "15 MiB");
+        assert_string_equal(b, "1.2 GiB");
+        pw_size_format_two(15 * PW_MIB + 64, 15 * PW_MIB, a, b);
+        assert_string_equal(a, "15728704 B");
+        assert_string_equal(b, "15728640 B");
+        pw_size_format_two(15 * PW_MIB, 15 * PW_MIB, a, b);
+        assert_string_equal(a, b);
+        pw_size_format_two(UINT64_MAX, UINT64_MAX - 1, a, b);
+        assert_string_equal(a, "18446744073709551615 B");
+}
+
 static void test_size_format(void **state)
 {
         static const struct reading expected[] = {
@@ -108,6 +125,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_size_parse),
                 cmocka_unit_test(test_size_format),
+                cmocka_unit_test(test_two_sizes),
                 cmocka_unit_test(test_durations),
                 cmocka_unit_test(test_classes),
         };

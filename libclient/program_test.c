@@ -267,6 +267,8 @@ static void test_wrong_runs(void **state)
         assert_non_null(strstr(err.text, "test/step: input 0 takes i64 [], got f32 [2, 3]"));
         assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&none), images), &result, &err), PW_DONATED_USE);
         assert_int_equal(pw_run(program, PW_FUTURES(weights, NULL), &result, &err), PW_INVALID);
+        assert_int_equal(pw_run(program, PW_FUTURES(NULL, images), &result, &err), PW_INVALID); /* though it may be donated */
+        assert_non_null(strstr(err.text, "input 0: the future is NULL"));
         assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&weights), weights), &result, &err), PW_SHAPE);
         assert_non_null(weights); /* as before */
         struct pw_run_params params = { .deadline_us = -1 };

@@ -23,8 +23,7 @@ struct pw_future *pw_donate(struct pw_future **future)
 {
         if (!future)
                 return NULL;
-        if (*future)
-                (void)pw_donations_add((struct pw_donation){ .future = *future, .place = future });
+        (void)pw_donations_add((struct pw_donation){ .future = *future, .place = future });
         return *future;
 }
 
@@ -64,13 +63,21 @@ static enum pw_status type_check(const struct run *run, uint32_t i, struct pw_er
         return type_error(run, i, &info, ret_err);
 }
 
+static bool donates_nothing(const struct run *run)
+{
+        for (uint32_t d = 0; d < run->donation_count; d++)
+                if (!run->donations[d].future)
+                        return true;
+        return false;
+}
+
 static enum pw_status input_check(const struct run *run, uint32_t i, struct pw_error *ret_err)
 {
         const struct pw_future *future = run->inputs[i];
-        if (!future && (run->program->inputs[i]->flags & PW_DONATED))
-                return input_error(run, i, PW_DONATED_USE, "the future was donated to an earlier run", ret_err);
+        if (!future && donates_nothing(run))
+                return input_error(run, i, PW_DONATED_USE, "pw_donate() of what was given away before, or never there", ret_err);
         if (!future)
-                return input_error(run, i, PW_INVALID, "the future is NULL", ret_err);
+                return input_error(run, i, PW_INVALID, "the future is NULL, as is one that was given away", ret_err);
         if (!future->lane)
                 return pw_future_check(future, ret_err);
         if (pw_future_session(future) != run->program->session)

@@ -180,8 +180,8 @@ enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
 /* Settle which inputs are in place; then take all rooms, or none. */
 void pw_place_inputs(struct pw_live *live);
 enum pw_place_verdict pw_place_run(struct pw_live *live);
-/* Bytes by which the run can never fit, and where; 0: it can. */
-uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint64_t *ret_need);
+/* Can a run of it ever fit into its devices? Errors: PW_TOO_LARGE. */
+PW_MUST_CHECK enum pw_status pw_place_check(const struct pw_program *program, struct pw_error *ret_err);
 uint64_t pw_place_least(
         const struct pw_live *live); /* bytes that it needs of all devices together, if all is updated in place that can be */
 

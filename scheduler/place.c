@@ -4,6 +4,9 @@
  * was admitted before it, so that runs go on in as much memory as there is. */
 #include "scheduler/state.h"
 
+#include "base/error.h"
+#include "base/size.h"
+
 /* Does the input lie on the devices of the program's slice just as the program declares it? */
 static bool lies_as_declared(const struct pw_live *live, uint32_t index)
 {
@@ -68,22 +71,23 @@ static void saved(const struct pw_live *live, bool possible, uint64_t ret_saved[
         }
 }
 
-uint64_t pw_place_excess(const struct pw_live *live, uint32_t *ret_device, uint64_t *ret_need)
+/* What a run updates in place lies on the device too: it takes as much, whoever brought it. */
+enum pw_status pw_place_check(const struct pw_program *program, struct pw_error *ret_err)
 {
-        const struct pw_program *program = live->program;
-        uint64_t less[PW_DEVICES_MAX], excess = 0;
+        char need_text[24], have_text[24], more_text[16];
 
-        saved(live, true, less);
         for (uint32_t i = 0; i < program->device_count; i++) {
                 const struct pw_program_device *device = &program->devices[i];
-                uint64_t need = device->bytes - less[i], limit = pw_min_u64(device->device->capacity, device->rooms->bytes);
-                if (need <= limit || need - limit <= excess)
+                uint64_t limit = pw_min_u64(device->device->capacity, device->rooms->bytes);
+
+                if (device->bytes <= limit)
                         continue;
-                excess = need - limit;
-                *ret_device = device->device->number;
-                *ret_need = need;
+                pw_size_format_two(device->bytes, limit, need_text, have_text);
+                return pw_error_set(ret_err, PW_TOO_LARGE, "a run needs %s on device h%u:%u, which has %s: %s too much", need_text,
+                                    program->scheduler->host, device->device->number, have_text,
+                                    pw_size_format(device->bytes - limit, more_text));
         }
-        return excess;
+        return PW_OK;
 }
 
 uint64_t pw_place_least(const struct pw_live *live)

@@ -144,6 +144,8 @@ enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct p
                 status = take_devices(program, ret_err);
         if (status == PW_OK)
                 status = take_image(program, ret_err);
+        if (status == PW_OK)
+                status = pw_place_check(program, ret_err);
         if (status == PW_OK) {
                 program->row.program = pw_handles_add(&scheduler->programs, program);
                 if (!program->row.program)

@@ -279,9 +279,8 @@ void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run
 void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us)
 {
         struct pw_live *live = pw_live_of(run);
-        char text[400], need_text[16], have_text[16], more_text[16];
-        uint32_t device = 0;
-        uint64_t need = 0, excess;
+        char text[400], need_text[24], have_text[24];
+        uint64_t need;
 
         scheduler->now_us = run->submitted_us = now_us;
         live->submitted = true;
@@ -295,20 +294,12 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
                 pw_live_fail(live, PW_CANCELLED, text);
                 return;
         }
-        excess = pw_place_excess(live, &device, &need);
-        if (excess) {
-                snprintf(text, sizeof text, "run %lu of %s needs %s on device h%u:%u, which has %s: %s too much",
-                         (unsigned long)run->number, run->row->name, pw_size_format(need, need_text), scheduler->host, device,
-                         pw_size_format(need - excess, have_text), pw_size_format(excess, more_text));
-                pw_live_fail(live, PW_TOO_LARGE, text);
-                return;
-        }
         need = pw_place_least(live);
         if (need > pw_live_quota(live)->bytes) {
+                pw_size_format_two(need, pw_live_quota(live)->bytes, need_text, have_text);
                 snprintf(text, sizeof text,
                          "run %lu of %s needs %s of its devices together; the quota of tenant %s is %s: raise --quota",
-                         (unsigned long)run->number, run->row->name, pw_size_format(need, need_text), run->row->tenant,
-                         pw_size_format(pw_live_quota(live)->bytes, have_text));
+                         (unsigned long)run->number, run->row->name, need_text, run->row->tenant, have_text);
                 pw_live_fail(live, PW_TOO_LARGE, text);
                 return;
         }

@@ -58,17 +58,19 @@ static void describe_wait(struct pw_store *store, const struct request *request,
 static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)
 {
         const struct session *session = pw_session_of(store, ask->session);
-        char need[16], has[16];
+        bool over = pw_quota_never(session->tenant, pw_room_bytes(ask));
+        char need[24], has[24];
 
-        pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
-        if (pw_quota_never(session->tenant, pw_room_bytes(ask)))
+        pw_size_format_two(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)),
+                           over ? session->tenant->quota.host_bytes : pw_room_usable(store, session->segment), need, has);
+        if (over)
                 snprintf(text, text_bytes, "%s do not fit into the quota of tenant %s, %s of host memory; raise --quota", need,
-                         session->tenant->name, pw_size_format(session->tenant->quota.host_bytes, has));
+                         session->tenant->name, has);
         else
                 snprintf(text, text_bytes,
                          "%s do not fit into the %s of host memory on h%u that are neither reserved for devices nor overhead; "
                          "raise --host-memory",
-                         need, pw_size_format(pw_room_usable(store, session->segment), has), store->params.host);
+                         need, has, store->params.host);
 }
 
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status)

@@ -132,7 +132,9 @@ static void of_program(void **state)
         program = pw_program_new(pw, "outcomes/donate");
         pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, PW_DONATED)), PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
-        it_fails(pw_run_with(program, PW_FUTURES(NULL), NULL, &result, IT_ERR), PW_DONATED_USE, "input 0");
+        struct pw_future *none = NULL;
+        it_fails(pw_run_with(program, PW_FUTURES(NULL), NULL, &result, IT_ERR), PW_INVALID, "input 0|NULL");
+        it_fails(pw_run_with(program, PW_FUTURES(pw_donate(&none)), NULL, &result, IT_ERR), PW_DONATED_USE, "input 0");
         pw_program_free(program);
         pw_unref(input);
         pw_slice_close(slice);

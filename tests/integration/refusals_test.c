@@ -211,7 +211,8 @@ static void use_after_donation(void **state)
         assert_non_null(given);
         it_ok(pw_run(program, PW_FUTURES(pw_donate(&given), kept), &result, IT_ERR));
         assert_null(given);
-        it_fails(pw_run(program, PW_FUTURES(given, kept), &again, IT_ERR), PW_DONATED_USE, "test/donate|input 0");
+        it_fails(pw_run(program, PW_FUTURES(pw_donate(&given), kept), &again, IT_ERR), PW_DONATED_USE, "test/donate|input 0");
+        it_fails(pw_run(program, PW_FUTURES(given, kept), &again, IT_ERR), PW_INVALID, "test/donate|input 0|NULL|given away");
         it_expect_f64(result, (const double[]){ 1, 3, 5, 7, 9, 11, 13, 15 }, 8);
         pw_unref(result);
         pw_unref(kept);
