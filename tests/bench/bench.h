@@ -77,7 +77,11 @@ struct pw_bench_span pw_bench_span_begin(void);
 double pw_bench_span_others(const struct pw_bench_span *span);
 
 /* report.c */
-struct pw_bench_summary { double value, least, most, floor, ratio; bool reached; };
+struct pw_bench_summary {
+        double value, least, most, floor, ratio;
+        double times; /* how many times worse than its reach it is; NAN: not known */
+        bool reached;
+};
 struct pw_bench_summary pw_bench_summarize(const struct pw_bench_row *row);
 void pw_bench_print_heading(void);
 void pw_bench_print_row(const struct pw_bench_row *row);

@@ -117,7 +117,7 @@ static enum pw_status repeat(struct subject *subject, uint32_t nodes, double *re
 
 enum pw_status pw_bench_order(struct pw_bench_context *context, struct pw_error *ret_err)
 {
-        struct pw_bench_row *row = pw_bench_row_add(context, "order", "us", PW_BENCH_AT_MOST, 1);
+        struct pw_bench_row *row = pw_bench_row_add(context, "order", "us", PW_BENCH_AT_MOST, 0.2);
         uint32_t nodes = context->quick ? NODES / 10 : NODES;
         struct subject subject;
         double us;

@@ -59,16 +59,26 @@ static void word_set(struct line *line, uint32_t value, bool sleeps)
                 syscall(SYS_futex, &line->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void word_await(struct line *line, uint32_t value, bool sleeps)
+static void pause_cpu(void)
 {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+static void word_await(struct line *line, uint32_t value, const struct pw_pair_trips *trips)
+{
+        for (uint32_t looks = 0; looks < trips->looks && atomic_load(&line->word) != value; looks++)
+                pause_cpu();
         while (atomic_load(&line->word) != value)
-                if (sleeps)
+                if (trips->sleeps)
                         syscall(SYS_futex, &line->word, FUTEX_WAIT, value - 1, NULL, NULL, 0);
 }
 
-enum pw_status pw_pair_round_trip(uint32_t trips, double burn_seconds, double *ret_us, struct pw_error *ret_err)
+enum pw_status pw_pair_round_trip(const struct pw_pair_trips *trips, double *ret_us, struct pw_error *ret_err)
 {
-        bool sleeps = burn_seconds > 0;
         struct shared *shared;
         double sum = 0;
         enum pw_status status = shared_new(&shared, ret_err);
@@ -76,24 +86,25 @@ enum pw_status pw_pair_round_trip(uint32_t trips, double burn_seconds, double *r
         if (status != PW_OK)
                 return status;
         pid_t pid = fork();
-        for (uint32_t trip = 1; pid == 0 && trip <= trips; trip++) {
-                word_await(&shared->lines[0][0], trip, sleeps);
-                word_set(&shared->lines[0][1], trip, sleeps);
+        for (uint32_t trip = 1; pid == 0 && trip <= trips->count; trip++) {
+                word_await(&shared->lines[0][0], trip, trips);
+                pw_pair_burn(trips->answer_burns);
+                word_set(&shared->lines[0][1], trip, trips->sleeps);
         }
         if (pid == 0)
                 _exit(0);
-        for (uint32_t trip = 1; pid > 0 && trip <= trips; trip++) {
-                pw_pair_burn(burn_seconds);
+        for (uint32_t trip = 1; pid > 0 && trip <= trips->count; trip++) {
+                pw_pair_burn(trips->begin_burns);
                 double start = pw_bench_seconds();
-                word_set(&shared->lines[0][0], trip, sleeps);
-                word_await(&shared->lines[0][1], trip, sleeps);
-                sum += pw_bench_seconds() - start;
+                word_set(&shared->lines[0][0], trip, trips->sleeps);
+                word_await(&shared->lines[0][1], trip, trips);
+                sum += pw_bench_seconds() - start - trips->answer_burns;
         }
         if (pid < 0)
                 status = pw_error_errno(ret_err, errno, "fork");
         else
                 waitpid(pid, NULL, 0);
-        *ret_us = sum * 1e6 / trips;
+        *ret_us = sum * 1e6 / trips->count;
         munmap(shared, sizeof *shared);
         return status;
 }

@@ -165,7 +165,7 @@ static double nodes_per_s_alone(uint32_t nodes)
 
 enum pw_status pw_bench_chain(struct pw_bench_context *context, struct pw_error *ret_err)
 {
-        struct pw_bench_row *row = pw_bench_row_add(context, "chain", "nodes/s", PW_BENCH_AT_LEAST, 1e6);
+        struct pw_bench_row *row = pw_bench_row_add(context, "chain", "nodes/s", PW_BENCH_AT_LEAST, 4e6);
         uint32_t runs = context->quick ? 10 : 100;
         struct subject subject;
         double seconds;
@@ -186,7 +186,7 @@ enum pw_status pw_bench_chain(struct pw_bench_context *context, struct pw_error 
 
 enum pw_status pw_bench_lone(struct pw_bench_context *context, struct pw_error *ret_err)
 {
-        struct pw_bench_row *row = pw_bench_row_add(context, "lone", "runs/s", PW_BENCH_AT_LEAST, 4e5);
+        struct pw_bench_row *row = pw_bench_row_add(context, "lone", "runs/s", PW_BENCH_AT_LEAST, 1e6);
         uint32_t runs = context->quick ? 10000 : 100000;
         struct subject subject;
         double seconds, floor = 0;
@@ -209,7 +209,7 @@ enum pw_status pw_bench_lone(struct pw_bench_context *context, struct pw_error *
 
 enum pw_status pw_bench_gang8(struct pw_bench_context *context, struct pw_error *ret_err)
 {
-        struct pw_bench_row *row = pw_bench_row_add(context, "gang8", "pairs/s", PW_BENCH_AT_LEAST, 3e4);
+        struct pw_bench_row *row = pw_bench_row_add(context, "gang8", "pairs/s", PW_BENCH_AT_LEAST, 7e4);
         uint32_t runs = context->quick ? 5 : 50;
         struct subject subject;
         double seconds, floor = 0;

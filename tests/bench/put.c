@@ -140,7 +140,7 @@ enum pw_status pw_bench_put_1k(struct pw_bench_context *context, struct pw_error
 
         puts.took = calloc(puts.count, sizeof *puts.took);
         puts.rate = pw_bench_row_add(context, "put_1k", "1/s", PW_BENCH_AT_LEAST, 3e6);
-        puts.p999 = pw_bench_row_add(context, "put_1k_p999", "us", PW_BENCH_AT_MOST, 50);
+        puts.p999 = pw_bench_row_add(context, "put_1k_p999", "us", PW_BENCH_AT_MOST, 10);
         puts.syscalls = pw_bench_row_add(context, "put_1k_syscalls", "1/put", PW_BENCH_AT_MOST, 0.001);
         if (status == PW_OK && (!puts.source || !puts.target || !puts.took))
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory to put from");

@@ -68,7 +68,7 @@ enum pw_status pw_bench_reclaim(struct pw_bench_context *context, struct pw_erro
 {
         struct pw_bench_daemon_params params = { .devices = 1 };
         struct pw_bench_host host;
-        struct pw_bench_row *row = pw_bench_row_add(context, "reclaim", "ms", PW_BENCH_AT_MOST, 10);
+        struct pw_bench_row *row = pw_bench_row_add(context, "reclaim", "ms", PW_BENCH_AT_MOST, 5);
         uint32_t count = context->quick ? 1000 : 10000;
         double value;
         enum pw_status status = pw_bench_host_start(&params, &host, ret_err);

@@ -38,6 +38,23 @@ static bool is_reached(const struct pw_bench_row *row, double value, double rati
         }
 }
 
+/* Where nothing is allowed, one is as bad as it is for itself. */
+static double times_worse(const struct pw_bench_row *row, double value, double ratio)
+{
+        double reach = fmax(row->reach, 1e-9);
+
+        switch (row->goal) {
+        case PW_BENCH_AT_LEAST:
+                return reach / value;
+        case PW_BENCH_AT_MOST:
+                return row->reach > 0 ? value / reach : value;
+        case PW_BENCH_RATIO_AT_LEAST:
+                return reach / ratio;
+        default:
+                return ratio / reach;
+        }
+}
+
 struct pw_bench_summary pw_bench_summarize(const struct pw_bench_row *row)
 {
         struct pw_bench_summary summary = { .value = median(row->values, row->count),
@@ -49,6 +66,7 @@ struct pw_bench_summary pw_bench_summarize(const struct pw_bench_row *row)
                 summary.most = fmax(summary.most, row->values[i]);
         }
         summary.ratio = summary.floor > 0 ? summary.value / summary.floor : NAN;
+        summary.times = row->count ? times_worse(row, summary.value, summary.ratio) : NAN;
         summary.reached = row->count && is_reached(row, summary.value, summary.ratio);
         return summary;
 }
@@ -113,5 +131,6 @@ void pw_bench_print_json(const struct pw_bench_row *row)
         print_number("min", summary.least);
         print_number("max", summary.most);
         print_number("others", row->others);
+        print_number("times", summary.times);
         printf(", \"reach\": \"%s %.9g\", \"reached\": %s}\n", goals[row->goal], row->reach, summary.reached ? "true" : "false");
 }

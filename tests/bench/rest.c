@@ -148,7 +148,7 @@ static double start_nothing(void)
 
 enum pw_status pw_bench_start(struct pw_bench_context *context, struct pw_error *ret_err)
 {
-        struct pw_bench_row *row = pw_bench_row_add(context, "start", "s", PW_BENCH_AT_MOST, 0.3);
+        struct pw_bench_row *row = pw_bench_row_add(context, "start", "s", PW_BENCH_AT_MOST, 0.05);
         struct pw_bench_daemon_params params = { .devices = DEVICES };
         enum pw_status status = PW_OK;
 

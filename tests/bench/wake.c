@@ -1,7 +1,8 @@
-/* wake: a put in one process, a get and a put back in another, a get in the first. Both asleep, and both awake.
+/* wake: a put in one process, a get and a put back in another, a get in the first. One asleep, both asleep, and both awake.
  *
  * The processes make their objects and tell each other the ids beforehand; a round trip fills and seals one, and waits for
- * the other. Asleep: the one that begins burns 100 us before it does, so that its peer sleeps.
+ * the other. Who waits looks for a while before it sleeps: whoever is to find the other asleep burns 100 us before it seals, which is
+ * not counted. wake: the one that begins does, and then looks until the answer is there; wake_asleep: both do.
  */
 #include "tests/bench/bench.h"
 
@@ -17,13 +18,16 @@
 #define BYTES 1024u
 #define TRIPS_MAX 2000u
 #define BURN_S 100e-6
+#define LOOKS 2016u /* as plane/hint.c */
+
+enum mode { WAKE, ASLEEP, AWAKE, MODES };
 
 /* One end: what it seals, what it waits for. */
 struct end {
         struct pw_session *session;
         int socket;
         uint32_t trips;
-        bool awake;
+        enum mode mode;
         struct pw_future *mine[TRIPS_MAX], *others[TRIPS_MAX];
         void *rooms[TRIPS_MAX];
         uint32_t mine_count, others_count;
@@ -81,7 +85,7 @@ static enum pw_status take(struct end *end, uint32_t trip, struct pw_error *ret_
 {
         struct pw_view view;
 
-        while (end->awake && pw_poll(end->others[trip]) == PW_NOT_READY)
+        while (end->mode == AWAKE && pw_poll(end->others[trip]) == PW_NOT_READY)
                 ;
         enum pw_status status = pw_get(end->others[trip], 10000000, &view, ret_err);
         if (status == PW_OK)
@@ -93,16 +97,18 @@ static enum pw_status take(struct end *end, uint32_t trip, struct pw_error *ret_
 static enum pw_status answer(const char *socket, int fd, uint32_t trips, struct pw_error *ret_err)
 {
         static struct end end;
-        char awake;
+        char mode;
         enum pw_status status = pw_connect(socket, &end.session, ret_err);
 
         end.socket = fd;
         end.trips = trips;
-        while (status == PW_OK && recv(fd, &awake, 1, MSG_WAITALL) == 1) {
-                end.awake = awake;
+        while (status == PW_OK && recv(fd, &mode, 1, MSG_WAITALL) == 1) {
+                end.mode = (enum mode)mode;
                 status = end_open(&end, ret_err);
                 for (uint32_t trip = 0; trip < trips && status == PW_OK; trip++) {
                         status = take(&end, trip, ret_err);
+                        if (end.mode == ASLEEP)
+                                pw_pair_burn(BURN_S);
                         if (status == PW_OK)
                                 status = give(&end, trip, ret_err);
                 }
@@ -113,46 +119,47 @@ static enum pw_status answer(const char *socket, int fd, uint32_t trips, struct 
 }
 
 /* Microseconds of a round trip: the mean over all of a repeat. */
-static enum pw_status ask(struct end *end, bool awake, double *ret_us, struct pw_error *ret_err)
+static enum pw_status ask(struct end *end, enum mode mode, double *ret_us, struct pw_error *ret_err)
 {
         double sum = 0;
-        char byte = awake;
+        char byte = (char)mode;
 
-        end->awake = awake;
+        end->mode = mode;
         if (send(end->socket, &byte, 1, MSG_NOSIGNAL) != 1)
                 return pw_error_errno(ret_err, errno, "send to the other process");
         enum pw_status status = end_open(end, ret_err);
         for (uint32_t trip = 0; trip < end->trips && status == PW_OK; trip++) {
-                if (!awake)
+                if (mode != AWAKE)
                         pw_pair_burn(BURN_S);
                 double start = pw_bench_seconds();
                 status = give(end, trip, ret_err);
                 if (status == PW_OK)
                         status = take(end, trip, ret_err);
-                sum += pw_bench_seconds() - start;
+                sum += pw_bench_seconds() - start - (mode == ASLEEP ? BURN_S : 0);
         }
         end_close(end);
         *ret_us = sum * 1e6 / end->trips;
         return status;
 }
 
-static enum pw_status measure(struct end *end, struct pw_bench_row *asleep, struct pw_bench_row *awake, struct pw_error *ret_err)
+static enum pw_status measure(struct end *end, struct pw_bench_row *const rows[MODES], struct pw_error *ret_err)
 {
+        const struct pw_pair_trips floors[MODES] = {
+                [WAKE] = { .count = end->trips, .looks = LOOKS, .sleeps = true, .begin_burns = BURN_S },
+                [ASLEEP] = { .count = end->trips, .sleeps = true, .begin_burns = BURN_S, .answer_burns = BURN_S },
+                [AWAKE] = { .count = end->trips },
+        };
         double us, floor_us;
-        enum pw_status status = ask(end, false, &us, ret_err);
+        enum pw_status status = ask(end, WAKE, &us, ret_err);
 
-        for (uint32_t repeat = 0; repeat < PW_BENCH_REPEATS && status == PW_OK; repeat++) {
-                status = ask(end, false, &us, ret_err);
-                pw_bench_row_value(asleep, us);
+        for (uint32_t i = 0; i < PW_BENCH_REPEATS * MODES && status == PW_OK; i++) {
+                status = ask(end, (enum mode)(i % MODES), &us, ret_err);
                 if (status == PW_OK)
-                        status = ask(end, true, &us, ret_err);
-                pw_bench_row_value(awake, us);
-                if (status == PW_OK)
-                        status = pw_pair_round_trip(end->trips, BURN_S, &floor_us, ret_err);
-                pw_bench_row_floor(asleep, floor_us);
-                if (status == PW_OK)
-                        status = pw_pair_round_trip(end->trips, 0, &floor_us, ret_err);
-                pw_bench_row_floor(awake, floor_us);
+                        status = pw_pair_round_trip(&floors[i % MODES], &floor_us, ret_err);
+                if (status != PW_OK)
+                        break;
+                pw_bench_row_value(rows[i % MODES], us);
+                pw_bench_row_floor(rows[i % MODES], floor_us);
         }
         return status;
 }
@@ -186,8 +193,11 @@ enum pw_status pw_bench_wake(struct pw_bench_context *context, struct pw_error *
         static struct end end;
         struct pw_bench_daemon_params params = { .devices = 1 };
         struct pw_bench_daemon daemon;
-        struct pw_bench_row *asleep = pw_bench_row_add(context, "wake", "us", PW_BENCH_RATIO_AT_MOST, 1.3);
-        struct pw_bench_row *awake = pw_bench_row_add(context, "wake_awake", "us", PW_BENCH_AT_MOST, 1);
+        struct pw_bench_row *const rows[MODES] = {
+                pw_bench_row_add(context, "wake", "us", PW_BENCH_RATIO_AT_MOST, 1.3),
+                pw_bench_row_add(context, "wake_asleep", "us", PW_BENCH_RATIO_AT_MOST, 1.3),
+                pw_bench_row_add(context, "wake_awake", "us", PW_BENCH_AT_MOST, 1),
+        };
         pid_t pid = 0;
         enum pw_status status = pw_bench_daemon_start(&params, &daemon, ret_err);
 
@@ -197,7 +207,7 @@ enum pw_status pw_bench_wake(struct pw_bench_context *context, struct pw_error *
         if (status == PW_OK)
                 status = pw_connect(daemon.socket, &end.session, ret_err);
         if (status == PW_OK)
-                status = measure(&end, asleep, awake, ret_err);
+                status = measure(&end, rows, ret_err);
         pw_close_fd(&end.socket);
         if (pid > 0)
                 waitpid(pid, NULL, 0);
