@@ -5,9 +5,12 @@
 #include "daemon/own_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+#define HOST_MAX 65534u
 
 struct entry {
         struct entry *next; /* of the same key */
@@ -78,15 +81,34 @@ static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t
         return PW_OK;
 }
 
+/* The number in the file `host`, where somebody put one; else 0. */
+static enum pw_status read_host(const char *state_dir, uint32_t *ret_host, struct pw_error *ret_err)
+{
+        char path[4096], text[16] = "", rest;
+        pw_auto_close int fd = -1;
+        unsigned host = 0;
+
+        snprintf(path, sizeof path, "%s/host", state_dir);
+        fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0 && errno != ENOENT)
+                return pw_error_errno(ret_err, errno, "open %s", path);
+        if (fd >= 0 && (read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%u %c", &host, &rest) != 1 || host > HOST_MAX))
+                return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number of a host, 0 to %u", path, HOST_MAX);
+        *ret_host = host;
+        return PW_OK;
+}
+
 static enum pw_status embedded_open(const struct pw_meta_params *params, struct pw_meta **ret_meta, struct pw_meta_host *ret_host,
                                     struct pw_error *ret_err)
 {
         struct embedded *meta;
-        uint32_t epoch;
+        uint32_t host, epoch;
         enum pw_status status = make_folders(params->state_dir, ret_err);
 
         if (status == PW_OK)
                 status = next_epoch(params->state_dir, params->now_s, &epoch, ret_err);
+        if (status == PW_OK)
+                status = read_host(params->state_dir, &host, ret_err);
         if (status != PW_OK)
                 return status;
         meta = calloc(1, sizeof *meta);
@@ -94,7 +116,7 @@ static enum pw_status embedded_open(const struct pw_meta_params *params, struct 
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for metadata");
         meta->base.kind = &pw_meta_embedded;
         *ret_meta = &meta->base;
-        *ret_host = (struct pw_meta_host){ .host = 0, .epoch = epoch };
+        *ret_host = (struct pw_meta_host){ .host = host, .epoch = epoch };
         return PW_OK;
 }
 

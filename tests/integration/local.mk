@@ -167,6 +167,10 @@ tests_integration_stages_test_SOURCES = tests/integration/stages_test.c tests/in
 	tests/integration/recording.c tests/integration/recording.h tests/integration/command.c tests/integration/command.h $(integration_sources)
 tests_integration_stages_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
 
+integration_tests += tests/integration/third_host_test
+tests_integration_third_host_test_SOURCES = tests/integration/third_host_test.c $(integration_folder) $(integration_sources)
+tests_integration_third_host_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/timeline_test
 tests_integration_timeline_test_SOURCES = tests/integration/timeline_test.c tests/integration/chrome.c tests/integration/chrome.h \
 	tests/integration/recording.c tests/integration/recording.h tests/integration/command.c tests/integration/command.h $(integration_sources)

@@ -13,7 +13,7 @@ static struct world world;
 
 static void begin(uint32_t islands, uint32_t devices_per_island, uint32_t ahead)
 {
-        world_init(&world, 1, &(struct world_options){ .islands = islands, .devices_per_island = devices_per_island, .ahead = ahead,
+        world_init(&world, 1, &(struct world_options){ .host = 3, .islands = islands, .devices_per_island = devices_per_island, .ahead = ahead,
                                                        .capacity = 1 << 20, .donations = 1 });
 }
 
@@ -149,13 +149,13 @@ static void test_death(void **state)
         world_kill(&world, 0);
         world_settle(&world);
         assert_int_equal(first->status, PW_CRASHED);
-        assert_string_equal(first->text, "m/update crashed (SIGKILL) on device h0:0, run 1");
+        assert_string_equal(first->text, "m/update crashed (SIGKILL) on device h3:0, run 1");
         assert_int_equal(second->status, PW_CRASHED);
-        assert_string_equal(second->text, "m/update crashed (SIGKILL) on device h0:0, run 1 (input 0 of run 2, chain)");
+        assert_string_equal(second->text, "m/update crashed (SIGKILL) on device h3:0, run 1 (input 0 of run 2, chain)");
         assert_int_equal(other->status, PW_OK);
         world_kill(&world, 1);
         assert_int_equal(other->status, PW_DEVICE_LOST);
-        assert_string_equal(other->text, "the device h0:1 that held it was lost: its executor ended (SIGKILL)");
+        assert_string_equal(other->text, "the device h3:1 that held it was lost: its executor ended (SIGKILL)");
         world_done(&world);
 }
 
@@ -165,8 +165,8 @@ static void test_death_in_a_fork(void **state)
 {
         struct world_program *program = &world.programs[0];
         struct world_object *inputs[2], **results;
-        static const char crashed[] = "m/left crashed (SIGKILL) on device h0:0, run 1";
-        static const char lost[] = "the device h0:0 that held it was lost: its executor ended (SIGKILL)";
+        static const char crashed[] = "m/left crashed (SIGKILL) on device h3:0, run 1";
+        static const char lost[] = "the device h3:0 that held it was lost: its executor ended (SIGKILL)";
 
         (void)state;
         begin(1, 2, 8);
@@ -206,7 +206,7 @@ static void test_failure_chain(void **state)
         pw_list_first(&world.runs, struct world_run, link)->any = true;
         world_settle(&world);
         assert_int_equal(third->status, PW_FAILED);
-        assert_string_equal(third->text, "m/update failed on device h0:0, run 1: meant to fail (input 0 of run 3, chain)");
+        assert_string_equal(third->text, "m/update failed on device h3:0, run 1: meant to fail (input 0 of run 3, chain)");
         world_done(&world);
 }
 

@@ -113,7 +113,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         world->options = *options;
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
-        world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead }, &err);
+        world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host }, &err);
         world->host = pw_host_new();
         assert_non_null(world->scheduler);
         assert_non_null(world->host);

@@ -76,6 +76,7 @@ struct world_executor {
 
 struct world_options {
         uint32_t islands, devices_per_island, ahead;
+        uint32_t host; /* its number */
         uint64_t capacity;
         int donations; /* 0: by chance, 1: always, -1: never */
         uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
