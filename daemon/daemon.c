@@ -6,6 +6,7 @@
 #include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/closer.h"
+#include "daemon/compiler.h"
 #include "daemon/describe.h"
 #include "daemon/frozen.h"
 #include "daemon/http/http.h"
@@ -14,6 +15,7 @@
 #include "daemon/module.h"
 #include "daemon/notify.h"
 #include "daemon/operators.h"
+#include "daemon/program.h"
 #include "daemon/reload.h"
 #include "daemon/room.h"
 #include "daemon/rundir.h"
@@ -24,10 +26,12 @@
 #include "daemon/worker.h"
 #include "plane/hint.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -222,6 +226,10 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = pw_describe_new(daemon, &daemon->describe, ret_err);
         if (status == PW_OK)
+                status = pw_compiler_new(daemon, &daemon->compiler, ret_err);
+        if (status == PW_OK && getrandom(daemon->secret, sizeof daemon->secret, 0) != sizeof daemon->secret)
+                status = pw_error_errno(ret_err, errno, "random bytes");
+        if (status == PW_OK)
                 status = pw_children_start(daemon, ret_err);
         if (status == PW_OK)
                 status = pw_sessions_listen(daemon, ret_err);
@@ -361,6 +369,15 @@ static void free_segments(struct pw_daemon *daemon)
         pw_table_done(&daemon->segments);
 }
 
+static void stop_compiling(struct pw_daemon *daemon)
+{
+        struct pw_compiler *compiler = daemon->compiler;
+
+        daemon->compiler = NULL;
+        pw_compiler_free(compiler);
+        pw_programs_done(daemon);
+}
+
 void pw_daemon_free(struct pw_daemon *daemon)
 {
         if (!daemon)
@@ -374,6 +391,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_http_free(daemon->http);
         pw_audits_done(daemon);
         pw_worker_free(daemon->worker);
+        stop_compiling(daemon);
         pw_describe_free(daemon->describe);
         pw_modules_free(daemon->modules);
         pw_frozen_done(daemon);

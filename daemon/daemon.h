@@ -71,6 +71,9 @@ struct pw_daemon {
         struct pw_closer *closer; /* NULL: nothing was to be closed elsewhere */
         struct pw_modules *modules;
         struct pw_describe *describe;
+        struct pw_compiler *compiler; /* NULL: it has not begun, or is at its end */
+        uint8_t secret[192];    /* of this daemon: keys of what clients choose */
+        uint64_t next_compilation;
 
         struct pw_table sessions;     /* number -> struct pw_dsession */
         uint32_t next_session;        /* numbers are never used again */

@@ -1,5 +1,4 @@
-/* Questions to the describing executor: what a function makes of given shapes. Answers are kept by digest of the module and
- * question.
+/* Questions to the describing executor: what a function makes of given shapes. Nothing is remembered of the answers here (shapes.h).
  */
 #ifndef PW_DAEMON_DESCRIBE_H
 #define PW_DAEMON_DESCRIBE_H
@@ -16,7 +15,14 @@ struct pw_describe;
 PW_MUST_CHECK enum pw_status pw_describe_new(struct pw_daemon *daemon, struct pw_describe **ret_describe, struct pw_error *ret_err);
 void pw_describe_free(struct pw_describe *describe);
 /* `query` and `context` are kept until the call. */
-void pw_describe_ask(struct pw_daemon *daemon, struct pw_shape_query *query_keep, pw_described_fn done, void *context);
+struct pw_ask {
+        uint64_t id;               /* of the request in `frame`; never used before */
+        struct pw_outgoing *frame; /* Own: taken */
+        struct pw_shape_query *query;
+        pw_described_fn done;
+        void *context;
+};
+void pw_describe_ask(struct pw_daemon *daemon, const struct pw_ask *ask);
 /* Whoever waits with `context` waits no more. */
 void pw_describe_forget(struct pw_daemon *daemon, void *context);
 /* What the executor is in: one question at a time, each for so long at most. */

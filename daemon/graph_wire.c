@@ -4,28 +4,26 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+#include <stdio.h>
+
 static enum pw_status no_memory(struct pw_error *ret_err)
 {
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for the program, or it has more than %u values",
                             PW_GRAPH_VALUES_MAX);
 }
 
-/* The graph's index of slice `id`, added when first seen. */
-static enum pw_status slice_index(struct pw_dsession *session, struct pw_graph *graph, uint32_t id, uint32_t *ret_index,
-                                  struct pw_error *ret_err)
+/* The graph's index of slice `id`, added when first seen: nothing but its id is known of it here. */
+static enum pw_status slice_index(struct pw_graph *graph, uint32_t id, uint32_t *ret_index, struct pw_error *ret_err)
 {
-        const struct pw_slice_map *slice;
-
         for (uint32_t i = 0; i < graph->slice_count; i++) {
                 if (graph->slices[i].id == id) {
                         *ret_index = i;
                         return PW_OK;
                 }
         }
-        slice = pw_table_get(&session->slices, id) ? pw_scheduler_slice(session->daemon->scheduler, id) : NULL;
-        if (!slice)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "program %s: slice %u is not open in this session", graph->name, id);
-        if (!pw_graph_add_slice(graph, slice))
+        if (graph->slice_count >= PW_GRAPH_SLICES_MAX)
+                return pw_error_set(ret_err, PW_TOO_LARGE, "a program over more than %u slices", PW_GRAPH_SLICES_MAX);
+        if (!pw_graph_add_slice(graph, &(struct pw_slice_map){ .id = id }))
                 return no_memory(ret_err);
         *ret_index = graph->slice_count - 1;
         return PW_OK;
@@ -47,8 +45,7 @@ static enum pw_status read_sharding(const Pathways__Wire__Value *wire, uint32_t 
         return PW_OK;
 }
 
-static enum pw_status read_value(struct pw_dsession *session, struct pw_graph *graph, const Pathways__Wire__Value *wire,
-                                 struct pw_error *ret_err)
+static enum pw_status read_value(struct pw_graph *graph, const Pathways__Wire__Value *wire, struct pw_error *ret_err)
 {
         struct pw_graph_value *value = pw_graph_add_value(graph);
         uint32_t index = graph->value_count - 1;
@@ -71,16 +68,15 @@ static enum pw_status read_value(struct pw_dsession *session, struct pw_graph *g
         value->source = wire->source;
         status = read_sharding(wire, index, &value->sharding, ret_err);
         if (status == PW_OK)
-                status = slice_index(session, graph, wire->slice, &graph->values[index].slice, ret_err);
+                status = slice_index(graph, wire->slice, &graph->values[index].slice, ret_err);
         return status;
 }
 
-static enum pw_status read_call(struct pw_dsession *session, struct pw_graph *graph, const Pathways__Wire__Call *wire,
-                                struct pw_error *ret_err)
+static enum pw_status read_call(struct pw_graph *graph, const Pathways__Wire__Call *wire, struct pw_error *ret_err)
 {
         struct pw_graph_call *call;
         uint32_t slice;
-        enum pw_status status = slice_index(session, graph, wire->slice, &slice, ret_err);
+        enum pw_status status = slice_index(graph, wire->slice, &slice, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -119,15 +115,14 @@ static enum pw_status check_names(const Pathways__Wire__ProgramCompile *request,
         return status;
 }
 
-static enum pw_status read_all(struct pw_dsession *session, const Pathways__Wire__ProgramCompile *request, struct pw_graph *graph,
-                               struct pw_error *ret_err)
+static enum pw_status read_all(const Pathways__Wire__ProgramCompile *request, struct pw_graph *graph, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
 
         for (size_t i = 0; status == PW_OK && i < request->n_values; i++)
-                status = read_value(session, graph, request->values[i], ret_err);
+                status = read_value(graph, request->values[i], ret_err);
         for (size_t i = 0; status == PW_OK && i < request->n_calls; i++)
-                status = read_call(session, graph, request->calls[i], ret_err);
+                status = read_call(graph, request->calls[i], ret_err);
         for (size_t i = 0; status == PW_OK && i < request->n_stages; i++)
                 if (!pw_graph_add_stage(graph, request->stages[i]->name, request->stages[i]->quota))
                         status = no_memory(ret_err);
@@ -137,8 +132,7 @@ static enum pw_status read_all(struct pw_dsession *session, const Pathways__Wire
         return status;
 }
 
-enum pw_status pw_graph_read(struct pw_dsession *session, const Pathways__Wire__ProgramCompile *request,
-                             struct pw_graph **ret_graph, struct pw_error *ret_err)
+enum pw_status pw_graph_read(const Pathways__Wire__ProgramCompile *request, struct pw_graph **ret_graph, struct pw_error *ret_err)
 {
         enum pw_status status = check_names(request, ret_err);
         struct pw_graph *graph;
@@ -148,7 +142,7 @@ enum pw_status pw_graph_read(struct pw_dsession *session, const Pathways__Wire__
         graph = pw_graph_new(request->name);
         if (!graph)
                 return no_memory(ret_err);
-        status = read_all(session, request, graph, ret_err);
+        status = read_all(request, graph, ret_err);
         if (status != PW_OK) {
                 pw_graph_free(graph);
                 return status;
@@ -156,6 +150,37 @@ enum pw_status pw_graph_read(struct pw_dsession *session, const Pathways__Wire__
         *ret_graph = graph;
         return PW_OK;
 }
+
+/* --- questions about shapes --------------------------------------------------------------------------------------------- */
+
+void pw_question_fill(struct pw_question *question, const struct pw_shape_query *query)
+{
+        const struct pw_shape_task *task = &query->task;
+        const char *slash = strchr(query->function, '/');
+        Pathways__Wire__Describe *describe = &question->describe;
+
+        pathways__wire__describe__init(describe);
+        snprintf(question->module, sizeof question->module, "%.*s",
+                 slash ? (int)pw_min_u64((uint64_t)(slash - query->function), sizeof question->module) : 0, query->function);
+        describe->module = question->module;
+        describe->function = (char *)(uintptr_t)(slash ? slash + 1 : query->function);
+        describe->params = (ProtobufCBinaryData){ task->params_bytes, (uint8_t *)(uintptr_t)task->params };
+        describe->output_count = task->output_count;
+        describe->digest = query->digest;
+        for (uint32_t i = 0; i < task->input_count; i++) {
+                Pathways__Wire__Type *type = &question->types[i];
+
+                pathways__wire__type__init(type);
+                type->dtype = task->inputs[i].dtype;
+                type->n_dims = task->inputs[i].dims.rank;
+                type->dims = (uint64_t *)(uintptr_t)task->inputs[i].dims.dim;
+                question->list[i] = type;
+        }
+        describe->inputs = question->list;
+        describe->n_inputs = task->input_count;
+}
+
+/* --- the answer to a compilation ------------------------------------------------------------------------------------------- */
 
 /* A type with everything that its message points to. */
 struct typed {
@@ -183,7 +208,7 @@ static void write_type(struct typed *typed, const struct pw_image_value *value, 
         typed->type.n_sharding = PW_MESH_AXES_MAX;
 }
 
-void pw_graph_reply(struct pw_dsession *session, uint64_t id, uint32_t program, const struct pw_program_row *row)
+struct pw_outgoing *pw_graph_reply(uint64_t id, const struct pw_program_row *row)
 {
         const struct pw_image *image = row->image;
         uint32_t count = image->input_count + image->result_count;
@@ -193,10 +218,8 @@ void pw_graph_reply(struct pw_dsession *session, uint64_t id, uint32_t program, 
         pw_auto_free Pathways__Wire__ValueType **list = calloc(count + 1, sizeof *list);
         pw_auto_free protobuf_c_boolean *donated = calloc(image->input_count + 1, sizeof *donated);
 
-        if (!types || !list || !donated) {
-                pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
-                return;
-        }
+        if (!types || !list || !donated)
+                return NULL;
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t at = i < image->input_count
                                       ? PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[i].value
@@ -208,7 +231,7 @@ void pw_graph_reply(struct pw_dsession *session, uint64_t id, uint32_t program, 
         }
         for (uint32_t i = 0; i < image->input_count; i++)
                 donated[i] = PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[i].donated != 0;
-        body.program = program;
+        body.program = row->program;
         body.n_inputs = image->input_count;
         body.inputs = list;
         body.n_results = image->result_count;
@@ -218,5 +241,6 @@ void pw_graph_reply(struct pw_dsession *session, uint64_t id, uint32_t program, 
         body.n_donated = image->input_count;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_PROGRAM;
         reply.program = &body;
-        pw_session_reply(session, id, &reply, NULL, 0);
+        reply.id = id;
+        return pw_outgoing_new(PW_FRAME_REPLY, &reply.base);
 }

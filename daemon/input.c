@@ -78,12 +78,27 @@ void pw_session_hear(struct pw_dsession *session)
                 pw_session_end(session, NULL);
         else if (status != PW_OK && status != PW_NOT_READY)
                 pw_session_end(session, err.text);
-        else if (status == PW_OK && !session->ended)
+        else if (status == PW_OK && !session->ended && session->heard)
                 event_active(session->readable, EV_READ, 0); /* frames are left: next turn, or when it is heard again */
-        else {
+        else if (status == PW_NOT_READY) {
                 pw_decoder_rest(&session->decoder);
                 begun_count(session);
         }
+}
+
+void pw_session_mind(struct pw_dsession *session)
+{
+        bool heard = pw_session_is_heard(session);
+
+        if (session->ended || heard == session->heard)
+                return;
+        session->heard = heard;
+        if (heard && event_add(session->readable, NULL) < 0)
+                pw_session_end(session, "out of memory to hear it again");
+        else if (heard)
+                event_active(session->readable, EV_READ, 0); /* for frames that came before it was not heard */
+        else
+                event_del(session->readable);
 }
 
 void pw_session_input_done(struct pw_dsession *session)

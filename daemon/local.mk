@@ -4,11 +4,11 @@ daemon_pathwaysd_SOURCES = daemon/main.c
 daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
-daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/attach.c daemon/audit.c daemon/backing.c daemon/cancel.c daemon/closer.c daemon/daemon.c daemon/describe.c \
+daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/attach.c daemon/audit.c daemon/backing.c daemon/cancel.c daemon/closer.c daemon/compile.c daemon/compiler.c daemon/daemon.c daemon/describe.c \
 	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/input.c daemon/install.c daemon/kept.c daemon/lane.c daemon/limits.c \
 	daemon/module.c daemon/module_file.c daemon/module_look.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
 	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/reload.c daemon/request.c daemon/room.c \
-	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/slice.c daemon/submit.c daemon/tenant.c daemon/thread.c \
+	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/shapes.c daemon/slice.c daemon/submit.c daemon/tenant.c daemon/thread.c \
 	daemon/transfer.c daemon/turn.c daemon/worker.c
 daemon_libdaemon_la_SOURCES += daemon/own_file.c
 daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
@@ -22,10 +22,10 @@ daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecd
 	-DPW_PREFIX='"$(prefix)"'
 daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/describe.h daemon/effect.h \
+noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h daemon/closer.h daemon/compile.h daemon/compiler.h daemon/counters.h daemon/daemon.h daemon/describe.h daemon/effect.h \
 	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/kept.h daemon/lane.h daemon/limits.h daemon/module.h \
 	daemon/module_file.h daemon/module_look.h daemon/move.h daemon/name.h daemon/notify.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h \
-	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h \
+	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h daemon/shapes.h \
 	daemon/slice.h daemon/submit.h daemon/tenant.h daemon/thread.h daemon/transfer.h daemon/turn.h daemon/worker.h
 noinst_HEADERS += daemon/own_file.h
 noinst_HEADERS += daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h
@@ -35,9 +35,9 @@ noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/
 noinst_HEADERS += daemon/meta/kinds.h daemon/meta/meta.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test \
+check_PROGRAMS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test daemon/shapes_test \
 	tests/conformance/meta_test
-TESTS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test tests/conformance/meta_test
+TESTS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test daemon/shapes_test tests/conformance/meta_test
 daemon_closer_test_SOURCES = daemon/closer_test.c daemon/closer.c daemon/thread.c
 daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
 daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
@@ -48,6 +48,8 @@ daemon_limits_test_SOURCES = daemon/limits_test.c daemon/limits.c
 daemon_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_module_test_SOURCES = daemon/module_test.c daemon/module.c daemon/module_file.c daemon/module_look.c daemon/thread.c
 daemon_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS) -lpthread
+daemon_shapes_test_SOURCES = daemon/shapes_test.c daemon/shapes.c
+daemon_shapes_test_LDADD = base/libbase.la $(XXHASH_LIBS) $(CMOCKA_LIBS)
 tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c daemon/own_file.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 

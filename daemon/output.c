@@ -116,8 +116,7 @@ static void enqueue(struct pw_dsession *session, struct pw_outgoing *out, const 
                 pw_session_end(session, "clients of its tenant do not read their replies: 64 MiB are waiting");
         else if (session->outgoing_bytes > OUTGOING_MAX_BYTES)
                 pw_session_end(session, "it does not read its replies: 64 MiB are waiting");
-        if (!session->ended && !pw_session_is_heard(session))
-                event_del(session->readable);
+        pw_session_mind(session);
 }
 
 static void wait_no_more(struct pw_dsession *session)
@@ -149,28 +148,26 @@ static void wait_to_send(struct pw_dsession *session, enum sent why)
                 event_remove_timer(session->sendable);
 }
 
-static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds, uint32_t fd_count)
+struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMessage *message)
 {
         size_t bytes = protobuf_c_message_get_packed_size(message);
-        bool first = pw_list_empty(&session->outgoing);
-        enum sent how = UNREAD;
-        struct pw_outgoing *out;
+        struct pw_outgoing *out = bytes <= PW_FRAME_MAX ? malloc(sizeof *out + PW_FRAME_HEADER + bytes) : NULL;
 
-        if (session->ended || session->deaf)
-                return;
-        out = bytes <= PW_FRAME_MAX && fd_count <= PW_FRAME_FDS_MAX ? malloc(sizeof *out + PW_FRAME_HEADER + bytes) : NULL;
-        if (!out) {
-                pw_session_end(session, "out of memory for a reply");
-                return;
-        }
-        out->sent = 0;
+        if (!out)
+                return NULL;
+        out->sent = out->fd_count = 0;
         out->counted = false;
-        out->fd_count = fd_count;
         out->bytes = PW_FRAME_HEADER + (uint32_t)bytes;
-        pw_frame_header(out->data, kind, (uint32_t)bytes, fd_count);
+        pw_frame_header(out->data, kind, (uint32_t)bytes, 0);
         protobuf_c_message_pack(message, out->data + PW_FRAME_HEADER);
-        if (first)
-                how = send_some(session, out, fds);
+        return out;
+}
+
+static void send_out(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
+{
+        bool first = pw_list_empty(&session->outgoing);
+        enum sent how = first ? send_some(session, out, fds) : UNREAD;
+
         if (how == ALL_SENT || how == CLOSED) {
                 free(out);
                 return;
@@ -178,6 +175,30 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
         enqueue(session, out, fds);
         if (first && !session->ended)
                 wait_to_send(session, how);
+}
+
+void pw_session_send(struct pw_dsession *session, struct pw_outgoing *out_take)
+{
+        if (session->ended || session->deaf)
+                free(out_take);
+        else
+                send_out(session, out_take, NULL);
+}
+
+static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds, uint32_t fd_count)
+{
+        struct pw_outgoing *out;
+
+        if (session->ended || session->deaf)
+                return;
+        out = fd_count <= PW_FRAME_FDS_MAX ? pw_outgoing_new(kind, message) : NULL;
+        if (!out) {
+                pw_session_end(session, "out of memory for a reply");
+                return;
+        }
+        out->fd_count = fd_count;
+        pw_frame_header(out->data, kind, out->bytes - PW_FRAME_HEADER, fd_count);
+        send_out(session, out, fds);
 }
 
 bool pw_session_may_send(const struct pw_dsession *session, uint64_t bytes)
@@ -247,7 +268,6 @@ void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *reques
 static void on_sendable(evutil_socket_t fd, short what, void *context)
 {
         struct pw_dsession *session = context;
-        bool heard = pw_session_is_heard(session);
         enum sent how = ALL_SENT;
 
         (void)fd;
@@ -270,10 +290,7 @@ static void on_sendable(evutil_socket_t fd, short what, void *context)
                 return;
         if (pw_list_empty(&session->outgoing))
                 wait_no_more(session);
-        if (!heard && pw_session_is_heard(session)) {
-                event_add(session->readable, NULL);
-                event_active(session->readable, EV_READ, 0); /* for frames that came before it was not heard */
-        }
+        pw_session_mind(session);
 }
 
 void pw_session_output_done(struct pw_dsession *session)

@@ -1,191 +1,385 @@
-/* Programs of sessions: compilation step by step, since shapes come from another process. */
+/* Programs of sessions, and their compilations between the loop and the threads. */
 #include "daemon/program.h"
 
 #include "base/memory.h"
+#include "daemon/compile.h"
+#include "daemon/compiler.h"
 #include "daemon/describe.h"
-#include "daemon/graph_wire.h"
+#include "daemon/kept.h"
 #include "daemon/module.h"
 #include "daemon/slice.h"
-#include "scheduler/lower.h"
 
-#include <stdio.h>
+#define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
 
-/* A compilation under way: the key in the session's table is the job, until it is answered. */
-struct job {
-        struct pw_list link; /* in daemon->jobs */
-        struct pw_dsession *session;
-        uint64_t id;         /* of the request */
-        struct pw_graph *graph;
-        struct pw_shape_query query;
-        struct pw_module_uses *modules; /* versions that its calls run */
-        struct pw_module_asker *asker;  /* NULL: waits for none */
-        uint64_t asked_us;
-        bool asking, answered;
-        struct pw_error err;
-        enum pw_status status;
+struct pw_compiling {
+        struct pw_compile_lane lane;
+        struct pw_list waiting;    /* jobs that have not begun */
+        uint32_t begun;
+        struct pw_shapes shapes;   /* the thread's that the tenant's work is at */
+        uint64_t shapes_bytes;     /* as they were charged */
 };
 
+/* A compilation under way. */
+struct job {
+        struct pw_compile_work work; /* first: what a thread is handed */
+        struct pw_compile compile;
+        struct pw_list link;         /* in daemon->jobs */
+        struct pw_list of_session;
+        struct pw_daemon *daemon;
+        struct pw_tenant *tenant;
+        struct pw_compiling *compiling;
+        struct pw_dsession *session; /* NULL: it has ended */
+        uint32_t session_number;
+        char client[48];
+        uint64_t charged_bytes, since_us, asked_us; /* asked_us: 0: no question of it is asked */
+        bool begun, installed;            /* installed: the scheduler has its program, and nobody else knows it */
+        uint32_t *slices, slice_count;    /* held */
+        struct pw_module_uses *modules;   /* versions that its calls run */
+        struct pw_module_asker *asker;    /* NULL: waits for none */
+        uint32_t module_next;             /* of the compilation's, the first that is not known yet */
+};
+
+/* --- life ---------------------------------------------------------------------------------------------------------------- */
+
+struct pw_compiling *pw_compiling_new(void)
+{
+        struct pw_compiling *compiling = calloc(1, sizeof *compiling);
+
+        if (!compiling)
+                return NULL;
+        pw_compile_lane_init(&compiling->lane);
+        pw_list_init(&compiling->waiting);
+        pw_shapes_init(&compiling->shapes);
+        return compiling;
+}
+
+bool pw_compiling_busy(const struct pw_compiling *compiling) { return compiling->begun || !pw_list_empty(&compiling->waiting); }
+
+void pw_compiling_free(struct pw_compiling *compiling)
+{
+        if (!compiling)
+                return;
+        pw_shapes_done(&compiling->shapes);
+        free(compiling);
+}
+
+static void charge(struct job *job, uint64_t bytes)
+{
+        pw_kept_count(job->daemon, job->tenant, PW_KEPT_COMPILING, (int64_t)bytes - (int64_t)job->charged_bytes);
+        job->charged_bytes = bytes;
+}
+
+static void charge_shapes(struct job *job)
+{
+        struct pw_compiling *compiling = job->compiling;
+
+        pw_kept_count(job->daemon, job->tenant, PW_KEPT_SHAPES, (int64_t)job->compile.shapes_bytes - (int64_t)compiling->shapes_bytes);
+        compiling->shapes_bytes = job->compile.shapes_bytes;
+}
+
+static void leave_session(struct job *job)
+{
+        if (!job->session)
+                return;
+        pw_list_remove(&job->of_session);
+        job->session->job_count--;
+        job->session = NULL;
+}
+
+static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling);
+
+/* Nothing of it is at a thread. */
 static void free_job(struct job *job)
 {
-        pw_list_remove(&job->link);
+        struct pw_dsession *session = job->session;
+
+        for (uint32_t i = 0; i < job->slice_count; i++)
+                pw_scheduler_slice_let_go(job->daemon->scheduler, job->slices[i]);
         if (job->asker)
                 pw_module_forget(job->asker);
-        pw_module_uses_drop(job->session->daemon, job->modules);
+        pw_module_uses_drop(job->daemon, job->modules);
         free(job->modules);
-        pw_graph_free(job->graph);
+        if (job->installed) {
+                pw_scheduler_program_free(job->daemon->scheduler, job->compile.program->program);
+                job->compile.program = NULL;
+        }
+        job->compiling->begun -= job->begun;
+        charge(job, 0);
+        leave_session(job);
+        pw_list_remove(&job->link);
+        pw_compile_done(&job->compile);
+        free(job->slices);
+        begin_next(job->daemon, job->compiling);
         free(job);
+        if (session && !session->ended)
+                pw_session_mind(session);
 }
 
-/* Functions with time limits are looked after while runs are in flight. */
-static void note_limits(struct pw_daemon *daemon, const struct pw_image *image)
-{
-        for (uint32_t i = 0; i < image->node_count; i++) {
-                uint64_t limit_us = pw_image_node(image, i)->time_limit_us;
+/* --- steps ----------------------------------------------------------------------------------------------------------------- */
 
-                if (limit_us && (!daemon->shortest_limit_us || limit_us < daemon->shortest_limit_us))
-                        daemon->shortest_limit_us = limit_us;
+static void hand_over(struct job *job, void (*work)(struct pw_compile_work *work))
+{
+        job->work.work = work;
+        pw_compiler_ask(job->daemon->compiler, &job->work);
+}
+
+static void work_read(struct pw_compile_work *work) { pw_compile_read(&((struct job *)work)->compile); }
+
+static void work_go_on(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        pw_compile_go_on(&job->compile, job->tenant->name, job->session_number);
+}
+
+static void work_reply(struct pw_compile_work *work) { pw_compile_reply(&((struct job *)work)->compile); }
+
+static void step(struct job *job);
+
+/* Its slices, as they are now, stay until it is answered. */
+static enum pw_status hold_slices(struct job *job, struct pw_error *ret_err)
+{
+        struct pw_graph *graph = job->compile.graph;
+
+        job->slices = calloc(graph->slice_count + 1, sizeof *job->slices);
+        if (!job->slices)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        for (uint32_t i = 0; i < graph->slice_count; i++) {
+                uint32_t id = graph->slices[i].id;
+                const struct pw_slice_map *slice =
+                        pw_table_get(&job->session->slices, id) ? pw_scheduler_slice_hold(job->daemon->scheduler, id) : NULL;
+                if (!slice)
+                        return pw_error_set(ret_err, PW_NOT_FOUND, "slice %u is not open in this session", id);
+                graph->slices[i] = *slice;
+                job->slices[job->slice_count++] = id;
         }
+        return PW_OK;
 }
 
-static enum pw_status add_program(struct job *job, uint32_t *ret_program, struct pw_error *ret_err)
-{
-        struct pw_dsession *session = job->session;
-        struct pw_scheduler *scheduler = session->daemon->scheduler;
-        struct pw_image *image;
-        enum pw_status status = pw_lower(job->graph, &image, ret_err);
+static void find_modules(struct job *job);
 
-        if (status != PW_OK)
-                return status;
-        status = pw_scheduler_program_add(scheduler, image, job->graph, session->tenant->name, session->number, ret_program,
-                                          ret_err);
+/* What is wrong with a module is told with the first call of it. */
+static void module_found(void *context, enum pw_status status, struct pw_module_version *version, const struct pw_error *err)
+{
+        struct job *job = context;
+        struct pw_compile_module *module = &job->compile.modules[job->module_next++];
+        bool waited = job->asker;
+
+        job->asker = NULL;
         if (status != PW_OK) {
-                free(image);
-                return status;
+                module->err = *err;
+                module->err.status = status;
+        } else if (pw_module_uses_take(&job->modules, version)) {
+                module->digest = pw_module_digest(version);
+        } else {
+                pw_module_unuse(job->daemon, version);
+                (void)pw_error_set(&module->err, PW_NO_MEMORY, "pathwaysd is out of memory");
         }
-        pw_scheduler_program(scheduler, *ret_program)->client = strdup(session->client); /* without memory: nameless */
-        pw_scheduler_program(scheduler, *ret_program)->modules = job->modules;
-        job->modules = NULL;
-        note_limits(session->daemon, pw_scheduler_program(scheduler, *ret_program)->image);
-        if (pw_table_put(&session->programs, *ret_program, session))
-                return PW_OK;
-        pw_scheduler_program_free(scheduler, *ret_program);
-        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        if (waited)
+                find_modules(job);
 }
 
-/* Named by its program; one of a single call has the name of its function, which what went wrong may begin with already. */
-static void refuse(struct job *job, enum pw_status status)
+/* The version of each of its modules: the same for all of its calls. */
+static void find_modules(struct job *job)
 {
-        const char *name = job->graph ? job->graph->name : "program";
-        size_t bytes = strlen(name);
-        bool named = !strncmp(job->err.text, name, bytes) && job->err.text[bytes] == ':';
+        while (job->module_next < job->compile.module_count) {
+                job->asker = pw_module_ask(job->daemon, job->compile.modules[job->module_next].name, module_found, job);
+                if (job->asker)
+                        return;
+        }
+        hand_over(job, work_go_on);
+}
+
+static void resolve(struct job *job)
+{
         struct pw_error err;
+        enum pw_status status = hold_slices(job, &err);
 
-        pw_error_set(&err, status, "%s%s%s", named ? "" : name, named ? "" : ": ", job->err.text);
-        pw_session_reply_error(job->session, job->id, status, err.text);
+        if (status == PW_OK) {
+                find_modules(job);
+                return;
+        }
+        pw_compile_fail(&job->compile, status, &err);
+        step(job);
 }
-
-static void finish(struct job *job)
-{
-        uint32_t program = 0;
-        enum pw_status status = job->status;
-
-        pw_list_remove(&job->link); /* an answer may end the session, which frees the jobs that are in the list */
-        if (status == PW_OK)
-                status = add_program(job, &program, &job->err);
-        if (status == PW_OK)
-                pw_graph_reply(job->session, job->id, program, pw_scheduler_program(job->session->daemon->scheduler, program));
-        else
-                refuse(job, status);
-        free_job(job);
-}
-
-static void run_job(struct job *job);
 
 static void described(void *context, enum pw_status status, const struct pw_function_facts *facts, const struct pw_error *err)
 {
         struct job *job = context;
 
-        job->status = status == PW_OK ? pw_graph_answer(job->graph, &job->query, facts, &job->err) : status;
-        if (status != PW_OK)
-                job->err = *err;
-        job->answered = true;
-        if (!job->asking)
-                run_job(job);
+        job->asked_us = 0;
+        pw_compile_answer(&job->compile, status, facts, err);
+        if (status == PW_OK)
+                hand_over(job, work_go_on);
+        else
+                step(job);
 }
 
-static void module_found(void *context, enum pw_status status, struct pw_module_version *version, const struct pw_error *err)
+static void ask(struct job *job)
 {
-        struct job *job = context;
+        struct pw_compile *compile = &job->compile;
+        struct pw_outgoing *frame = compile->ask;
 
-        job->asker = NULL;
-        job->status = status;
-        if (status != PW_OK)
-                job->err = *err;
-        else if (!pw_module_uses_take(&job->modules, version)) {
-                pw_module_unuse(job->session->daemon, version);
-                job->status = pw_error_set(&job->err, PW_NO_MEMORY, "pathwaysd is out of memory");
-        }
-        job->answered = true;
-        if (!job->asking)
-                run_job(job);
+        compile->ask = NULL;
+        job->asked_us = pw_now_us();
+        pw_describe_ask(job->daemon, &(struct pw_ask){ compile->ask_id, frame, &compile->query, described, job });
 }
 
-/* The version of the module of the question: the same for all calls of a program. False: it was asked for. */
-static bool find_version(struct job *job)
+/* Functions with time limits are looked after while runs are in flight. */
+static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
 {
-        const char *function = job->query.function, *slash = strchr(function, '/');
-        size_t length = slash ? (size_t)(slash - function) : 0;
-        const struct pw_module_version *version = pw_module_uses_find(job->modules, function, length);
-        char name[128];
-
-        if (version) {
-                job->query.digest = pw_module_digest(version);
-                return true;
-        }
-        snprintf(name, sizeof name, "%.*s", (int)length, function);
-        job->asker = pw_module_ask(job->session->daemon, name, module_found, job);
-        return false;
+        if (limit_us && (!daemon->shortest_limit_us || limit_us < daemon->shortest_limit_us))
+                daemon->shortest_limit_us = limit_us;
 }
 
-/* Ask for one shape after the other; an answer that comes at once is gone on with here, not inside of the call. */
-static void run_job(struct job *job)
+/* Until the client is told nobody but the job knows its number. */
+static void install(struct job *job)
 {
-        while (job->status == PW_OK) {
-                enum pw_status more = pw_graph_next_shape(job->graph, &job->query, &job->err);
+        struct pw_error err;
+        enum pw_status status = pw_scheduler_program_install(job->daemon->scheduler, job->compile.program, &err);
 
-                if (more == PW_NOT_READY)
-                        break;
-                job->status = more;
-                if (more != PW_OK)
-                        break;
-                job->asking = true;
-                job->answered = false;
-                job->asked_us = pw_now_us();
-                if (find_version(job))
-                        pw_describe_ask(job->session->daemon, &job->query, described, job);
-                job->asking = false;
-                if (!job->answered)
-                        return;
+        if (status != PW_OK) {
+                pw_compile_fail(&job->compile, status, &err);
+                step(job);
+                return;
         }
-        finish(job);
+        job->installed = true;
+        job->compile.program->modules = job->modules;
+        job->modules = NULL;
+        job->compile.program->client = strdup(job->client); /* without memory: nameless */
+        note_limits(job->daemon, job->compile.shortest_limit_us);
+        hand_over(job, work_reply);
 }
 
-void pw_program_compile(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ProgramCompile *request)
+static void send_reply(struct job *job)
+{
+        struct pw_compile *compile = &job->compile;
+        struct pw_dsession *session = job->session;
+
+        if (!pw_table_put(&session->programs, compile->program->program, session)) {
+                pw_compile_fail(compile, PW_NO_MEMORY, &(struct pw_error){ PW_NO_MEMORY, "pathwaysd is out of memory" });
+                step(job);
+                return;
+        }
+        job->installed = false; /* the session's now */
+        compile->program = NULL;
+        struct pw_outgoing *reply = compile->reply;
+        compile->reply = NULL;
+        free_job(job);
+        pw_session_send(session, reply);
+}
+
+static void refuse(struct job *job)
+{
+        struct pw_dsession *session = job->session;
+        struct pw_error err = job->compile.err;
+        uint64_t id = job->compile.id;
+
+        free_job(job);
+        pw_session_reply_error(session, id, err.status, err.text);
+}
+
+/* Back from a thread, or from the describing executor. */
+static void step(struct job *job)
+{
+        if (!job->session) {
+                free_job(job);
+                return;
+        }
+        switch (job->compile.step) {
+        case PW_COMPILE_RESOLVE: resolve(job); break;
+        case PW_COMPILE_ASK: ask(job); break;
+        case PW_COMPILE_INSTALL: install(job); break;
+        case PW_COMPILE_SEND: send_reply(job); break;
+        default: refuse(job); break;
+        }
+}
+
+static void done(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        if (work->work == work_go_on)
+                charge_shapes(job);
+        if (job->compile.bytes_kept)
+                charge(job, job->compile.bytes_kept);
+        step(job);
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------------------ */
+
+static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling)
+{
+        struct job *job;
+
+        if (!daemon->compiler || compiling->begun >= BEGUN_MAX || pw_list_empty(&compiling->waiting))
+                return;
+        job = pw_list_first(&compiling->waiting, struct job, work.link);
+        pw_list_remove(&job->work.link);
+        job->begun = true;
+        compiling->begun++;
+        hand_over(job, work_read);
+}
+
+static struct job *new_job(struct pw_dsession *session)
 {
         struct job *job = calloc(1, sizeof *job);
 
-        if (!job) {
-                pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
-                return;
-        }
+        if (!job)
+                return NULL;
+        job->daemon = session->daemon;
+        job->tenant = session->tenant;
+        job->compiling = session->tenant->compiling;
         job->session = session;
-        job->id = id;
+        job->session_number = session->number;
+        job->since_us = pw_now_us();
+        memcpy(job->client, session->client, sizeof job->client);
+        job->work = (struct pw_compile_work){ .lane = &job->compiling->lane, .done = done };
+        pw_list_init(&job->work.link);
         pw_list_init(&job->link);
-        pw_list_append(&session->daemon->jobs, &job->link);
-        job->status = pw_graph_read(session, request, &job->graph, &job->err);
-        if (job->status == PW_OK)
-                job->status = pw_graph_check(job->graph, &job->err);
-        run_job(job);
+        pw_list_init(&job->of_session);
+        return job;
+}
+
+static enum pw_status take(struct pw_dsession *session, uint64_t id, struct pw_frame *frame, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        enum pw_status status = pw_kept_ask(daemon, session->tenant, PW_KEPT_COMPILING, frame->bytes, ret_err);
+        struct job *job = status == PW_OK ? new_job(session) : NULL;
+        uint8_t *buffer;
+        uint64_t bytes;
+
+        if (status != PW_OK)
+                return status;
+        if (!job)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        status = pw_decoder_detach(&session->decoder, frame, &buffer, &bytes, ret_err);
+        if (status != PW_OK) {
+                free(job);
+                return status;
+        }
+        pw_compile_init(&job->compile, buffer, frame, ++daemon->next_compilation);
+        job->compile.id = id;
+        job->compile.secret = daemon->secret;
+        job->compile.shapes = &job->compiling->shapes;
+        charge(job, bytes + sizeof *job);
+        pw_list_append(&daemon->jobs, &job->link);
+        pw_list_append(&session->jobs, &job->of_session);
+        session->job_count++;
+        pw_list_append(&job->compiling->waiting, &job->work.link);
+        begin_next(daemon, job->compiling);
+        pw_session_mind(session);
+        return PW_OK;
+}
+
+void pw_program_take(struct pw_dsession *session, uint64_t id, const struct pw_frame *frame)
+{
+        struct pw_error err;
+        struct pw_frame taken = *frame;
+        enum pw_status status = take(session, id, &taken, &err);
+
+        if (status != PW_OK)
+                pw_session_reply_error(session, id, status, err.text);
 }
 
 void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
@@ -194,9 +388,12 @@ void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *s
         struct job *job;
 
         pw_list_each(&daemon->jobs, job, struct job, link)
-                if (!session || job->session == session)
-                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_SHAPE, .session = job->session, .name = job->query.function,
-                                                            .since_us = job->asked_us, .until_us = UINT64_MAX });
+                if (job->session && (!session || job->session == session))
+                        row(context, &(struct pw_wait_row){ .kind = job->asked_us ? PW_WAIT_KIND_SHAPE : PW_WAIT_KIND_COMPILE,
+                                                            .session = job->session,
+                                                            .name = job->asked_us ? job->compile.query.function : NULL,
+                                                            .since_us = job->asked_us ? job->asked_us : job->since_us,
+                                                            .until_us = UINT64_MAX });
 }
 
 struct pw_dsession *pw_program_described(const struct pw_daemon *daemon, const char **ret_function)
@@ -205,7 +402,7 @@ struct pw_dsession *pw_program_described(const struct pw_daemon *daemon, const c
 
         if (!job)
                 return NULL;
-        *ret_function = job->query.function;
+        *ret_function = job->compile.query.function;
         return job->session;
 }
 
@@ -219,17 +416,24 @@ void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t 
         pw_session_reply_ok(session, id);
 }
 
+/* --- ends ---------------------------------------------------------------------------------------------------------------------- */
+
 void pw_programs_session_end(struct pw_dsession *session)
 {
         struct pw_daemon *daemon = session->daemon;
         const struct pw_table *table = &session->programs;
-        struct job *job;
 
-        pw_list_each(&daemon->jobs, job, struct job, link) {
-                if (job->session != session)
-                        continue;
-                pw_describe_forget(daemon, job);
-                free_job(job);
+        while (!pw_list_empty(&session->jobs)) {
+                struct job *job = pw_list_first(&session->jobs, struct job, of_session);
+                bool waits = !job->begun, asked = job->asked_us, looks = job->asker;
+
+                leave_session(job);
+                if (asked)
+                        pw_describe_forget(daemon, job);
+                if (waits)
+                        pw_list_remove(&job->work.link);
+                if (waits || asked || looks)
+                        free_job(job);
         }
         for (uint32_t i = 0; i < table->capacity; i++)
                 if (table->cells[i].value)
@@ -237,4 +441,10 @@ void pw_programs_session_end(struct pw_dsession *session)
         pw_table_done(&session->programs);
         session->programs = (struct pw_table){ 0 };
         pw_slices_session_end(session);
+}
+
+void pw_programs_done(struct pw_daemon *daemon)
+{
+        while (!pw_list_empty(&daemon->jobs))
+                free_job(pw_list_first(&daemon->jobs, struct job, link));
 }

@@ -17,6 +17,8 @@
 #include "daemon/slice.h"
 #include "daemon/transfer.h"
 
+#define PLAIN_MAX_BYTES (256u << 10) /* of a request, but for programs: what is unpacked on the loop */
+
 static void take_hello(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         struct pw_error err;
@@ -95,9 +97,10 @@ static void take_slice_close(struct pw_dsession *session, const Pathways__Wire__
         pw_slice_close_request(session, request->id, request->slice_close->slice);
 }
 
+/* Those of clients that say at once what they are never come here. */
 static void take_compile(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_program_compile(session, request->id, request->program_compile);
+        pw_session_reply_error(session, request->id, PW_PROTOCOL, "a program that does not come first in its request");
 }
 
 static void take_program_free(struct pw_dsession *session, const Pathways__Wire__Request *request)
@@ -214,13 +217,24 @@ static void dispatch(struct pw_dsession *session, const Pathways__Wire__Request 
 
 void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame)
 {
-        Pathways__Wire__Request *request = pathways__wire__request__unpack(NULL, frame->bytes, frame->payload);
+        Pathways__Wire__Request *request;
+        bool compiles;
+        uint64_t id = pw_program_request_id(frame, &compiles);
 
+        session->daemon->more = true;
+        if (session->role == PW_ROLE_CLIENT && compiles) {
+                pw_program_take(session, id, frame);
+                return;
+        }
+        if (frame->bytes > PLAIN_MAX_BYTES) {
+                pw_session_reply_error(session, id, PW_TOO_LARGE, "a request of more than 256 KiB that is no program");
+                return;
+        }
+        request = pathways__wire__request__unpack(NULL, frame->bytes, frame->payload);
         if (!request) {
                 pw_session_end(session, "a frame that is no request");
                 return;
         }
-        session->daemon->more = true;
         dispatch(session, request);
         pathways__wire__request__free_unpacked(request, NULL);
 }

@@ -236,11 +236,13 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->sendable_fd = -1;
         session->pid = pid;
         session->number = ++daemon->next_session;
+        session->heard = true;
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
         pw_list_init(&session->of_process);
         pw_list_init(&session->room_waits);
         pw_list_init(&session->of_ended);
+        pw_list_init(&session->jobs);
         pw_session_input_init(session);
         describe_client(session);
         status = join(session, uid, ret_err);

@@ -57,7 +57,7 @@ struct pw_dsession {
         struct pw_list of_process, of_ended;
         char client[48];           /* "digits[4411]" */
         pid_t pid;
-        bool operator_, in_store, ended;
+        bool operator_, in_store, ended, heard;
         bool left;                 /* its process uses none of its memory any more */
         bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
         bool trace_ended;          /* its trace did, as nobody asked for it */
@@ -71,6 +71,8 @@ struct pw_dsession {
         struct pw_catching catching; /* on its own lanes */
         struct pw_list room_waits;  /* for room: room.c */
         struct pw_table slices, programs; /* handle -> this */
+        struct pw_list jobs;        /* its compilations under way: program.c */
+        uint32_t job_count;
 };
 
 /* Listen, accept. */
@@ -94,13 +96,16 @@ void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_
  * request need not read meanwhile. input.c */
 #define PW_HEARD_MAX_BYTES (1u << 20)
 #define PW_HEARD_MAX_FDS 32u
+#define PW_HEARD_MAX_JOBS 16u /* compilations under way */
 void pw_session_input_init(struct pw_dsession *session);
 void pw_session_hear(struct pw_dsession *session);
 static inline bool pw_session_is_heard(const struct pw_dsession *session)
 {
-        return (session->outgoing_bytes < PW_HEARD_MAX_BYTES && session->outgoing_fds < PW_HEARD_MAX_FDS) ||
+        return (session->outgoing_bytes < PW_HEARD_MAX_BYTES && session->outgoing_fds < PW_HEARD_MAX_FDS &&
+                session->job_count < PW_HEARD_MAX_JOBS) ||
                (session->role != PW_ROLE_NONE && session->role != PW_ROLE_CLIENT);
 }
+void pw_session_mind(struct pw_dsession *session); /* one of these changed */
 void pw_session_input_done(struct pw_dsession *session);
 
 /* Send; what the socket does not take is queued up to a limit, beyond it the session ends. `fds` are borrowed. output.c */
@@ -113,6 +118,10 @@ void pw_session_refuse(int fd, enum pw_status status, const char *text);
 void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object); /* that it holds a reference to */
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
+/* A frame without descriptors, packed ahead; NULL: out of memory, or larger than a frame may be. Own: the caller's, of malloc().
+ * Threads: any. */
+struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMessage *message);
+void pw_session_send(struct pw_dsession *session, struct pw_outgoing *out_take);
 void pw_session_output_done(struct pw_dsession *session);
 
 /* Processes: process.c */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/frozen.h"
+#include "daemon/program.h"
 #include "daemon/quota.h"
 #include "daemon/segment.h"
 
@@ -27,6 +28,7 @@ static char *user_name(uid_t uid)
 
 static void free_tenant(struct pw_tenant *tenant)
 {
+        pw_compiling_free(tenant->compiling);
         pw_freezer_free(tenant->freezer);
         if (tenant->hints)
                 munmap(tenant->hints, sizeof *tenant->hints);
@@ -41,7 +43,8 @@ static enum pw_status fill(struct pw_daemon *daemon, struct pw_tenant *tenant, s
         enum pw_status status;
 
         tenant->name = user_name(tenant->uid);
-        if (!tenant->name)
+        tenant->compiling = pw_compiling_new();
+        if (!tenant->name || !tenant->compiling)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
         status = pw_memfd_create("pathways-hints", sizeof *tenant->hints, &tenant->hints_fd, ret_err);
         if (status == PW_OK)

@@ -28,6 +28,7 @@ struct pw_tenant {
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */
         struct pw_quota quota;
+        struct pw_compiling *compiling; /* program.h */
         uint64_t kept_bytes[PW_KEPT_KINDS]; /* kept.h counts */
 };
 

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "scheduler/shape.h"
 
+#define BLOCK_BYTES 32u /* of the heap, at least */
+
 struct pw_graph *pw_graph_new(const char *name)
 {
         struct pw_graph *graph = calloc(1, sizeof *graph);
@@ -38,6 +40,17 @@ void pw_graph_free(struct pw_graph *graph)
         free(graph->results);
         free(graph->slices);
         free(graph);
+}
+
+uint64_t pw_graph_bytes(const struct pw_graph *graph)
+{
+        uint64_t bytes = graph ? sizeof *graph : 0;
+
+        for (uint32_t i = 0; graph && i < graph->call_count; i++)
+                bytes += BLOCK_BYTES * 3 + graph->calls[i].arg_count * sizeof *graph->calls[i].args + graph->calls[i].params_bytes;
+        for (uint32_t i = 0; graph && i < graph->stage_count; i++)
+                bytes += BLOCK_BYTES + strlen(graph->stages[i].name);
+        return graph ? bytes + graph->value_capacity * sizeof *graph->values + graph->call_capacity * sizeof *graph->calls : 0;
 }
 
 struct pw_graph_value *pw_graph_add_value(struct pw_graph *graph)

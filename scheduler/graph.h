@@ -75,6 +75,7 @@ struct pw_graph {
 
 struct pw_graph *pw_graph_new(const char *name); /* NULL: out of memory */
 void pw_graph_free(struct pw_graph *graph);
+uint64_t pw_graph_bytes(const struct pw_graph *graph); /* of memory, about; 0 for NULL */
 /* Each appends a zeroed item that the caller fills; NULL: out of memory or too many. */
 struct pw_graph_value *pw_graph_add_value(struct pw_graph *graph);
 struct pw_graph_call *pw_graph_add_call(struct pw_graph *graph, const char *function, const uint32_t *args, uint32_t arg_count,

@@ -21,22 +21,27 @@ static bool copy_map(const struct pw_slice_map *from, struct pw_slice_map *to)
         return true;
 }
 
-static enum pw_status take_slices(struct pw_program *program, const struct pw_graph *graph, struct pw_error *ret_err)
+static bool copy_maps(struct pw_program *program, const struct pw_slice_map *slices)
 {
-        struct pw_scheduler *scheduler = program->scheduler;
-        const struct pw_image *image = program->row.image;
+        uint32_t count = program->row.image->slice_count;
 
-        program->row.slices = calloc(image->slice_count + 1, sizeof *program->row.slices);
-        program->slices = calloc(image->slice_count + 1, sizeof *program->slices);
+        program->row.slices = calloc(count + 1, sizeof *program->row.slices);
+        program->slices = calloc(count + 1, sizeof *program->slices);
         if (!program->row.slices || !program->slices)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", program->row.name);
-        for (uint32_t i = 0; i < image->slice_count; i++) {
-                struct pw_slice_live *slice = pw_handles_get(&scheduler->slices, graph->slices[i].id);
+                return false;
+        for (; program->slice_count < count; program->slice_count++)
+                if (!copy_map(&slices[program->slice_count], &program->row.slices[program->slice_count]))
+                        return false;
+        return true;
+}
+
+static enum pw_status take_slices(struct pw_program *program, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < program->slice_count; i++) {
+                struct pw_slice_live *slice = pw_table_get(&program->scheduler->slices, program->row.slices[i].id);
                 if (!slice)
                         return pw_error_set(ret_err, PW_NOT_FOUND, "program %s: slice %u is closed", program->row.name,
-                                            graph->slices[i].id);
-                if (!copy_map(&slice->map, &program->row.slices[i]))
-                        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", program->row.name);
+                                            program->row.slices[i].id);
                 pw_slice_use(slice);
                 program->slices[i] = (struct pw_program_slice){ slice->serial };
         }
@@ -67,16 +72,22 @@ struct pw_program_device *pw_program_device(const struct pw_program *program, ui
         return &program->devices[__builtin_popcountll(program->device_mask & (bit - 1))];
 }
 
-static enum pw_status take_devices(struct pw_program *program, struct pw_error *ret_err)
+static bool list_devices(struct pw_program *program)
 {
-        for (uint32_t i = 0; i < program->row.image->slice_count; i++)
+        for (uint32_t i = 0; i < program->slice_count; i++)
                 for (uint32_t place = 0; place < program->row.slices[i].device_count; place++)
                         program->device_mask |= UINT64_C(1) << program->row.slices[i].devices[place];
         program->devices = calloc(PW_DEVICES_MAX, sizeof *program->devices);
-        if (!program->devices)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", program->row.name);
+        program->device_count = (uint32_t)__builtin_popcountll(program->device_mask);
+        return program->devices;
+}
+
+static enum pw_status take_devices(struct pw_program *program, struct pw_error *ret_err)
+{
+        uint32_t i = 0;
+
         for (uint64_t rest = program->device_mask; rest; rest &= rest - 1) {
-                struct pw_program_device *device = &program->devices[program->device_count++];
+                struct pw_program_device *device = &program->devices[i++];
                 device->device = program->scheduler->devices[__builtin_ctzll(rest)];
                 device->rooms = pw_device_rooms(device->device, program->row.tenant);
                 if (!device->rooms)
@@ -97,14 +108,14 @@ static void need(struct pw_program *program, uint32_t slice, uint64_t bytes)
         }
 }
 
-static enum pw_status take_image(struct pw_program *program, struct pw_error *ret_err)
+static bool take_image(struct pw_program *program)
 {
         const struct pw_image *image = program->row.image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
 
         program->inputs = calloc(image->input_count + 1, sizeof *program->inputs);
         if (!program->inputs || !take_blocks(program) || !pw_program_plan(program))
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", program->row.name);
+                return false;
         for (uint32_t i = 0; i < program->block_count; i++)
                 need(program, program->blocks[i].slice, program->blocks[i].bytes);
         for (uint32_t i = 0; i < image->result_count; i++) {
@@ -112,54 +123,99 @@ static enum pw_status take_image(struct pw_program *program, struct pw_error *re
                 if (results[i].donated_input >= 0)
                         program->inputs[results[i].donated_input] = (struct pw_program_input){ true, i };
         }
-        return PW_OK;
+        return true;
 }
 
-static struct pw_program *program_new(struct pw_scheduler *scheduler, struct pw_image *image, const char *tenant, uint32_t session)
+enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices, const struct pw_program_of *of,
+                               struct pw_program_row **ret_program, struct pw_error *ret_err)
 {
         struct pw_program *program = calloc(1, sizeof *program);
+        struct pw_image *image = image_take;
 
         if (!program)
-                return NULL;
-        program->scheduler = scheduler;
-        program->row = (struct pw_program_row){ .session = session, .name = strdup(pw_image_text(image, image->name)),
-                                                .tenant = strdup(tenant), .image = image, .input_count = image->input_count,
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+        program->row = (struct pw_program_row){ .session = of->session, .name = strdup(pw_image_text(image, image->name)),
+                                                .tenant = strdup(of->tenant), .image = image, .input_count = image->input_count,
                                                 .result_count = image->result_count, .own = program };
         pw_list_init(&program->idle_runs);
         pw_list_init(&program->link);
-        return program;
+        pw_list_init(&program->of_all);
+        if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_devices(program) && take_image(program)) {
+                *ret_program = &program->row;
+                return PW_OK;
+        }
+        program->row.image = NULL; /* still the caller's */
+        pw_program_destroy(program);
+        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+}
+
+uint64_t pw_program_bytes(const struct pw_program_row *row)
+{
+        const struct pw_program *program = pw_program_of((struct pw_program_row *)(uintptr_t)row);
+        uint64_t bytes = sizeof *program + row->image->bytes;
+
+        for (uint32_t c = 0; c < program->column_count; c++)
+                bytes += program->plans[c].gang_count * sizeof(struct pw_gang) + program->plans[c].need_capacity * sizeof(struct pw_need);
+        bytes += row->image->node_count * sizeof *program->step_members;
+        bytes += row->result_count * (sizeof *program->results + sizeof *program->written) + row->input_count * sizeof *program->inputs;
+        return bytes + program->block_count * sizeof *program->blocks + PW_DEVICES_MAX * sizeof *program->devices;
+}
+
+void pw_program_unmake(struct pw_program_row *program)
+{
+        if (program)
+                pw_program_destroy(pw_program_of(program));
+}
+
+/* What was taken in vain. */
+static void give_slices(struct pw_program *program)
+{
+        for (uint32_t i = 0; i < program->slice_count; i++) {
+                if (program->slices[i].serial)
+                        pw_slice_unuse(program->scheduler, program->row.slices[i].id);
+                program->slices[i].serial = 0;
+        }
+}
+
+enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take, struct pw_error *ret_err)
+{
+        struct pw_program *program = pw_program_of(program_take);
+        enum pw_status status;
+
+        program->scheduler = scheduler;
+        status = take_slices(program, ret_err);
+        if (status == PW_OK)
+                status = take_devices(program, ret_err);
+        if (status == PW_OK)
+                status = pw_place_check(program, ret_err);
+        if (status == PW_OK) {
+                program->row.program = pw_scheduler_number(&scheduler->programs, &scheduler->program_number);
+                if (!pw_table_put(&scheduler->programs, program->row.program, program))
+                        status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+        }
+        if (status == PW_OK)
+                pw_list_append(&scheduler->all_programs, &program->of_all);
+        else
+                give_slices(program);
+        return status;
 }
 
 enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take, const struct pw_graph *graph,
                                         const char *tenant, uint32_t session, uint32_t *ret_program, struct pw_error *ret_err)
 {
-        struct pw_program *program = program_new(scheduler, image_take, tenant, session);
-        enum pw_status status = PW_OK;
+        struct pw_program_row *program;
+        enum pw_status status = pw_program_make(image_take, graph->slices, &(struct pw_program_of){ tenant, session }, &program, ret_err);
 
-        if (!program || !program->row.name || !program->row.tenant)
-                status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
-        if (status == PW_OK)
-                status = take_slices(program, graph, ret_err);
-        if (status == PW_OK)
-                status = take_devices(program, ret_err);
-        if (status == PW_OK)
-                status = take_image(program, ret_err);
-        if (status == PW_OK)
-                status = pw_place_check(program, ret_err);
-        if (status == PW_OK) {
-                program->row.program = pw_handles_add(&scheduler->programs, program);
-                if (!program->row.program)
-                        status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+        if (status != PW_OK)
+                return status;
+        status = pw_scheduler_program_install(scheduler, program, ret_err);
+        if (status != PW_OK) {
+                program->image = NULL; /* still the caller's */
+                pw_program_unmake(program);
+                return status;
         }
-        if (status == PW_OK) {
-                *ret_program = program->row.program;
-                return PW_OK;
-        }
-        if (program) {
-                program->row.image = NULL; /* still the caller's */
-                pw_program_destroy(program);
-        }
-        return status;
+        *ret_program = program->program;
+        return PW_OK;
 }
 
 void pw_program_destroy(struct pw_program *program)
@@ -168,8 +224,8 @@ void pw_program_destroy(struct pw_program *program)
 
         pw_list_each(&program->idle_runs, live, struct pw_live, link)
                 pw_live_free(live);
-        for (uint32_t i = 0; program->row.slices && program->slices && program->slices[i].serial; i++) {
-                pw_slice_unuse(program->scheduler, program->row.slices[i].id);
+        give_slices(program);
+        for (uint32_t i = 0; i < program->slice_count; i++) {
                 free((void *)program->row.slices[i].islands);
                 free((void *)program->row.slices[i].devices);
         }
@@ -194,14 +250,15 @@ void pw_program_maybe_end(struct pw_program *program)
 
         if (!program->row.freed || program->row.runs_in_flight)
                 return;
-        pw_handles_remove(&scheduler->programs, program->row.program);
+        pw_table_remove(&scheduler->programs, program->row.program);
+        pw_list_remove(&program->of_all);
         pw_action_add(scheduler, PW_ACT_PROGRAM_ENDED)->program = &program->row;
         pw_list_append(&scheduler->actions.ended_programs, &program->link);
 }
 
 void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t number)
 {
-        struct pw_program *program = pw_handles_get(&scheduler->programs, number);
+        struct pw_program *program = pw_table_get(&scheduler->programs, number);
 
         if (!program || program->row.freed)
                 return;
@@ -211,7 +268,7 @@ void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t number)
 
 struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint32_t number)
 {
-        struct pw_program *program = pw_handles_get(&scheduler->programs, number);
+        struct pw_program *program = pw_table_get(&scheduler->programs, number);
 
         return program ? &program->row : NULL;
 }

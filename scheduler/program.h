@@ -48,7 +48,7 @@ struct pw_program_device {
         uint64_t bytes;          /* of blocks and results, nothing in place */
 };
 
-struct pw_program_slice { uint64_t serial; };
+struct pw_program_slice { uint64_t serial; /* 0: not in use by this program yet */ };
 
 struct pw_program_block { uint32_t slice, chain, first_place; uint64_t bytes; }; /* bytes: on each device, whole lines */
 
@@ -71,13 +71,14 @@ struct pw_program {
         struct pw_program_slice *slices;
         struct pw_program_block *blocks;     /* as in the image */
         struct pw_chain *chains;
-        uint32_t block_count, chain_count;
+        uint32_t slice_count, block_count, chain_count;
         uint32_t place_count;                /* of all blocks */
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
         uint64_t device_mask, memory_mask;   /* all; those of which a run takes memory */
         struct pw_list idle_runs;            /* to be used again */
         struct pw_list link;                 /* among the ended ones */
+        struct pw_list of_all;               /* of the scheduler's */
 };
 
 static inline struct pw_program *pw_program_of(struct pw_program_row *row) { return row->own; }

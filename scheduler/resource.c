@@ -233,8 +233,8 @@ enum pw_status pw_scheduler_slice_open(struct pw_scheduler *scheduler, const str
                 return refuse(&choice, ret_err);
         slice = slice_new(ask);
         if (slice)
-                slice->map.id = pw_handles_add(&scheduler->slices, slice);
-        if (!slice || !slice->map.id) {
+                slice->map.id = pw_scheduler_number(&scheduler->slices, &scheduler->slice_number);
+        if (!slice || !pw_table_put(&scheduler->slices, slice->map.id, slice)) {
                 pw_slice_destroy(slice);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a slice");
         }
@@ -246,7 +246,7 @@ enum pw_status pw_scheduler_slice_open(struct pw_scheduler *scheduler, const str
 
 const struct pw_slice_map *pw_scheduler_slice(struct pw_scheduler *scheduler, uint32_t id)
 {
-        struct pw_slice_live *slice = pw_handles_get(&scheduler->slices, id);
+        struct pw_slice_live *slice = pw_table_get(&scheduler->slices, id);
 
         return slice && slice->open ? &slice->map : NULL;
 }
@@ -266,15 +266,27 @@ static void maybe_end(struct pw_scheduler *scheduler, struct pw_slice_live *slic
                 return;
         for (uint32_t i = 0; i < slice->map.device_count; i++)
                 scheduler->devices[slice->map.devices[i]]->load--;
-        pw_handles_remove(&scheduler->slices, slice->map.id);
+        pw_table_remove(&scheduler->slices, slice->map.id);
         pw_slice_destroy(slice);
 }
 
 void pw_slice_use(struct pw_slice_live *slice) { slice->users++; }
 
+const struct pw_slice_map *pw_scheduler_slice_hold(struct pw_scheduler *scheduler, uint32_t id)
+{
+        struct pw_slice_live *slice = pw_table_get(&scheduler->slices, id);
+
+        if (!slice || !slice->open)
+                return NULL;
+        pw_slice_use(slice);
+        return &slice->map;
+}
+
+void pw_scheduler_slice_let_go(struct pw_scheduler *scheduler, uint32_t id) { pw_slice_unuse(scheduler, id); }
+
 void pw_slice_unuse(struct pw_scheduler *scheduler, uint32_t id)
 {
-        struct pw_slice_live *slice = pw_handles_get(&scheduler->slices, id);
+        struct pw_slice_live *slice = pw_table_get(&scheduler->slices, id);
 
         if (!slice)
                 return;
@@ -284,7 +296,7 @@ void pw_slice_unuse(struct pw_scheduler *scheduler, uint32_t id)
 
 void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id)
 {
-        struct pw_slice_live *slice = pw_handles_get(&scheduler->slices, id);
+        struct pw_slice_live *slice = pw_table_get(&scheduler->slices, id);
 
         if (!slice || !slice->open)
                 return;

@@ -41,11 +41,10 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
 
 void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_program_row *), void *context)
 {
-        for (uint32_t i = 1; i <= scheduler->programs.top; i++) {
-                struct pw_program *program = pw_handles_get(&scheduler->programs, i);
-                if (program)
-                        row(context, &program->row);
-        }
+        struct pw_program *program;
+
+        pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
+                row(context, &program->row);
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ static void reset(struct pw_live *live)
 
 struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t number)
 {
-        struct pw_program *program = pw_handles_get(&scheduler->programs, number);
+        struct pw_program *program = pw_table_get(&scheduler->programs, number);
         struct pw_live *live;
 
         if (!program || program->row.freed)

@@ -29,6 +29,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         scheduler->policy = pw_policy_find(policy);
         scheduler->next_deadline = UINT64_MAX;
         pw_list_init(&scheduler->waiting);
+        pw_list_init(&scheduler->all_programs);
         pw_list_init(&scheduler->queue);
         pw_list_init(&scheduler->timed);
         pw_list_init(&scheduler->results);
@@ -66,6 +67,9 @@ static void free_runs(struct pw_scheduler *scheduler)
 
 void pw_scheduler_free(struct pw_scheduler *scheduler)
 {
+        struct pw_program *program;
+        struct pw_slice_live *slice;
+
         if (!scheduler)
                 return;
         pw_actions_done(&scheduler->actions);
@@ -73,17 +77,16 @@ void pw_scheduler_free(struct pw_scheduler *scheduler)
         free_results(&scheduler->results);
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 free_results(&scheduler->idle_results[i]);
-        for (uint32_t i = 1; i <= scheduler->programs.top; i++)
-                if (pw_handles_get(&scheduler->programs, i))
-                        pw_program_destroy(pw_handles_get(&scheduler->programs, i));
-        for (uint32_t i = 1; i <= scheduler->slices.top; i++)
-                pw_slice_destroy(pw_handles_get(&scheduler->slices, i));
+        pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
+                pw_program_destroy(program);
+        for (uint32_t i = 0; (slice = pw_table_next(&scheduler->slices, &i));)
+                pw_slice_destroy(slice);
         for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
                 pw_device_free(scheduler->devices[i]);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 pw_island_free(scheduler->islands[i]);
-        pw_handles_done(&scheduler->programs);
-        pw_handles_done(&scheduler->slices);
+        pw_table_done(&scheduler->programs);
+        pw_table_done(&scheduler->slices);
         pw_quotas_done(&scheduler->quotas);
         free(scheduler);
 }

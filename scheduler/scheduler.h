@@ -68,11 +68,25 @@ struct pw_slice_ask {
 PW_MUST_CHECK enum pw_status pw_scheduler_slice_open(struct pw_scheduler *scheduler, const struct pw_slice_ask *ask,
                                                      const struct pw_slice_map **ret_slice, struct pw_error *ret_err);
 const struct pw_slice_map *pw_scheduler_slice(struct pw_scheduler *scheduler, uint32_t id); /* NULL: none */
+/* The same, and it stays as it is until it is let go, closed or not: for who compiles a program over it. */
+const struct pw_slice_map *pw_scheduler_slice_hold(struct pw_scheduler *scheduler, uint32_t id);
+void pw_scheduler_slice_let_go(struct pw_scheduler *scheduler, uint32_t id);
 void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* programs that use it keep it */
 
 /* --- programs and runs -------------------------------------------------------------------------------------------------- */
 
-/* Take a lowered image with its slices. *ret_program is a handle. Own: the scheduler takes `image_take`. */
+/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it takes
+ * `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
+struct pw_program_of { const char *tenant; uint32_t session; };
+PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices, const struct pw_program_of *of,
+                                             struct pw_program_row **ret_program, struct pw_error *ret_err);
+uint64_t pw_program_bytes(const struct pw_program_row *program); /* of memory, its image and plan, about */
+void pw_program_unmake(struct pw_program_row *program); /* one that was never installed; accepts NULL */
+/* From now on it can be run; program_take->program is its number. Its slices are held by the caller.
+ * Errors: PW_NOT_FOUND (a slice), PW_INVALID, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
+                                                          struct pw_error *ret_err);
+/* Both at once. *ret_program is its number. Own: the scheduler takes `image_take`. */
 PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take,
                                                       const struct pw_graph *graph, const char *tenant, uint32_t session,
                                                       uint32_t *ret_program, struct pw_error *ret_err);

@@ -17,7 +17,7 @@
 struct pw_slice_live {
         struct pw_slice_map map; /* owns its arrays */
         uint64_t serial;         /* never used again, unlike the id */
-        uint32_t session, users; /* programs */
+        uint32_t session, users; /* programs, and compilations under way */
         bool open;
 };
 
@@ -36,7 +36,9 @@ struct pw_scheduler {
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
         struct pw_island *islands[PW_ISLANDS_MAX];
-        struct pw_handles slices, programs;
+        struct pw_table slices, programs; /* by number: struct pw_slice_live, struct pw_program */
+        uint32_t slice_number, program_number; /* the last ones given */
+        struct pw_list all_programs;     /* as they came */
         struct pw_table runs;            /* number: struct pw_live */
         uint64_t run_count, serial_count;
         struct pw_list waiting;          /* runs whose inputs are not there */
@@ -54,6 +56,15 @@ struct pw_scheduler {
         uint64_t ended_count;
         struct pw_run_counts counts;
 };
+
+/* A number that was never given, or four billion others ago: who asks with an old one finds nothing. */
+static inline uint32_t pw_scheduler_number(const struct pw_table *table, uint32_t *last)
+{
+        do
+                ++*last;
+        while (!*last || pw_table_get(table, *last));
+        return *last;
+}
 
 static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *scheduler, uint32_t number)
 {

@@ -169,3 +169,29 @@ enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_fr
                                         .fds = decoder->fds, .fd_count = header[1] };
         return PW_OK;
 }
+
+enum pw_status pw_decoder_detach(struct pw_decoder *decoder, struct pw_frame *frame, uint8_t **ret_buffer, uint64_t *ret_bytes,
+                                 struct pw_error *ret_err)
+{
+        uint32_t rest = decoder->end - decoder->start;
+        bool copies = frame->bytes <= rest || decoder->capacity / 2 > frame->bytes;
+        uint8_t *buffer = malloc(copies ? (size_t)frame->bytes + 1 : (size_t)rest + 1);
+
+        if (!buffer)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a frame of %u bytes", frame->bytes);
+        if (copies) {
+                memcpy(buffer, frame->payload, frame->bytes);
+                frame->payload = buffer;
+                *ret_buffer = buffer;
+                *ret_bytes = frame->bytes;
+                return PW_OK;
+        }
+        memcpy(buffer, decoder->buffer + decoder->start, rest);
+        *ret_buffer = decoder->buffer;
+        *ret_bytes = decoder->capacity;
+        decoder->buffer = buffer;
+        decoder->start = 0;
+        decoder->end = rest;
+        decoder->capacity = rest + 1;
+        return PW_OK;
+}

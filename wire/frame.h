@@ -45,6 +45,11 @@ PW_MUST_CHECK enum pw_status pw_decoder_feed(struct pw_decoder *decoder, const u
 /* The next whole frame; PW_NOT_READY if there is none yet. Errors: PW_PROTOCOL (kind, length, descriptors that did not come). */
 PW_MUST_CHECK enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_frame, struct pw_error *ret_err);
 
+/* Take the bytes of the frame that pw_frame_next() handed out last: the payload stays where it is if it is large, and others move.
+ * Own: *ret_buffer, of *ret_bytes, in which frame->payload lies from now on, is the caller's to free(). Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_decoder_detach(struct pw_decoder *decoder, struct pw_frame *frame, uint8_t **ret_buffer,
+                                               uint64_t *ret_bytes, struct pw_error *ret_err);
+
 /* Header of a frame; returns PW_FRAME_HEADER. */
 uint32_t pw_frame_header(uint8_t header[PW_FRAME_HEADER], enum pw_frame_kind kind, uint32_t bytes, uint32_t fd_count);
 /* Send a whole frame, waiting for room in the socket. The descriptors are borrowed. `message` is a packed protobuf.

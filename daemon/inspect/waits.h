@@ -6,7 +6,7 @@
 
 #include "daemon/session.h"
 
-enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME, PW_WAIT_KIND_SHAPE };
+enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME, PW_WAIT_KIND_SHAPE, PW_WAIT_KIND_COMPILE };
 
 struct pw_wait_row {
         enum pw_wait_kind kind;

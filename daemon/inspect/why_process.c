@@ -102,6 +102,9 @@ static void why_wait(void *context, const struct pw_wait_row *wait)
                 why_lookup(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_SHAPE)
                 why_shape(waits->chain, wait);
+        else if (wait->kind == PW_WAIT_KIND_COMPILE)
+                pw_chain_link(waits->chain, &(struct pw_cause_link){ wait->session->client, "a program that is being compiled",
+                                                                     wait->since_us, "" });
         else
                 why_note(waits->chain, wait);
 }

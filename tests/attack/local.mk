@@ -50,6 +50,22 @@ tests_attack_unread_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/module_files_test
+tests_attack_module_files_test_SOURCES = tests/attack/module_files_test.c $(attack_sources)
+tests_attack_module_files_test_LDADD = $(attack_libraries)
+
+attack_tests += tests/attack/collision_test
+tests_attack_collision_test_SOURCES = tests/attack/collision_test.c $(attack_sources)
+tests_attack_collision_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/compile_flood_test
+tests_attack_compile_flood_test_SOURCES = tests/attack/compile_flood_test.c $(attack_sources)
+tests_attack_compile_flood_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/compile_large_test
+tests_attack_compile_large_test_SOURCES = tests/attack/compile_large_test.c $(attack_sources)
+tests_attack_compile_large_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/slice_race_test
+tests_attack_slice_race_test_SOURCES = tests/attack/slice_race_test.c $(attack_sources)
+tests_attack_slice_race_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test

@@ -347,6 +347,19 @@ void pw_closer_take(struct pw_daemon *daemon, const int *fds_take, uint32_t coun
 struct event;
 void event_active(struct event *event, int what, short calls);
 void event_active(struct event *event, int what, short calls) { (void)event, (void)what, (void)calls; }
+struct timeval;
+int event_add(struct event *event, const struct timeval *timeout);
+int event_add(struct event *event, const struct timeval *timeout)
+{
+        (void)event, (void)timeout;
+        return 0;
+}
+int event_del(struct event *event);
+int event_del(struct event *event)
+{
+        (void)event;
+        return 0;
+}
 
 void pw_connection_nudge(struct pw_connection *connection) { (void)connection; }
 enum pw_status pw_connection_check(const struct pw_connection *connection, struct pw_error *ret_err)
