@@ -16,11 +16,11 @@ static enum pw_status function_run(struct pw_gang *gang)
         launch->text[0] = 0;
         task.error_text = launch->text;
         task.error_text_bytes = sizeof launch->text;
-        if (limit)
-                atomic_store_explicit(&launch->own->running_since_ns, pw_launch_clock_ns(), memory_order_release);
+        /* Where the call has a limit of its own, exactly; else as of the gang's start. */
+        atomic_store_explicit(&launch->own->running_since_ns, limit ? pw_launch_clock_ns() : pw_launch_now_ns(launch),
+                              memory_order_release);
         status = launch->given.kind->launch(launch->given.handle, gang->node->function, &task);
-        if (limit)
-                atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
+        atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
         launch->text[sizeof launch->text - 1] = 0;
         return status;
 }
@@ -30,10 +30,10 @@ static uint8_t *output_end(const struct pw_gang *gang, uint32_t index)
         return (uint8_t *)gang->node->output_values[index].data + gang->node->output_values[index].bytes;
 }
 
-static void guards_set(const struct pw_gang *gang)
+static void guards_set(const struct pw_gang *gang, const struct pw_guard *guard)
 {
         for (uint32_t i = 0; i < gang->node->image->output_count; i++)
-                pw_guard_set(output_end(gang, i), gang->node->outputs[i].rest);
+                pw_guard_set(guard, output_end(gang, i), gang->node->outputs[i].rest);
 }
 
 /* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
@@ -55,13 +55,13 @@ __attribute__((cold, noinline)) static struct pw_room_head overrun(const struct 
 }
 
 /* False: *ret_fault says which output has something behind it. */
-static bool guards_look(const struct pw_gang *gang, struct pw_room_head *ret_fault)
+static bool guards_look(const struct pw_gang *gang, const struct pw_guard *guard, struct pw_room_head *ret_fault)
 {
         enum pw_guard_state worst = PW_GUARD_WHOLE, state;
         uint32_t at = 0;
 
         for (uint32_t i = 0; i < gang->node->image->output_count; i++) {
-                state = pw_guard_look(output_end(gang, i), gang->node->outputs[i].rest);
+                state = pw_guard_look(guard, output_end(gang, i), gang->node->outputs[i].rest);
                 at = state > worst ? i : at;
                 worst = state > worst ? state : worst;
         }
@@ -99,6 +99,7 @@ struct pw_room_head pw_gang_call(struct pw_gang *gang)
 {
         struct pw_program_node *node = gang->node;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+        struct pw_guard guard;
         enum pw_status status;
 
         for (uint32_t i = 0; i < node->image->input_count; i++) {
@@ -115,9 +116,10 @@ struct pw_room_head pw_gang_call(struct pw_gang *gang)
                 return pw_gang_cause(gang, node->fault->status, node->fault->text);
         for (uint32_t i = 0; i < node->image->output_count; i++)
                 node->output_values[i].data = pw_room_data(pw_run_room(gang->view, &node->outputs[i]));
-        guards_set(gang);
+        guard = pw_guard_make(&gang->launch->guard_key, gang->seq);
+        guards_set(gang, &guard);
         status = node->tried ? function_run(gang) : first_run(gang);
-        if (!guards_look(gang, &next))
+        if (!guards_look(gang, &guard, &next))
                 return next;
         if (status == PW_OK)
                 return pw_gang_fault(gang, PW_OK);

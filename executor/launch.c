@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <time.h>
 
 /* Turns of spinning before a wait yields: with a processor for each device the other one runs; with fewer it may need ours. */
@@ -42,6 +43,10 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
 
         if (!launch)
                 return NULL;
+        if (getrandom(&launch->guard_key, sizeof launch->guard_key, 0) != sizeof launch->guard_key) {
+                free(launch);
+                return NULL;
+        }
         launch->given = *params;
         launch->own = params->boards[params->device];
         launch->board = params->islands[params->island];

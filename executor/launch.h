@@ -8,6 +8,7 @@
 #define PW_EXECUTOR_LAUNCH_H
 
 #include "executor/device/device.h"
+#include "executor/guard.h"
 #include "executor/program.h"
 #include "executor/run.h"
 #include "executor/segments.h"
@@ -35,11 +36,12 @@ struct pw_launch {
         uint64_t next;                  /* seq to look at */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
         uint64_t now_ns;                /* end of the last gang; 0: waited since, the clock is to be read */
+        struct pw_guard_key guard_key;
         uint32_t spin_turns;            /* of a wait, before it yields */
         char text[200];                 /* for functions to say what went wrong */
 };
 
-struct pw_launch *pw_launch_new(const struct pw_launch_params *params); /* NULL: out of memory */
+struct pw_launch *pw_launch_new(const struct pw_launch_params *params); /* NULL: no memory, or no random bytes */
 void pw_launch_free(struct pw_launch *launch);
 
 /* Run everything that is ordered. Returns how many gangs.   Blocks: while a gang waits for others.
