@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct arguments {
         bool describe;
@@ -69,6 +71,41 @@ static void end_with_parent(void)
                 _exit(1);
 }
 
+/* Whom a process runs as; -1: it is gone. */
+static long user_of(long pid)
+{
+        char path[40];
+        struct stat about;
+
+        snprintf(path, sizeof path, "/proc/%ld", pid);
+        return stat(path, &about) ? -1 : (long)about.st_uid;
+}
+
+static long tracer(void)
+{
+        char line[100];
+        long pid = 0;
+        FILE *status = fopen("/proc/self/status", "re");
+
+        while (status && fgets(line, sizeof line, status))
+                sscanf(line, "TracerPid: %ld", &pid);
+        if (status)
+                fclose(status);
+        return pid;
+}
+
+/* No other process of this user may look into this one from here on, and none that does so already; an operator may. Nothing of a
+ * tenant is mapped yet. Where the daemon is of the same user there is nothing to keep from it. */
+static bool is_private(void)
+{
+        long self = (long)geteuid(), tracing;
+
+        if (prctl(PR_SET_DUMPABLE, 0UL))
+                return false;
+        tracing = tracer();
+        return !tracing || user_of(tracing) != self || user_of(getppid()) == self;
+}
+
 int main(int argc, char **argv)
 {
         struct arguments arguments;
@@ -86,6 +123,10 @@ int main(int argc, char **argv)
         }
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_TIMERSLACK, 1UL);
+        if (!is_private()) {
+                fprintf(stderr, "pathways-executor: another process of its user traces it: values of all tenants lie in its memory\n");
+                return 1;
+        }
         fcntl((int)arguments.fd, F_SETFD, FD_CLOEXEC); /* what a function executes has no way to the daemon */
         pthread_atfork(note_parent, NULL, end_with_parent);
         status = arguments.describe ? pw_describe_serve((int)arguments.fd, &err) : device_serve(&arguments, &err);
