@@ -316,7 +316,6 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         if (why && session->in_store)
                 pw_store_session_misbehaved(daemon->store, session->number);
         hang_up(session);
-        pw_scheduler_session_end(daemon->scheduler, session->number, pw_now_us());
         leave_store(session);
         if (session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER)
                 pw_child_detached(session);

@@ -35,8 +35,11 @@ static const struct pw_option items[] = {
           "SIGHUP applies a change." },
         { "executor", 0, PW_OPTION_TEXT, AT(executor), NULL, "FILE",
           "The executor's program. Default: the installed one, or the one built beside this daemon." },
-        { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), "nobody", "USER",
-          "Whom executors run as where the daemon is root." },
+        { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), NULL, "USER",
+          "Whom executors run as where the daemon is root. Default: pathways-executor where there is such a user, else nobody." },
+        { "function-limit", 0, PW_OPTION_DURATION, AT(function_limit_us), "10min", "DURATION",
+          "How long a function may take, about, whatever limit of its own it has. One that takes longer ends its executor. "
+          "0: as long as it likes." },
         { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "How islands choose the next gang." },
         { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
         { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION",

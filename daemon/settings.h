@@ -11,7 +11,7 @@ struct pw_settings {
         struct pw_text_list modules, quotas;
         uint32_t islands, socket_mode, ahead, ready_fd;
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth;
-        uint64_t shutdown_us, admit_us;
+        uint64_t shutdown_us, admit_us, function_limit_us;
         bool help, version, help_mdoc, metrics_mdoc;
 };
 

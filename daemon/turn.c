@@ -51,8 +51,7 @@ static void tick(struct pw_daemon *daemon, uint64_t now_us)
         pw_traces_tick(daemon, now_us);
         pw_audits_tick(daemon, now_us);
         pw_describe_tick(daemon, now_us);
-        if (daemon->shortest_limit_us && daemon->runs_in_flight)
-                pw_children_tick(daemon, now_us);
+        pw_children_tick(daemon, now_us);
 }
 
 /* What sessions have given back may lie in their rings unread: they are not asked to ring for that. From now on they are. */

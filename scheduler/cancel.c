@@ -57,8 +57,7 @@ void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const 
         admitted = live->run.state == PW_RUN_ADMITTED;
         pw_live_fail(live, PW_CANCELLED, text);
         if (admitted && live->run.state == PW_RUN_ADMITTED) {
-                if (live->orphan)
-                        pw_deadline_orphan(live);
+                pw_deadline_cancelled(live);
                 pw_live_stop(live);
         }
         pw_admission_look(scheduler);
@@ -94,19 +93,4 @@ void pw_live_result_gone(struct pw_live *live)
                         pw_action_add(live->program->scheduler, PW_ACT_UNHELD)->object = live->run.results[i]->object;
                         return;
                 }
-}
-
-void pw_scheduler_session_end(struct pw_scheduler *scheduler, uint32_t session, uint64_t now_us)
-{
-        struct pw_live *live;
-        uint32_t cursor = 0;
-
-        scheduler->now_us = now_us;
-        while ((live = pw_table_next(&scheduler->runs, &cursor))) {
-                if (live->run.session != session || live->orphan)
-                        continue;
-                live->orphan = true;
-                if (live->run.cancelled && live->run.state == PW_RUN_ADMITTED)
-                        pw_deadline_orphan(live);
-        }
 }

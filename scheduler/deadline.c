@@ -26,10 +26,10 @@ void pw_deadline_admitted(struct pw_live *live)
                 pw_list_append(&live->program->scheduler->timed, &live->link);
 }
 
-void pw_deadline_orphan(struct pw_live *live)
+void pw_deadline_cancelled(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
-        uint64_t until_us = scheduler->now_us + scheduler->orphan_us;
+        uint64_t until_us = scheduler->now_us + scheduler->cancelled_us;
 
         if (live->run.deadline_kept && live->run.deadline_us <= until_us)
                 return;
@@ -87,8 +87,7 @@ static void end_members(struct pw_live *live)
                 if (!is_in_function(live, device, &seq))
                         continue;
                 snprintf(text, sizeof text, "%s",
-                         live->orphan && live->run.cancelled ? "it outlived the client of its cancelled run"
-                                                             : "it outlived the deadline of its run");
+                         live->run.cancelled ? "it went on for too long after its run was cancelled" : "it outlived the deadline of its run");
                 action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
                 action->device = device->number;
                 action->seq = seq;

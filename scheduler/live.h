@@ -60,7 +60,6 @@ struct pw_live {
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
         bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
-        bool orphan;             /* the session that submitted it has ended */
         char cancelled_by[64];   /* a client; empty: nobody holds its results */
         bool aside;              /* needs room that admitted runs will not give back */
         uint32_t short_device;   /* where room was missing when it was looked at last */
@@ -172,8 +171,8 @@ void pw_live_result_gone(struct pw_live *live);
 void pw_deadline_note(struct pw_live *live);
 /* It was admitted: from here on only a deadline that was asked for counts. */
 void pw_deadline_admitted(struct pw_live *live);
-/* Nobody wants the run any more, and its members are in it still: `orphan_us` from now they are ended. */
-void pw_deadline_orphan(struct pw_live *live);
+/* Nobody wants the run any more, and its members may be in it still: `cancelled_us` from now they are ended, whoever is attached. */
+void pw_deadline_cancelled(struct pw_live *live);
 void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us);
 /* place.c */
 enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };

@@ -69,7 +69,7 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->orphan = live->refused = false;
+        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused = false;
         live->cancelled_by[0] = 0;
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;

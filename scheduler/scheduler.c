@@ -24,7 +24,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         }
         scheduler->ahead = params->ahead ? params->ahead : PW_AHEAD_DEFAULT;
         pw_scheduler_admit_us(scheduler, params->admit_us);
-        scheduler->orphan_us = params->orphan_us ? params->orphan_us : PW_ORPHAN_US_DEFAULT;
+        scheduler->cancelled_us = params->cancelled_us ? params->cancelled_us : PW_CANCELLED_US_DEFAULT;
         scheduler->host = params->host;
         scheduler->policy = pw_policy_find(policy);
         scheduler->next_deadline = UINT64_MAX;

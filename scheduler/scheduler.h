@@ -23,7 +23,7 @@ struct pw_scheduler_params {
         uint32_t ahead;       /* W: gangs ordered ahead per device; 0: 64 */
         const char *policy;   /* "fifo" */
         uint64_t admit_us;    /* default deadline of admission; 0: 10 min */
-        uint64_t orphan_us;   /* how long members of a cancelled run go on once its client has ended; 0: 10 s */
+        uint64_t cancelled_us;/* how long members of a cancelled run may go on; 0: 10 s */
         uint32_t host;        /* number, for sentences: "device h0:2" */
 };
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);
@@ -108,8 +108,6 @@ struct pw_run *pw_scheduler_run(struct pw_scheduler *scheduler, uint64_t run); /
 void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t run, const char *by, uint64_t now_us);
 /* Nobody holds any result of `run` that is still to come. It is cancelled, now or once nobody holds what has come of it either. */
 void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t run, uint64_t now_us);
-/* Its runs have no client any more: what is cancelled of them may not go on for ever. */
-void pw_scheduler_session_end(struct pw_scheduler *scheduler, uint32_t session, uint64_t now_us);
 /* The object of this result is gone (store's FREE_RESULT): its rooms are free once nobody uses them. */
 void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *result, uint64_t now_us);
 

@@ -12,7 +12,7 @@
 #define PW_AHEAD_DEFAULT 64u
 #define PW_AHEAD_MAX 1024u
 #define PW_ADMIT_US_DEFAULT UINT64_C(600000000)
-#define PW_ORPHAN_US_DEFAULT UINT64_C(10000000)
+#define PW_CANCELLED_US_DEFAULT UINT64_C(10000000)
 
 struct pw_slice_live {
         struct pw_slice_map map; /* owns its arrays */
@@ -32,7 +32,7 @@ struct pw_ended {
 struct pw_scheduler {
         struct pw_actions actions;
         uint32_t ahead, host;
-        uint64_t admit_us, orphan_us;
+        uint64_t admit_us, cancelled_us;
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
         struct pw_island *islands[PW_ISLANDS_MAX];

@@ -17,6 +17,7 @@
 #define BACKOFF_FIRST_US 100000u
 #define BACKOFF_MAX_US 5000000u
 #define STOP_MS 2000
+#define LOOKS_PER_LIMIT 16u
 
 static bool is_describer(const struct pw_child *child)
 {
@@ -315,6 +316,14 @@ uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device)
         return daemon->children[device].island;
 }
 
+/* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
+static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_node *node)
+{
+        uint64_t most_us = daemon->settings.function_limit_us;
+
+        return !node->time_limit_us ? most_us : most_us ? pw_min_u64(node->time_limit_us, most_us) : node->time_limit_us;
+}
+
 /* When the function that a device is in must be over; UINT64_MAX: it is in none with a limit. */
 static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child)
 {
@@ -324,18 +333,28 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
 
         if (child->state != PW_CHILD_READY || !since_ns || child->kill_reason[0])
                 return UINT64_MAX;
-        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) || !node->time_limit_us)
+        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) || !limit_of(daemon, node))
                 return UINT64_MAX;
-        return since_ns / 1000 + node->time_limit_us;
+        return since_ns / 1000 + pw_min_u64(limit_of(daemon, node), UINT64_MAX - since_ns / 1000);
+}
+
+/* The limit that all functions have is looked at some times in its length: that costs nothing, and it is known about. */
+static uint64_t look_us(const struct pw_daemon *daemon)
+{
+        uint64_t most_us = daemon->settings.function_limit_us;
+
+        return most_us ? daemon->children_looked_us + most_us / LOOKS_PER_LIMIT + 1 : UINT64_MAX;
 }
 
 /* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
 uint64_t pw_children_next_us(const struct pw_daemon *daemon)
 {
-        uint64_t next_us = UINT64_MAX, shortest_us = daemon->shortest_limit_us;
+        uint64_t next_us = look_us(daemon), shortest_us = daemon->shortest_limit_us;
 
-        if (!shortest_us || !daemon->runs_in_flight)
+        if (!daemon->runs_in_flight)
                 return UINT64_MAX;
+        if (!shortest_us)
+                return next_us;
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children[i]));
         return pw_min_u64(next_us, pw_now_us() + shortest_us);
@@ -343,6 +362,9 @@ uint64_t pw_children_next_us(const struct pw_daemon *daemon)
 
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
+        if (!daemon->runs_in_flight || (!daemon->shortest_limit_us && look_us(daemon) > now_us))
+                return;
+        daemon->children_looked_us = now_us;
         for (uint32_t i = 0; i < daemon->device_count; i++) {
                 char why[100], limit[16];
                 struct pw_child_order order;
@@ -350,7 +372,7 @@ void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
 
                 if (limit_us(daemon, &daemon->children[i]) > now_us || !pw_child_order(daemon, i, now_in, &order))
                         continue;
-                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(order.node->time_limit_us, limit));
+                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
                 pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
         }
 }

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 
 #define CHILD_SOCKET 3
+#define OWN_USER "pathways-executor" /* runs nothing else; packages make it */
+#define ANY_USER "nobody"
 
 struct launch {
         int program, socket;
@@ -24,14 +26,19 @@ struct launch {
 
 enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_user *ret_user, struct pw_error *ret_err)
 {
+        const char *given = daemon->settings.executor_user;
         char buffer[4096];
         struct passwd entry, *found = NULL;
 
         *ret_user = (struct pw_executor_user){ .change = geteuid() == 0 };
         if (!ret_user->change)
                 return PW_OK;
-        if (getpwnam_r(daemon->settings.executor_user, &entry, buffer, sizeof buffer, &found) != 0 || !found)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "--executor-user %s: no such user", daemon->settings.executor_user);
+        if (getpwnam_r(given ? given : OWN_USER, &entry, buffer, sizeof buffer, &found) != 0)
+                found = NULL;
+        if (!found && !given && getpwnam_r(ANY_USER, &entry, buffer, sizeof buffer, &found) != 0)
+                found = NULL;
+        if (!found)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "--executor-user %s: no such user", given ? given : ANY_USER);
         ret_user->uid = found->pw_uid;
         ret_user->gid = found->pw_gid;
         return PW_OK;

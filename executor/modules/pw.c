@@ -248,7 +248,11 @@ static enum pw_status matmul_shape(struct pw_shape_task *task)
                 uint64_t m = pw_task_dim(task, 0, 0), k = pw_task_dim(task, 0, 1), n = pw_task_dim(task, 1, 1);        \
                 const type *a = pw_task_in(task, 0), *b = pw_task_in(task, 1);                                         \
                 type *restrict c = pw_task_out(task, 0);                                                               \
+                if (!m || !n) /* however large the other one is */                                                     \
+                        return;                                                                                        \
                 memset(c, 0, m * n * sizeof *c);                                                                       \
+                if (!k)                                                                                                \
+                        return;                                                                                        \
                 for (uint64_t row = 0; row < m; row++)                                                                 \
                         for (uint64_t i = 0; i < k; i++)                                                               \
                                 for (uint64_t column = 0; column < n; column++)                                        \

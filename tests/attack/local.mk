@@ -5,6 +5,12 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
+attack_tests += tests/attack/spins_test
+tests_attack_spins_test_SOURCES = tests/attack/spins_test.c $(attack_sources)
+tests_attack_spins_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/peeks_test
+tests_attack_peeks_test_SOURCES = tests/attack/peeks_test.c $(attack_sources)
+tests_attack_peeks_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)

@@ -53,7 +53,6 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 return;
         session->ended = true;
         pw_list_append(&session->daemon->ended, &session->of_ended);
-        pw_scheduler_session_end(session->daemon->scheduler, session->number, pw_now_us());
         pw_store_session_end(session->daemon->store, session->number, client_of(session)->dead, pw_now_us());
         session->daemon->more = true;
 }

@@ -147,15 +147,14 @@ static void test_deadline_behind_another(void **state)
         world_done(&world);
 }
 
-/* A function that does not end, of a client that is gone, is ended some time later. */
-static void test_orphan(void **state)
+/* A function that does not end is ended some time after its run was cancelled, whoever is attached. */
+static void test_cancelled_function(void **state)
 {
         struct world_object *result;
 
         (void)state;
         begin();
         result = submit(block, 0);
-        result->maker->run->session = 7;
         world_daemon(&world);
         while (device()->done < 1 || !atomic_load(&world.executors[0].board->running)) {
                 world_step(&world, 0);
@@ -163,10 +162,8 @@ static void test_orphan(void **state)
         }
         world_cancel(&world, result->maker);
         world_daemon(&world);
-        assert_int_equal(pw_scheduler_next_us(world.scheduler), UINT64_MAX);
-        pw_scheduler_session_end(world.scheduler, 7, world.now_us);
-        assert_int_equal(pw_scheduler_next_us(world.scheduler), world.now_us + PW_ORPHAN_US_DEFAULT);
-        world.now_us += PW_ORPHAN_US_DEFAULT;
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), world.now_us + PW_CANCELLED_US_DEFAULT);
+        world.now_us += PW_CANCELLED_US_DEFAULT;
         world_daemon(&world);
         assert_int_equal(world.ending, 1);
         world_kill(&world, 0);
@@ -224,7 +221,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
-                cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_orphan),
+                cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_cancelled_function),
                 cmocka_unit_test(test_held_in_part),
         };
 
