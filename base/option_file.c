@@ -13,7 +13,7 @@
 struct config_file {
         const struct pw_options *options;
         void *settings;
-        bool *seen; /* per option: given before in this file */
+        uint32_t *lines; /* per option: of its last value in this file; 0: none */
         FILE *stream;
         int line;           /* that inih has been given last */
         int error_line;     /* of the first error that was found in a key or value */
@@ -22,34 +22,52 @@ struct config_file {
         bool cut;              /* the line is longer than inih's buffer */
 };
 
+/* inih reads sections, and "key: value": both are mistakes here. A line that begins with a blank goes on with the one before. */
+static enum pw_status check_line(struct config_file *file, const char *text)
+{
+        const char *first = text + strspn(text, " \t\r\n\xef\xbb\xbf");
+        size_t key = strcspn(first, "=:");
+
+        if (!*first || *first == '#' || *first == ';')
+                return PW_OK;
+        if (*first == '[')
+                return pw_error_set(&file->error, PW_BAD_CONFIG, "%.*s: there are no sections", (int)strcspn(first, "\r\n"), first);
+        if (first == text && first[key] != '=')
+                return pw_error_set(&file->error, PW_BAD_CONFIG, "not of the form key = value");
+        return PW_OK;
+}
+
 /* inih's handlers are not told the line; so lines are counted where they are read. */
 static char *read_line(char *text, int bytes, void *user)
 {
         struct config_file *file = user;
 
-        if (file->cut || !fgets(text, bytes, file->stream))
+        if (file->cut || file->status != PW_OK || !fgets(text, bytes, file->stream))
                 return NULL;
         file->line++;
         file->cut = !strchr(text, '\n') && !feof(file->stream);
-        return file->cut ? NULL : text;
+        if (file->cut)
+                return NULL;
+        file->status = check_line(file, text);
+        if (file->status != PW_OK)
+                file->error_line = file->line;
+        return file->status == PW_OK ? text : NULL;
 }
 
-static enum pw_status set_key(struct config_file *file, const char *section, const char *key, const char *value)
+static enum pw_status set_key(struct config_file *file, const char *key, const char *value)
 {
         const struct pw_option *option = pw_option_find(file->options, key);
 
-        if (*section)
-                return pw_error_set(&file->error, PW_BAD_CONFIG, "[%.80s]: there are no sections", section);
         if (!option) {
                 const char *nearest = pw_option_nearest(file->options, key);
                 return pw_error_set(&file->error, PW_BAD_CONFIG, "unknown key \"%.80s\"%s%s%s", key,
                                     nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
         }
-        bool *seen = &file->seen[option - file->options->items];
-        if (*seen && option->kind != PW_OPTION_LIST)
+        uint32_t *line = &file->lines[option - file->options->items];
+        if (*line && option->kind != PW_OPTION_LIST)
                 return pw_error_set(&file->error, PW_BAD_CONFIG, "%s is given twice", key);
-        enum pw_status status = pw_option_set(option, file->settings, value, !*seen, &file->error);
-        *seen = true;
+        enum pw_status status = pw_option_set(option, file->settings, value, !*line, &file->error);
+        *line = (uint32_t)file->line;
         if (status == PW_OK || status == PW_NO_MEMORY)
                 return status;
         return pw_error_set(&file->error, PW_BAD_CONFIG, "%s: %s", key, file->error.text);
@@ -62,7 +80,8 @@ static int handle_key(void *user, const char *section, const char *key, const ch
 
         if (file->status != PW_OK)
                 return 0;
-        file->status = set_key(file, section, key, value);
+        (void)section; /* there are none */
+        file->status = set_key(file, key, value);
         if (file->status != PW_OK)
                 file->error_line = file->line;
         return file->status == PW_OK;
@@ -75,8 +94,8 @@ static enum pw_status judge(const struct config_file *file, int first, const cha
                 return pw_error_errno(ret_err, errno, "read %s", path);
         if (first < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
-        if (file->status != PW_OK && file->error_line == first)
-                return pw_error_set(ret_err, file->status, "%s:%d: %s", path, first, file->error.text);
+        if (file->status != PW_OK && (!first || file->error_line <= first))
+                return pw_error_set(ret_err, file->status, "%s:%d: %s", path, file->error_line, file->error.text);
         if (first)
                 return pw_error_set(ret_err, PW_BAD_CONFIG, "%s:%d: not of the form key = value", path, first);
         if (file->cut)
@@ -106,14 +125,12 @@ static enum pw_status open_config(const char *path, FILE **ret_stream, struct pw
         return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
 }
 
-enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path, struct pw_error *ret_err)
+enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path, uint32_t *ret_lines,
+                               struct pw_error *ret_err)
 {
-        struct config_file file = { .options = options, .settings = settings };
-        pw_auto_free bool *seen = calloc(options->count + 1, sizeof *seen);
+        struct config_file file = { .options = options, .settings = settings, .lines = ret_lines };
 
-        if (!seen)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to read it", path);
-        file.seen = seen;
+        memset(ret_lines, 0, options->count * sizeof *ret_lines);
         enum pw_status status = open_config(path, &file.stream, ret_err);
         if (status != PW_OK)
                 return status;

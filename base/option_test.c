@@ -1,6 +1,6 @@
 /* One table: defaults, command line, file, help, manual. */
 #include "base/memory.h"
-#include "base/option.h"
+#include "base/option_value.h"
 #include "base/size.h"
 
 #include <setjmp.h>
@@ -124,6 +124,8 @@ static void test_wrong_command_lines(void **state)
         assert_int_equal(settings->islands, 1);
 }
 
+static uint32_t lines[20]; /* of options in the file that was read last */
+
 /* Reads `text` as a config file; the path in the error is cut off. */
 static enum pw_status read_text(struct settings *settings, const char *text, struct pw_error *ret_err)
 {
@@ -133,7 +135,7 @@ static enum pw_status read_text(struct settings *settings, const char *text, str
         assert_true(fd >= 0);
         assert_int_equal(write(fd, text, strlen(text)), strlen(text));
         close(fd);
-        enum pw_status status = pw_options_read(&options, settings, path, ret_err);
+        enum pw_status status = pw_options_read(&options, settings, path, lines, ret_err);
         unlink(path);
         if (status != PW_OK) {
                 assert_memory_equal(ret_err->text, path, strlen(path));
@@ -155,6 +157,9 @@ static void test_file(void **state)
         assert_true(settings->quiet);
         assert_int_equal(settings->islands, 3);
         assert_int_equal(settings->modules.count, 2);
+        assert_int_equal(lines[pw_option_find(&options, "modules") - items], 7);
+        assert_int_equal(lines[pw_option_find(&options, "islands") - items], 8);
+        assert_int_equal(lines[pw_option_find(&options, "quiet") - items], 5);
         assert_int_equal(PARSE(settings, &operand, NULL, "--host-memory=1M", "-mz", "--quiet=no"), PW_OK);
         assert_int_equal(settings->host_memory, PW_MIB);
         assert_int_equal(settings->modules.count, 1);
@@ -171,7 +176,10 @@ static void test_wrong_files(void **state)
                 { "# x\nislands = two\n", ":2: islands: \"two\" is not a whole number" },
                 { "quiet\nhost-memroy = 1G\n", ":1: not of the form key = value" },
                 { "host-memroy = 1G\nquiet\n", ":1: unknown key \"host-memroy\"; did you mean \"host-memory\"?" },
-                { "[main]\nquiet = yes\n", ":2: [main]: there are no sections" },
+                { "[main]\nquiet = yes\n", ":1: [main]: there are no sections" },
+                { "quiet = yes\n  [main]\n", ":2: [main]: there are no sections" },
+                { "islands 4:2\n", ":1: not of the form key = value" },
+                { "islands: 4\n", ":1: not of the form key = value" },
         };
         struct settings *settings = *state;
         struct pw_error err;
@@ -185,9 +193,9 @@ static void test_wrong_files(void **state)
         text[sizeof text - 1] = 0;
         assert_int_equal(read_text(settings, text, &err), PW_BAD_CONFIG);
         assert_string_equal(err.text, ":2: the line is too long");
-        assert_int_equal(pw_options_read(&options, settings, "/nonexistent/x.conf", &err), PW_NOT_FOUND);
-        assert_int_equal(pw_options_read(&options, settings, "/", &err), PW_BAD_CONFIG);
-        assert_int_equal(pw_options_read(&options, settings, "/dev/tty", &err) == PW_OK, 0);
+        assert_int_equal(pw_options_read(&options, settings, "/nonexistent/x.conf", lines, &err), PW_NOT_FOUND);
+        assert_int_equal(pw_options_read(&options, settings, "/", lines, &err), PW_BAD_CONFIG);
+        assert_int_equal(pw_options_read(&options, settings, "/dev/tty", lines, &err) == PW_OK, 0);
 }
 
 static void test_nearest(void **state)

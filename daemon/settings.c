@@ -70,8 +70,8 @@ static const struct pw_option items[] = {
 
 const struct pw_options pw_settings_options = { items, pw_array_count(items), "pathwaysd" };
 
-/* The config file is named on the command line, which beats it: so the command line is read twice. */
-static enum pw_status read_config(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err)
+/* The config file, with the line of each option. It is named on the command line, which beats it: so that is read twice. */
+static enum pw_status read_config(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv, struct pw_error *ret_err)
 {
         struct pw_settings first = { 0 };
         enum pw_status status = pw_options_defaults(&pw_settings_options, &first, ret_err);
@@ -80,7 +80,7 @@ static enum pw_status read_config(struct pw_settings *settings, int argc, char *
         if (status == PW_OK)
                 status = pw_options_parse(&pw_settings_options, &first, argc, argv, &operand, ret_err);
         if (status == PW_OK && first.config)
-                status = pw_options_read(&pw_settings_options, settings, first.config, ret_err);
+                status = pw_options_read(&pw_settings_options, settings, first.config, ret_lines, ret_err);
         pw_settings_done(&first);
         return status;
 }
@@ -133,23 +133,60 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         return PW_OK;
 }
 
-enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err)
+/* A refusal begins with "--NAME": where that stands in the config file, and not on the command line, the file and its line are said. */
+static void say_line(const struct pw_settings *settings, const uint32_t *lines, struct pw_error *err)
 {
-        enum pw_status status;
+        char text[sizeof err->text];
+        size_t bytes = strcspn(err->text, " :");
+
+        memcpy(text, err->text, sizeof text);
+        for (uint32_t i = 0; i < pw_settings_options.count && bytes > 2; i++)
+                if (lines[i] && strlen(items[i].name) == bytes - 2 && !strncmp(items[i].name, text + 2, bytes - 2))
+                        pw_error_set(err, PW_BAD_CONFIG, "%s:%u: %s", settings->config, lines[i], text + 2);
+}
+
+/* Lines of options that the command line has too do not count. */
+static enum pw_status read_all(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv, struct pw_error *ret_err)
+{
+        struct pw_settings alone = { 0 };
+        uint32_t unused[pw_array_count(items)];
+        enum pw_status status = pw_options_defaults(&pw_settings_options, &alone, ret_err);
         int operand;
 
-        memset(settings, 0, sizeof *settings);
-        status = pw_options_defaults(&pw_settings_options, settings, ret_err);
         if (status == PW_OK)
-                status = read_config(settings, argc, argv, ret_err);
+                status = read_config(&alone, unused, argc, argv, ret_err);
+        if (status == PW_OK)
+                status = read_config(settings, ret_lines, argc, argv, ret_err);
         if (status == PW_OK)
                 status = pw_options_parse(&pw_settings_options, settings, argc, argv, &operand, ret_err);
+        for (uint32_t i = 0; i < pw_settings_options.count && status == PW_OK; i++)
+                if (!pw_option_same(&items[i], settings, &alone))
+                        ret_lines[i] = 0;
         if (status == PW_OK && operand < argc)
                 status = pw_error_set(ret_err, PW_INVALID, "pathwaysd: takes no operand, got \"%s\"", argv[operand]);
+        pw_settings_done(&alone);
+        return status;
+}
+
+enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err)
+{
+        uint32_t lines[pw_array_count(items)] = { 0 };
+        struct pw_error err;
+        enum pw_status status;
+
+        memset(settings, 0, sizeof *settings);
+        status = pw_options_defaults(&pw_settings_options, settings, &err);
         if (status == PW_OK)
-                status = check(settings, ret_err);
-        if (status != PW_OK)
-                pw_settings_done(settings);
+                status = read_all(settings, lines, argc, argv, &err);
+        if (status == PW_OK) {
+                status = check(settings, &err);
+                if (status != PW_OK)
+                        say_line(settings, lines, &err);
+        }
+        if (status == PW_OK)
+                return PW_OK;
+        status = pw_error_set(ret_err, err.status, "%s", err.text);
+        pw_settings_done(settings);
         return status;
 }
 

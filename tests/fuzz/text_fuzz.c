@@ -38,7 +38,7 @@ static void read_config(const uint8_t *bytes, size_t count)
         if (fd < 0 || write(fd, bytes, count) != (ssize_t)count)
                 return;
         if (pw_options_defaults(&table, &settings, NULL) == PW_OK)
-                (void)!pw_options_read(&table, &settings, path, NULL);
+                (void)!pw_options_read(&table, &settings, path, (uint32_t[32]){ 0 }, NULL);
         pw_options_free(&table, &settings);
         close(fd);
 }

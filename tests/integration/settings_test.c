@@ -24,7 +24,17 @@ static void a_config_file(void **state)
         it_write_file(path, "devices = emulated:2\nislands\n");
         it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:2");
         it_write_file(path, "devices = emulated:none\n");
-        it_refuses_to_start(host, IT_ARGS("--config", path), "emulated:none");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1: devices|emulated:none");
+        it_write_file(path, "\nislands = 3\nlog-level = much\n"); /* what does not go together, and what is wrong by itself */
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:2: islands 3");
+        it_refuses_to_start(host, IT_ARGS("--config", path, "--islands", "1"), "pathways.conf:3: log-level much");
+        it_refuses_to_start(host, IT_ARGS("--config", path, "--islands", "4"), "--islands 4");
+        it_write_file(path, "quota = bo:host\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1: quota");
+        it_write_file(path, "[pathwaysd]\ndevices = emulated:2\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1: [pathwaysd]|no sections");
+        it_write_file(path, "devices emulated:4\n");
+        it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1: not of the form key = value");
         it_write_file(path, "host-memory = lots\n");
         it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1|host-memory");
         it_refuses_to_start(host, IT_ARGS("--config", "/no/such.conf"), "/no/such.conf");
