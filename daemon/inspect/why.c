@@ -125,12 +125,14 @@ static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const
 {
         struct pw_dsession *producer = pw_session_get(chain->lister->daemon, object->grantee);
         bool stopped = producer && pw_process_stopped(producer->pid);
-        char waits[160], remedy[160];
+        char waits[160], remedy[160], go_on[PW_WHY_KILL_BYTES];
 
         snprintf(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer",
                  stopped ? ", which is stopped" : "");
-        snprintf(remedy, sizeof remedy, stopped ? "`kill -CONT %d`, or end it" : "pw_seal() or pw_abort() in process %d, or end it",
-                 producer ? (int)producer->pid : 0);
+        if (stopped)
+                snprintf(remedy, sizeof remedy, "%s, or end it", pw_why_kill(chain, "-CONT ", producer->pid, go_on));
+        else
+                snprintf(remedy, sizeof remedy, "pw_seal() or pw_abort() in process %d, or end it", producer ? (int)producer->pid : 0);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
         if (producer && !stopped)
                 (void)pw_why_session(chain, producer);

@@ -80,10 +80,10 @@ static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang,
 
 static void why_stopped(struct pw_chain *chain, const struct pw_child *child, const char *what)
 {
-        char waits[64], remedy[64];
+        char waits[64], remedy[PW_WHY_KILL_BYTES];
 
         snprintf(waits, sizeof waits, "its executor, process %d, which is stopped", (int)child->pid);
-        snprintf(remedy, sizeof remedy, "`kill -CONT %d`", (int)child->pid);
+        pw_why_kill(chain, "-CONT ", child->pid, remedy);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
 }
 
@@ -127,6 +127,20 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
         pw_why_device(chain, blocked->device);
 }
 
+/* A run that was cancelled, or has ended without it, is not to be cancelled again. */
+static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child *child, char *text, size_t text_bytes)
+{
+        const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, gang->run);
+        char ending[PW_WHY_KILL_BYTES];
+
+        pw_why_kill(chain, "", child->pid, ending);
+        if (!run || run->cancelled)
+                snprintf(text, text_bytes, "wait, its run was cancelled; or end its executor: %s", ending);
+        else
+                snprintf(text, text_bytes, "wait, give the function a time limit, or `pathways cancel run %" PRIu64 "` and end its executor: %s",
+                         gang->run, ending);
+}
+
 static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)
 {
         const struct pw_child *child = &chain->lister->daemon->children[gang->device];
@@ -153,8 +167,7 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
         } else {
                 snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to return (%.80s, process %d)", name, gang->run,
                          found ? pw_image_text(order.image, order.image->name) : "?", (int)child->pid);
-                snprintf(remedy, sizeof remedy, "wait, give the function a time limit, or `pathways cancel run %" PRIu64 "` and end its executor: `kill %d`",
-                         gang->run, (int)child->pid);
+                endless_remedy(chain, gang, child, remedy, sizeof remedy);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
         }
 }

@@ -105,14 +105,15 @@ static pid_t stopped_holder(struct pw_daemon *daemon, const struct pw_charge *ch
         return session && pw_process_stopped(session->pid) ? session->pid : 0;
 }
 
-static void held_remedy(const struct pw_charge *charge, const char *id, pid_t stopped, const char *more, char *text, size_t text_bytes)
+/* `go_on`: how its process, which is stopped, is continued; "": it is not. */
+static void held_remedy(const struct pw_charge *charge, const char *id, const char *go_on, const char *more, char *text, size_t text_bytes)
 {
         if (charge->kind == PW_OWNER_NAME)
                 snprintf(text, text_bytes, "`pathways free %.100s`; %s", charge->name, more);
         else if (charge->kind == PW_OWNER_LEASE)
                 snprintf(text, text_bytes, "`pathways free %s`; %s", id, more);
-        else if (stopped)
-                snprintf(text, text_bytes, "`kill -CONT %d` or end it; `pathways free --force %s`; %s", (int)stopped, id, more);
+        else if (*go_on)
+                snprintf(text, text_bytes, "%s or end it; `pathways free --force %s`; %s", go_on, id, more);
         else
                 snprintf(text, text_bytes, "pw_unref() there or end it; `pathways free --force %s`; %s", id, more);
 }
@@ -125,7 +126,7 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
         const struct pw_charge *charge;
         struct pw_object_row row;
         uint32_t depth = chain->depth;
-        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[420], remedy[260];
+        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[420], remedy[260], go_on[PW_WHY_KILL_BYTES] = "";
         pid_t stopped;
 
         if (!object)
@@ -144,7 +145,9 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
         snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), row.tenant,
                  pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), stopped ? ", which is stopped" : "",
                  program ? ", made by " : "", program ? program->name : "");
-        held_remedy(charge, id, stopped, more, remedy, sizeof remedy);
+        if (stopped)
+                pw_why_kill(chain, "-CONT ", stopped, go_on);
+        held_remedy(charge, id, go_on, more, remedy, sizeof remedy);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, remedy });
         chain->depth = depth;
 }
@@ -179,7 +182,8 @@ static bool why_left(struct pw_chain *chain, const char *what)
         if (chain->lister->session->operator_) {
                 snprintf(waits, sizeof waits, "%s that ended sessions had, into which process%s%s%s may still write", size, count > 1 ? "es" : "",
                          pids, more);
-                snprintf(remedy, sizeof remedy, "end %s: `kill%s`", count > 1 ? "them" : "it", pids);
+                snprintf(remedy, sizeof remedy, "end %s: %s`kill%s`", count > 1 ? "them" : "it",
+                         chain->lister->session->tenant->uid ? "as root, " : "", pids);
         } else {
                 snprintf(waits, sizeof waits, "%s that ended sessions had, into which their processes may still write", size);
                 snprintf(remedy, sizeof remedy, "ask an operator: `pathways why` shows which");

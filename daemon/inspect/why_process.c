@@ -31,6 +31,31 @@ bool pw_process_stopped(pid_t pid)
         return stopped;
 }
 
+/* -1: it is gone, or cannot be looked at. */
+static long user_of(pid_t pid)
+{
+        char path[64], line[128];
+        long user = -1;
+
+        snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+        FILE *file = fopen(path, "re");
+        while (file && user < 0 && fgets(line, sizeof line, file))
+                if (!strncmp(line, "Uid:", 4))
+                        user = strtol(line + 4, NULL, 10);
+        if (file)
+                fclose(file);
+        return user;
+}
+
+char *pw_why_kill(const struct pw_chain *chain, const char *option, pid_t pid, char text[PW_WHY_KILL_BYTES])
+{
+        uid_t asker = chain->lister->session->tenant->uid;
+        long user = asker == 0 ? 0 : user_of(pid);
+
+        snprintf(text, PW_WHY_KILL_BYTES, "%s`kill %s%d`", asker == 0 || user == (long)asker ? "" : "as root, ", option, (int)pid);
+        return text;
+}
+
 struct waits { struct pw_chain *chain; uint32_t depth, count; };
 
 /* A note is the client's claim: it is believed as far as an object of its tenant is there. */
@@ -133,10 +158,10 @@ static void why_one(struct pw_chain *chain, struct pw_dsession *session)
 {
         struct own_run own = { session->client, 0 };
         bool stopped = pw_process_stopped(session->pid);
-        char remedy[64];
+        char remedy[PW_WHY_KILL_BYTES];
 
         chain->depth = 0;
-        snprintf(remedy, sizeof remedy, "`kill -CONT %d`", (int)session->pid);
+        pw_why_kill(chain, "-CONT ", session->pid, remedy);
         if (stopped)
                 pw_chain_link(chain, &(struct pw_cause_link){ session->client, "to be continued: it is stopped", 0, remedy });
         if (stopped || pw_why_session(chain, session))

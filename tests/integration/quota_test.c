@@ -293,6 +293,67 @@ static void what_is_seen_of_others(void **state)
         pw_unref(future);
 }
 
+/* --- what who asks can do -------------------------------------------------------------------------------------------------- */
+
+static int attach_and_wait(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+
+        assert_int_equal(write(pipe, "a", 1), 1);
+        pause();
+        pw_close(session);
+        return 0;
+}
+
+struct asked { const struct it_host *host; unsigned group; pid_t pid; };
+
+/* An operator by group may see root's process, and send it no signal. */
+static int ask_for_a_remedy(void *context, int pipe)
+{
+        const struct asked *asked = context;
+        struct pw_session *session = it_connect_as_other(asked->host, asked->group);
+        char what[32], expected[64];
+        struct pw_listing *why;
+        bool told;
+
+        snprintf(what, sizeof what, "pid %d", (int)asked->pid);
+        snprintf(expected, sizeof expected, "as root, `kill -CONT %d`", (int)asked->pid);
+        why = it_list(session, "why", what);
+        told = it_rows(why) == 1 && !strcmp(it_text(why, 0, "remedy"), expected);
+        if (!told)
+                it_print(why);
+        pw_listing_free(why);
+        pw_close(session);
+        (void)pipe;
+        return !told;
+}
+
+static void a_remedy_is_for_who_asks(void **state)
+{
+        struct it_host *host = *state;
+        const struct group *group = getgrnam("nogroup");
+        char what[32], expected[64], byte;
+
+        if (!group)
+                it_skip("there is no group nogroup");
+        if (it_alone(host))
+                skip();
+        start(host, "operators = nogroup\n");
+        struct it_child stopped = it_fork(attach_and_wait, host);
+        it_read(&stopped, &byte, 1);
+        assert_int_equal(kill(stopped.pid, SIGSTOP), 0);
+        snprintf(what, sizeof what, "pid %d", (int)stopped.pid);
+        until_why(host->session, what, "it is stopped");
+        struct pw_listing *why = it_list(host->session, "why", what);
+        snprintf(expected, sizeof expected, "`kill -CONT %d`", (int)stopped.pid);
+        assert_string_equal(it_text(why, 0, "remedy"), expected);
+        pw_listing_free(why);
+        struct asked asked = { host, group->gr_gid, stopped.pid };
+        struct it_child other = it_fork(ask_for_a_remedy, &asked);
+        assert_int_equal(it_reap(&other, 0), 0);
+        assert_int_equal(it_reap(&stopped, SIGKILL), 128 + SIGKILL);
+}
+
 /* --- who waits with others ------------------------------------------------------------------------------------------------ */
 
 static int wait_for_room(void *context, int pipe)
@@ -358,6 +419,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, prepare, finish)
         const struct CMUnitTest tests[] = {
                 TEST(objects), TEST(host_memory), TEST(sessions), TEST(device_memory), TEST(what_is_seen_of_others),
+                TEST(a_remedy_is_for_who_asks),
                 TEST(why_of_a_crowded_host),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

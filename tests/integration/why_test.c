@@ -195,6 +195,9 @@ static void a_function_that_runs(void **state)
                "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|kill ");
         snprintf(gang, sizeof gang, "gang h0:0 2");
         expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
+        expect(host, "h0:0", "to return|`pathways cancel run |end its executor: `kill ");
+        it_ok(pw_cancel(first, IT_ERR)); /* is not advised again */
+        expect(host, "h0:0", "to return|wait, its run was cancelled; or end its executor: `kill ");
         it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR));
         expect(host, gang, "nothing: it took ");
         expect(host, id, "nothing: it is held by why_test");
