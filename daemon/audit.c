@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #define AUDITS_MAX 64u /* under way at a time */
+#define AUDITS_OF_TENANT 8u
 
 /* On its way through the worker; its own, as the audit may be over before. */
 struct pw_measure {
@@ -32,6 +33,7 @@ struct pw_audit {
         struct pw_list link;      /* in daemon->audits */
         struct pw_daemon *daemon;
         uint32_t session;
+        const struct pw_tenant *tenant; /* of the session, to be compared */
         struct pw_rows rows;      /* of the answer, as far as it is there */
         uint64_t id, until_us;
         bool waits;               /* till then: a memfd of it has a measure that is overdue */
@@ -178,7 +180,7 @@ static void add_measures(struct pw_audit *audit)
 static bool may_begin(struct pw_dsession *session, uint64_t id)
 {
         const struct pw_audit *audit;
-        uint32_t count = 0;
+        uint32_t count = 0, of_tenant = 0;
 
         pw_list_each(&session->daemon->audits, audit, struct pw_audit, link) {
                 if (audit->session == session->number) {
@@ -186,10 +188,13 @@ static bool may_begin(struct pw_dsession *session, uint64_t id)
                         return false;
                 }
                 count++;
+                of_tenant += audit->tenant == session->tenant;
         }
-        if (count >= AUDITS_MAX)
-                pw_session_reply_error(session, id, PW_LIMIT, "64 audits are under way; ask again in a second");
-        return count < AUDITS_MAX;
+        if (count < AUDITS_MAX && of_tenant < AUDITS_OF_TENANT)
+                return true;
+        pw_session_reply_error(session, id, PW_LIMIT, of_tenant < AUDITS_OF_TENANT ? "64 audits are under way; ask again in a second"
+                                                                                   : "8 audits of this tenant are under way; ask again in a second");
+        return false;
 }
 
 void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take)
@@ -209,6 +214,7 @@ void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *ro
         }
         audit->daemon = daemon;
         audit->session = session->number;
+        audit->tenant = session->tenant;
         audit->id = id;
         audit->rows = *rows_take;
         *rows_take = (struct pw_rows){ 0 };

@@ -13,6 +13,7 @@
 #include "daemon/limits.h"
 #include "daemon/meta/meta.h"
 #include "daemon/module.h"
+#include "daemon/name.h"
 #include "daemon/notify.h"
 #include "daemon/operators.h"
 #include "daemon/program.h"
@@ -37,8 +38,9 @@
 
 /* While work is in flight the loop yields this often before it sleeps: a wake-up costs more than what is awaited. */
 #define YIELDS 40
-/* Turns between looks at sockets while there is work. */
+/* Turns between looks at sockets while there is work, unless they take long. */
 #define TURNS_PER_POLL 16
+#define POLL_US 1000u
 #define FDS_MAX (1u << 20)
 
 uint64_t pw_now_us(void)
@@ -161,7 +163,7 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
 
         if (status != PW_OK)
                 return status;
-        daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory, reserved });
+        daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory, reserved, daemon->hash_secret });
         daemon->boards = pw_host_new();
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
@@ -174,7 +176,7 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
 
 static enum pw_status join_cluster(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        struct pw_meta_params params = { .state_dir = daemon->state_dir, .now_s = (uint32_t)time(NULL) };
+        struct pw_meta_params params = { .state_dir = daemon->state_dir, .now_s = (uint32_t)time(NULL), .secret = daemon->hash_secret };
         struct pw_meta_host host;
         enum pw_status status = pw_meta_kind("embedded")->open(&params, &daemon->meta, &host, ret_err);
 
@@ -205,6 +207,8 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
 
         pw_environment_read(&daemon->environment);
         status = set_log(daemon, ret_err);
+        if (status == PW_OK && getrandom(&daemon->hash_secret, sizeof daemon->hash_secret, 0) != sizeof daemon->hash_secret)
+                status = pw_error_errno(ret_err, errno, "getrandom");
         if (status == PW_OK)
                 status = pw_futex_check(ret_err);
         if (status == PW_OK)
@@ -260,9 +264,11 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->backings);
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->batch);
-        pw_list_init(&daemon->lookups);
+        pw_list_init(&daemon->found);
         pw_list_init(&daemon->frozen);
-        pw_list_init(&daemon->listers);
+        pw_list_init(&daemon->listing);
+        pw_list_init(&daemon->speaking);
+        pw_speakers_init(&daemon->child_speakers);
         pw_list_init(&daemon->audits);
         pw_list_init(&daemon->traces);
         pw_list_init(&daemon->trace_logs);
@@ -318,12 +324,15 @@ static void rest(struct pw_daemon *daemon, uint32_t *yields)
 static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_daemon *daemon))
 {
         uint32_t yields = 0, turns = 0;
+        uint64_t polled_us = 0;
 
         while (!over(daemon)) {
                 uint64_t started_us = daemon->woken_us ? daemon->woken_us : pw_now_us();
 
-                if (turns++ % TURNS_PER_POLL == 0)
+                if (turns++ % TURNS_PER_POLL == 0 || started_us - polled_us >= POLL_US) {
                         event_base_loop(daemon->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+                        polled_us = started_us;
+                }
                 if (pw_turn(daemon)) {
                         yields = 0;
                         pw_turn_took(daemon, started_us);
@@ -397,6 +406,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_frozen_done(daemon);
         pw_rooms_done(daemon);
         pw_submit_done(daemon);
+        pw_names_done(daemon);
         pw_scheduler_free(daemon->scheduler);
         pw_host_free(daemon->boards);
         if (daemon->store)

@@ -9,6 +9,8 @@
 #ifndef PW_DAEMON_DAEMON_H
 #define PW_DAEMON_DAEMON_H
 
+#include "base/hash.h"
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/table.h"
@@ -20,6 +22,9 @@
 #include "scheduler/host.h"
 #include "scheduler/scheduler.h"
 #include "store/store.h"
+
+/* The sessions of a user, or of the executors, that said something: they take turns, and so do users. */
+struct pw_speakers { struct pw_list turn, sessions; };
 
 struct event;
 struct event_base;
@@ -38,6 +43,7 @@ struct pw_daemon {
         int argc;               /* the command line, for when the config file is read again; borrowed */
         char **argv;
         struct pw_log log;
+        struct pw_hash_secret hash_secret; /* of keys of names */
         enum pw_daemon_phase phase;
         uint32_t host, epoch;
         uint64_t asked_memory;  /* of the host */
@@ -78,6 +84,8 @@ struct pw_daemon {
         struct pw_table sessions;     /* number -> struct pw_dsession */
         uint32_t next_session;        /* numbers are never used again */
         struct pw_list frozen;        /* puts that are on their way into a freezer */
+        struct pw_list speaking;      /* struct pw_speakers.turn */
+        struct pw_speakers child_speakers;
         struct pw_list ended;         /* sessions that ended in this turn */
         struct pw_list hot;           /* lanes that are read every turn */
         struct pw_table processes;    /* pid -> struct pw_process */
@@ -90,8 +98,10 @@ struct pw_daemon {
         struct pw_table watched;      /* object -> runs that wait for it */
         struct pw_list submitted;     /* runs read, waiting for the next look */
         struct pw_list batch;         /* runs whose look is under way */
-        struct pw_list lookups;       /* name lookups that wait */
-        struct pw_list listers;       /* listings that were asked for */
+        struct pw_table wanted;       /* names that lookups wait for: name.c */
+        struct pw_heap lookups;       /* that wait, by when they give up */
+        struct pw_list found;         /* those whose name was bound, to be told */
+        struct pw_list listing;       /* tenants whose listings were asked for, in turn */
         struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list traces;        /* sessions that trace */
         struct pw_list trace_logs;    /* what they are told of */

@@ -1,4 +1,8 @@
-/* What comes in from a session: frames, a budget of them per turn, and what bounds those that begin and do not end.
+/* What comes in from sessions: frames, taken in turn by user within a budget of time, and what bounds those that begin and do not end.
+ *
+ * A socket that has something to read puts its session behind the others of its user, and the user behind other users. Each turn of the
+ * loop takes frames in that order for TURN_US, of one session for SESSION_US at a time: what somebody else asks waits for its share of
+ * others' time, however much they ask.
  *
  * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. */
 #include "base/memory.h"
@@ -9,7 +13,8 @@
 
 #include <event2/event.h>
 
-#define FRAME_BUDGET 64
+#define TURN_US 1000u
+#define SESSION_US 250u
 #define HELLO_MAX_BYTES 4096u            /* a frame of who has not said hello */
 #define BEGUN_FREE_BYTES (1u << 20)      /* of one session: buffers up to that size are not counted */
 #define BEGUN_MAX_BYTES (128u << 20)     /* of the sessions of a tenant together */
@@ -59,31 +64,71 @@ static void take_frame(struct pw_dsession *session, const struct pw_frame *frame
                 pw_request_answered(session, frame);
 }
 
-void pw_session_hear(struct pw_dsession *session)
+/* The next frame; what there is to be read is read once. */
+static enum pw_status next_frame(struct pw_dsession *session, bool *read, struct pw_frame *frame, struct pw_error *err)
+{
+        enum pw_status status = pw_frame_next(&session->decoder, frame, err);
+
+        if (status != PW_NOT_READY || *read)
+                return status;
+        *read = true;
+        status = read_some(session, err);
+        return status == PW_OK ? pw_frame_next(&session->decoder, frame, err) : status;
+}
+
+/* What it said, for SESSION_US. If that is not all, it stands behind the others again. */
+static void hear(struct pw_dsession *session)
 {
         struct pw_error err;
         struct pw_frame frame;
         enum pw_status status = PW_OK;
+        uint64_t until_us = pw_now_us() + SESSION_US;
+        bool read = false;
 
-        if (session->ended || !pw_session_is_heard(session))
-                return;
-        pw_woken(session->daemon);
-        status = read_some(session, &err);
-        for (int i = 0; status == PW_OK && !session->ended && pw_session_is_heard(session) && i < FRAME_BUDGET; i++) {
-                status = pw_frame_next(&session->decoder, &frame, &err);
+        do {
+                status = next_frame(session, &read, &frame, &err);
                 if (status == PW_OK)
                         take_frame(session, &frame);
-        }
-        if (status == PW_DAEMON_GONE)
-                pw_session_end(session, NULL);
-        else if (status != PW_OK && status != PW_NOT_READY)
-                pw_session_end(session, err.text);
-        else if (status == PW_OK && !session->ended && session->heard)
-                event_active(session->readable, EV_READ, 0); /* frames are left: next turn, or when it is heard again */
-        else if (status == PW_NOT_READY) {
+                if (session->ended || !session->heard)
+                        return; /* who is heard again speaks up again */
+        } while (status == PW_OK && pw_now_us() < until_us);
+        if (status == PW_OK) {
+                pw_session_speaks(session);
+        } else if (status == PW_NOT_READY) {
                 pw_decoder_rest(&session->decoder);
                 begun_count(session);
+        } else {
+                pw_session_end(session, status == PW_DAEMON_GONE ? NULL : err.text);
         }
+}
+
+/* Executors take turns as a user of their own. */
+static struct pw_speakers *speakers_of(struct pw_dsession *session)
+{
+        return session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER ? &session->daemon->child_speakers : &session->tenant->speakers;
+}
+
+void pw_speakers_init(struct pw_speakers *speakers)
+{
+        pw_list_init(&speakers->turn);
+        pw_list_init(&speakers->sessions);
+}
+
+static void take_turn(struct pw_daemon *daemon, struct pw_speakers *speakers)
+{
+        if (!pw_list_empty(&speakers->sessions) && pw_list_empty(&speakers->turn))
+                pw_list_append(&daemon->speaking, &speakers->turn);
+}
+
+void pw_session_speaks(struct pw_dsession *session)
+{
+        struct pw_speakers *speakers = speakers_of(session);
+
+        if (session->ended || !session->heard || !pw_list_empty(&session->of_speakers))
+                return;
+        pw_woken(session->daemon);
+        pw_list_append(&speakers->sessions, &session->of_speakers);
+        take_turn(session->daemon, speakers);
 }
 
 void pw_session_mind(struct pw_dsession *session)
@@ -96,9 +141,31 @@ void pw_session_mind(struct pw_dsession *session)
         if (heard && event_add(session->readable, NULL) < 0)
                 pw_session_end(session, "out of memory to hear it again");
         else if (heard)
-                event_active(session->readable, EV_READ, 0); /* for frames that came before it was not heard */
+                pw_session_speaks(session); /* frames that came before it was not heard */
         else
                 event_del(session->readable);
+}
+
+bool pw_inputs_turn(struct pw_daemon *daemon)
+{
+        uint64_t until_us;
+
+        if (pw_list_empty(&daemon->speaking))
+                return false;
+        until_us = pw_now_us() + TURN_US;
+        do {
+                struct pw_speakers *speakers = pw_list_first(&daemon->speaking, struct pw_speakers, turn);
+
+                pw_list_remove(&speakers->turn);
+                if (!pw_list_empty(&speakers->sessions)) {
+                        struct pw_dsession *session = pw_list_first(&speakers->sessions, struct pw_dsession, of_speakers);
+
+                        pw_list_remove(&session->of_speakers);
+                        hear(session);
+                }
+                take_turn(daemon, speakers);
+        } while (!pw_list_empty(&daemon->speaking) && pw_now_us() < until_us);
+        return true;
 }
 
 void pw_session_input_done(struct pw_dsession *session)

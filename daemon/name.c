@@ -9,13 +9,29 @@
 #include <ctype.h>
 
 #define NAME_MAX_BYTES 255
+#define LOOKUPS_OF_SESSION 1024u  /* that wait: a thread each */
+#define LOOKUPS_OF_TENANT 32768u
+#define LOOKUP_BYTES 384           /* with its name */
+#define TOLD_PART 128u            /* lookups that are answered in a turn */
+
+/* Lookups of one name of one tenant, that nobody has bound yet. In daemon->wanted, by the hash of both; chained, where that is one. */
+struct wanted {
+        struct wanted *same_key;
+        uint64_t key;
+        const struct pw_tenant *tenant;
+        struct pw_list lookups;
+        char name[];
+};
 
 struct lookup {
-        struct pw_list link; /* in daemon->lookups */
-        uint32_t session;
-        uint64_t id;         /* of the request */
-        uint64_t since_us, until_us;
-        char name[NAME_MAX_BYTES + 1];
+        struct pw_list link;         /* of its name; in daemon->found once that is bound */
+        struct pw_list of_session;
+        struct pw_heap_item end;     /* in daemon->lookups, by when it gives up, until it is found */
+        struct pw_dsession *session;
+        struct wanted *wanted;       /* NULL: found */
+        uint64_t id;                 /* of the request */
+        uint64_t since_us;
+        struct pw_id object;         /* found: the session holds it */
 };
 
 static enum pw_status check_name(const char *name, struct pw_error *ret_err)
@@ -75,22 +91,200 @@ static void answer_object(struct pw_dsession *session, uint64_t id, struct pw_ob
                 pw_session_reply_error(session, id, status, err.text);
 }
 
-/* Whoever waits for `name` in the tenant of `binder` gets it. */
-static void serve_lookups(struct pw_dsession *binder, const char *name, struct pw_object *object)
+/* --- lookups that wait ---------------------------------------------------------------------------------------------------------- */
+
+static struct wanted *find_wanted(const struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name)
+{
+        struct wanted *wanted = pw_table_get(&daemon->wanted, pw_hash_pair(&daemon->hash_secret, tenant->name, name));
+
+        while (wanted && (wanted->tenant != tenant || strcmp(wanted->name, name) != 0))
+                wanted = wanted->same_key;
+        return wanted;
+}
+
+static struct wanted *make_wanted(struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name)
+{
+        struct wanted *wanted = malloc(sizeof *wanted + strlen(name) + 1);
+
+        if (!wanted)
+                return NULL;
+        wanted->tenant = tenant;
+        wanted->key = pw_hash_pair(&daemon->hash_secret, tenant->name, name);
+        wanted->same_key = pw_table_get(&daemon->wanted, wanted->key);
+        pw_list_init(&wanted->lookups);
+        strcpy(wanted->name, name);
+        if (pw_table_put(&daemon->wanted, wanted->key, wanted))
+                return wanted;
+        free(wanted);
+        return NULL;
+}
+
+/* Unless somebody still waits for it. */
+static void forget_wanted(struct pw_daemon *daemon, struct wanted *wanted)
+{
+        struct wanted *first = pw_table_get(&daemon->wanted, wanted->key), **at = &first;
+
+        if (!pw_list_empty(&wanted->lookups))
+                return;
+        while (*at != wanted)
+                at = &(*at)->same_key;
+        *at = wanted->same_key;
+        if (first)
+                (void)!pw_table_put(&daemon->wanted, wanted->key, first); /* its cell is there */
+        else
+                pw_table_remove(&daemon->wanted, wanted->key);
+        free(wanted);
+}
+
+static void free_lookup(struct lookup *lookup)
+{
+        struct pw_dsession *session = lookup->session;
+
+        pw_list_remove(&lookup->link);
+        pw_list_remove(&lookup->of_session);
+        pw_heap_remove(&session->daemon->lookups, &lookup->end);
+        session->lookup_count--;
+        session->tenant->lookups--;
+        pw_kept_count(session->daemon, session->tenant, PW_KEPT_REQUESTS, -LOOKUP_BYTES);
+        if (lookup->wanted)
+                forget_wanted(session->daemon, lookup->wanted);
+        free(lookup);
+}
+
+/* Errors: PW_LIMIT. */
+static enum pw_status check_count(const struct pw_dsession *session, struct pw_error *ret_err)
+{
+        if (session->lookup_count >= LOOKUPS_OF_SESSION)
+                return pw_error_set(ret_err, PW_LIMIT, "%u lookups of the session wait, as many as may", session->lookup_count);
+        if (session->tenant->lookups >= LOOKUPS_OF_TENANT)
+                return pw_error_set(ret_err, PW_LIMIT, "%u lookups of tenant %s wait, as many as may", session->tenant->lookups,
+                                    session->tenant->name);
+        return PW_OK;
+}
+
+static enum pw_status wait_for(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameLookup *request, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        uint64_t now_us = pw_now_us(), until_us = request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us;
+        enum pw_status status = check_count(session, ret_err);
+        struct lookup *lookup = status == PW_OK ? calloc(1, sizeof *lookup) : NULL;
+        struct wanted *wanted = lookup ? find_wanted(daemon, session->tenant, request->name) : NULL;
+
+        if (lookup && !wanted)
+                wanted = make_wanted(daemon, session->tenant, request->name);
+        if (!wanted || !pw_heap_add(&daemon->lookups, &lookup->end, until_us)) {
+                if (wanted)
+                        forget_wanted(daemon, wanted);
+                free(lookup);
+                return status != PW_OK ? status : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lookup");
+        }
+        lookup->session = session;
+        lookup->wanted = wanted;
+        lookup->id = id;
+        lookup->since_us = now_us;
+        pw_list_append(&wanted->lookups, &lookup->link);
+        pw_list_append(&session->lookups, &lookup->of_session);
+        session->lookup_count++;
+        session->tenant->lookups++;
+        pw_kept_count(daemon, session->tenant, PW_KEPT_REQUESTS, LOOKUP_BYTES);
+        return PW_OK;
+}
+
+/* Whoever waits for the name has a reference from now on, before it can go again. All are told, in parts. */
+static void serve_lookups(const struct pw_dsession *binder, const char *name, struct pw_object *object)
 {
         struct pw_daemon *daemon = binder->daemon;
+        struct wanted *wanted = find_wanted(daemon, binder->tenant, name);
         struct lookup *lookup;
 
-        pw_list_each(&daemon->lookups, lookup, struct lookup, link) {
-                struct pw_dsession *session = pw_session_get(daemon, lookup->session);
+        if (!wanted)
+                return;
+        pw_list_each(&wanted->lookups, lookup, struct lookup, link) {
+                struct pw_owner owner = { PW_OWNER_SESSION, lookup->session->number };
 
-                if (!session || session->tenant != binder->tenant || strcmp(lookup->name, name) != 0)
-                        continue;
-                answer_object(session, lookup->id, object);
+                if (pw_store_hold(daemon->store, object, owner, NULL) != PW_OK)
+                        continue; /* it waits on: what is missing is memory */
+                pw_heap_remove(&daemon->lookups, &lookup->end);
                 pw_list_remove(&lookup->link);
-                free(lookup);
+                pw_list_append(&daemon->found, &lookup->link);
+                lookup->wanted = NULL;
+                lookup->object = pw_object_id(daemon->store, object);
+        }
+        forget_wanted(daemon, wanted);
+        daemon->more = true;
+}
+
+bool pw_names_turn(struct pw_daemon *daemon)
+{
+        uint32_t told = 0;
+
+        for (; told < TOLD_PART && !pw_list_empty(&daemon->found); told++) {
+                struct lookup *lookup = pw_list_first(&daemon->found, struct lookup, link);
+                struct pw_dsession *session = lookup->session;
+                struct pw_id object = lookup->object;
+                uint64_t id = lookup->id;
+
+                free_lookup(lookup); /* telling may end the session, which would free it */
+                pw_session_reply_object(session, id, object);
+        }
+        return told;
+}
+
+void pw_names_session_end(struct pw_dsession *session)
+{
+        struct lookup *lookup;
+
+        pw_list_each(&session->lookups, lookup, struct lookup, of_session)
+                free_lookup(lookup);
+}
+
+static void each_of(const struct lookup *lookup, void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        if (lookup->wanted)
+                row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = lookup->session, .name = lookup->wanted->name,
+                                                    .since_us = lookup->since_us, .until_us = lookup->end.key });
+}
+
+void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                        void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        const struct pw_heap *lookups = &daemon->lookups;
+        struct lookup *lookup;
+
+        for (uint32_t i = 0; !session && i < lookups->count; i++)
+                each_of(pw_container_of(lookups->items[i], struct lookup, end), row, context);
+        if (session)
+                pw_list_each(&session->lookups, lookup, struct lookup, of_session)
+                        each_of(lookup, row, context);
+}
+
+uint64_t pw_names_next_us(const struct pw_daemon *daemon) { return pw_heap_first_key(&daemon->lookups); }
+
+void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        for (uint32_t told = 0; pw_names_next_us(daemon) <= now_us; told++) {
+                struct lookup *lookup = pw_container_of(pw_heap_first(&daemon->lookups), struct lookup, end);
+                struct pw_dsession *session = lookup->session;
+                uint64_t id = lookup->id;
+                struct pw_error err;
+
+                if (told == TOLD_PART) {
+                        daemon->more = true;
+                        return;
+                }
+                pw_error_set(&err, PW_DEADLINE, "name %s: nobody bound it before the deadline", lookup->wanted->name);
+                free_lookup(lookup);
+                pw_session_reply_error(session, id, PW_DEADLINE, err.text);
         }
 }
+
+void pw_names_done(struct pw_daemon *daemon)
+{
+        pw_table_done(&daemon->wanted);
+        pw_heap_done(&daemon->lookups);
+}
+
+/* --- requests -------------------------------------------------------------------------------------------------------------------- */
 
 void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request)
 {
@@ -127,26 +321,16 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
         struct pw_error err;
         enum pw_status status = check_name(request->name, &err);
         struct pw_object *object = status == PW_OK ? pw_store_name_find(daemon->store, session->tenant->name, request->name) : NULL;
-        struct lookup *lookup;
 
         if (object) {
                 answer_object(session, id, object);
                 return;
         }
-        if (status == PW_OK && request->timeout_us == 0)
-                status = pw_error_set(&err, PW_NOT_FOUND, "name %s: not bound", request->name);
-        lookup = status == PW_OK ? calloc(1, sizeof *lookup) : NULL;
-        if (!lookup) {
-                pw_session_reply_error(session, id, status == PW_OK ? PW_NO_MEMORY : status,
-                                       status == PW_OK ? "pathwaysd is out of memory" : err.text);
-                return;
-        }
-        lookup->session = session->number;
-        lookup->id = id;
-        lookup->since_us = pw_now_us();
-        lookup->until_us = request->timeout_us < 0 ? UINT64_MAX : pw_now_us() + (uint64_t)request->timeout_us;
-        strcpy(lookup->name, request->name); /* check_name() measured it */
-        pw_list_append(&daemon->lookups, &lookup->link);
+        if (status == PW_OK)
+                status = request->timeout_us == 0 ? pw_error_set(&err, PW_NOT_FOUND, "name %s: not bound", request->name)
+                                                  : wait_for(session, id, request, &err);
+        if (status != PW_OK)
+                pw_session_reply_error(session, id, status, err.text);
 }
 
 void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Lease *request)
@@ -163,67 +347,28 @@ void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wir
         answer(session, id, status, &err);
 }
 
+struct unnaming { struct pw_daemon *daemon; const char *tenant; };
+
+static void unname(void *context, const struct pw_ref_row *ref)
+{
+        const struct unnaming *unnaming = context;
+
+        if (ref->name)
+                pw_meta_unname(unnaming->daemon->meta, unnaming->tenant, ref->name);
+}
+
 void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Free *request)
 {
         struct pw_object *object;
         struct pw_error err;
         enum pw_status status = pw_object_by_id(session, request->object, &object, &err);
 
+        if (status == PW_OK) {
+                struct unnaming unnaming = { session->daemon, pw_object_tenant(session->daemon->store, object) };
+
+                pw_object_each_ref(object, unname, &unnaming);
+        }
         if (status == PW_OK)
                 status = pw_store_free_object(session->daemon->store, object, request->force, pw_now_us(), &err);
         answer(session, id, status, &err);
-}
-
-void pw_names_session_end(struct pw_dsession *session)
-{
-        struct lookup *lookup;
-
-        pw_list_each(&session->daemon->lookups, lookup, struct lookup, link) {
-                if (lookup->session != session->number)
-                        continue;
-                pw_list_remove(&lookup->link);
-                free(lookup);
-        }
-}
-
-void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
-                        void (*row)(void *, const struct pw_wait_row *), void *context)
-{
-        struct lookup *lookup;
-
-        pw_list_each(&daemon->lookups, lookup, struct lookup, link) {
-                struct pw_dsession *asker = pw_session_get(daemon, lookup->session);
-
-                if (asker && (!session || asker == session))
-                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = asker, .name = lookup->name,
-                                                            .since_us = lookup->since_us, .until_us = lookup->until_us });
-        }
-}
-
-uint64_t pw_names_next_us(const struct pw_daemon *daemon)
-{
-        uint64_t next_us = UINT64_MAX;
-        struct lookup *lookup;
-
-        pw_list_each(&daemon->lookups, lookup, struct lookup, link)
-                next_us = pw_min_u64(next_us, lookup->until_us);
-        return next_us;
-}
-
-void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us)
-{
-        struct lookup *lookup;
-
-        pw_list_each(&daemon->lookups, lookup, struct lookup, link) {
-                struct pw_dsession *session = pw_session_get(daemon, lookup->session);
-                struct pw_error err;
-
-                if (lookup->until_us > now_us)
-                        continue;
-                pw_list_remove(&lookup->link);
-                pw_error_set(&err, PW_DEADLINE, "name %s: nobody bound it before the deadline", lookup->name);
-                if (session)
-                        pw_session_reply_error(session, lookup->id, PW_DEADLINE, err.text);
-                free(lookup);
-        }
 }

@@ -168,7 +168,7 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
 {
         (void)fd;
         (void)what;
-        pw_session_hear(context);
+        pw_session_speaks(context);
 }
 
 static void describe_client(struct pw_dsession *session)
@@ -239,10 +239,12 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->heard = true;
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
+        pw_list_init(&session->of_speakers);
         pw_list_init(&session->of_process);
         pw_list_init(&session->room_waits);
         pw_list_init(&session->of_ended);
         pw_list_init(&session->jobs);
+        pw_list_init(&session->lookups);
         pw_session_input_init(session);
         describe_client(session);
         status = join(session, uid, ret_err);
@@ -287,6 +289,7 @@ static void hang_up(struct pw_dsession *session)
 {
         session->ended = true;
         event_del(session->readable);
+        pw_list_remove(&session->of_speakers);
         if (session->sendable)
                 event_del(session->sendable);
         shutdown(session->fd, SHUT_RDWR);

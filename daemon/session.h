@@ -44,13 +44,15 @@ struct pw_dsession {
         enum pw_role role;
         uint32_t device;           /* of an executor */
         int fd;
-        struct event *readable;
+        struct event *readable;    /* while it is heard */
+        struct pw_list of_speakers; /* it said something that was not taken yet; else alone */
         struct event *sendable;    /* NULL: nothing waits to be sent */
         int sendable_fd;           /* its socket once more, for that; or -1 */
         struct pw_decoder decoder;
         struct pw_list outgoing;
         uint64_t outgoing_bytes;
         uint32_t outgoing_fds;
+        uint32_t listings;         /* that were asked for and not answered */
         uint32_t begun_bytes;      /* of its frame that is not whole, as its tenant counts it */
         struct pw_tenant *tenant;
         struct pw_process *process;
@@ -73,6 +75,8 @@ struct pw_dsession {
         struct pw_table slices, programs; /* handle -> this */
         struct pw_list jobs;        /* its compilations under way: program.c */
         uint32_t job_count;
+        struct pw_list lookups;      /* that wait: name.c */
+        uint32_t lookup_count;
 };
 
 /* Listen, accept. */
@@ -92,17 +96,21 @@ PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint
 /* A segment as those hear of it who map it. */
 void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment);
 
-/* Read its socket, take what came. A client that leaves much unread is not read either; not at once, since one that writes a long
- * request need not read meanwhile. input.c */
+/* What came in is taken in turn: input.c. A client that leaves much unread, or has many listings outstanding, is not heard until that is
+ * less. A session that leaves much unread is not told so at once, since one that writes a long request need not read meanwhile. */
 #define PW_HEARD_MAX_BYTES (1u << 20)
 #define PW_HEARD_MAX_FDS 32u
 #define PW_HEARD_MAX_JOBS 16u /* compilations under way */
+#define PW_HEARD_MAX_LISTINGS 8u
 void pw_session_input_init(struct pw_dsession *session);
-void pw_session_hear(struct pw_dsession *session);
+void pw_speakers_init(struct pw_speakers *speakers);
+void pw_session_speaks(struct pw_dsession *session); /* there is something to be read of it */
+/* Take frames of who speaks, for a part of a turn. True: there were some. */
+bool pw_inputs_turn(struct pw_daemon *daemon);
 static inline bool pw_session_is_heard(const struct pw_dsession *session)
 {
         return (session->outgoing_bytes < PW_HEARD_MAX_BYTES && session->outgoing_fds < PW_HEARD_MAX_FDS &&
-                session->job_count < PW_HEARD_MAX_JOBS) ||
+                session->listings < PW_HEARD_MAX_LISTINGS && session->job_count < PW_HEARD_MAX_JOBS) ||
                (session->role != PW_ROLE_NONE && session->role != PW_ROLE_CLIENT);
 }
 void pw_session_mind(struct pw_dsession *session); /* one of these changed */

@@ -76,6 +76,9 @@ enum pw_status pw_tenant_get(struct pw_daemon *daemon, uid_t uid, struct pw_tena
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
         tenant->uid = uid;
         tenant->hints_fd = -1;
+        pw_speakers_init(&tenant->speakers);
+        pw_list_init(&tenant->listing);
+        pw_list_init(&tenant->listers);
         status = fill(daemon, tenant, ret_err);
         if (status == PW_OK && !pw_table_put(&daemon->tenants, (uint64_t)uid + 1, tenant))
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");

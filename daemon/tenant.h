@@ -25,10 +25,13 @@ struct pw_tenant {
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
+        uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */
         struct pw_quota quota;
         struct pw_compiling *compiling; /* program.h */
+        struct pw_speakers speakers;
+        struct pw_list listing, listers; /* in daemon->listing, or alone; its listings that were asked for */
         uint64_t kept_bytes[PW_KEPT_KINDS]; /* kept.h counts */
 };
 

@@ -73,6 +73,8 @@ bool pw_turn(struct pw_daemon *daemon)
 
         daemon->more = false;
         daemon->hungry = pw_store_waits_for_room(daemon->store, 0);
+        any |= pw_inputs_turn(daemon);
+        any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);

@@ -43,7 +43,7 @@ bool pw_store_census(struct pw_store *store, struct pw_census *census, uint32_t 
 
 uint64_t pw_store_names(const struct pw_store *store)
 {
-        return store->names.count;
+        return store->name_count;
 }
 
 uint64_t pw_store_puts_waiting(const struct pw_store *store)

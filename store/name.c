@@ -1,62 +1,138 @@
 /* Names and leases: claims that belong to no session. */
 #include "store/parts.h"
 
-static uint64_t name_key(const char *tenant, const char *name)
+#define CLAIM_BYTES 256
+#define LEASES_PART 512u /* that end at once: others in the next part */
+
+/* --- what is bound ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t name_key(const struct pw_store *store, const char *tenant, const char *name)
 {
-        return pw_text_key(tenant) * UINT64_C(0x9e3779b97f4a7c15) ^ pw_text_key(name);
+        return pw_hash_pair(&store->params.secret, tenant, name);
 }
 
-/* A name is its reference. The table holds one per key: of two names with one key the second cannot be bound. */
+/* A name is its reference. Those of one key are a chain; what they are is compared, the tenant too. */
 struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const char *name)
 {
-        struct pw_ref *ref = pw_table_get(&store->names, name_key(tenant, name));
+        struct pw_ref *ref = pw_table_get(&store->names, name_key(store, tenant, name));
 
-        if (!ref || strcmp(ref->name, name) || strcmp(pw_object_tenant(store, ref->object), tenant))
-                return NULL;
+        while (ref && (strcmp(ref->name, name) || strcmp(pw_object_tenant(store, ref->object), tenant)))
+                ref = ref->same_key;
         return ref;
 }
 
-enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object,
-                                  struct pw_error *ret_err)
+static bool chain(struct pw_store *store, struct pw_ref *ref, uint64_t key)
 {
-        uint64_t key = name_key(tenant, name);
-        struct pw_ref *ref = pw_name_ref(store, tenant, name);
-        char *copy;
+        ref->same_key = pw_table_get(&store->names, key);
+        if (!pw_table_put(&store->names, key, ref))
+                return false;
+        store->name_count++;
+        return true;
+}
 
+static void unchain(struct pw_store *store, const struct pw_ref *ref)
+{
+        uint64_t key = name_key(store, pw_object_tenant(store, ref->object), ref->name);
+        struct pw_ref *first = pw_table_get(&store->names, key);
+
+        for (struct pw_ref **at = &first; *at; at = &(*at)->same_key) {
+                if (*at != ref)
+                        continue;
+                *at = ref->same_key;
+                store->name_count--;
+                break;
+        }
+        if (first)
+                (void)!pw_table_put(&store->names, key, first); /* its cell is there */
+        else
+                pw_table_remove(&store->names, key);
+}
+
+/* --- what is claimed ---------------------------------------------------------------------------------------------------------- */
+
+/* Errors: PW_LIMIT. */
+static enum pw_status check_claims(struct pw_store *store, const struct pw_object *object, struct pw_error *ret_err)
+{
+        const struct tenant *tenant = pw_segment_of(store, object->segment)->tenant;
+
+        if (tenant->claims >= PW_STORE_CLAIMS_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u names and leases, as many as there may be: remove some", tenant->name,
+                                    tenant->claims);
+        if (object->claims >= PW_STORE_CLAIMS_OF_ONE_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "the object has %u names and leases, as many as there may be: remove some", object->claims);
+        return PW_OK;
+}
+
+/* Charged to the tenant: the node, its place in the table or heap, a name. */
+static void keep(struct pw_store *store, const struct pw_object *object, int64_t bytes)
+{
+        pw_segment_of(store, object->segment)->tenant->kept_bytes += (uint64_t)bytes;
+        store->kept_bytes += (uint64_t)bytes;
+        store->free_bytes -= bytes;
+}
+
+static enum pw_status add_claim(struct pw_store *store, struct pw_object *object, enum pw_owner_kind kind, struct pw_ref **ret_ref)
+{
+        enum pw_status status = pw_ref_add(store, object, (struct pw_owner){ kind, ++store->name_serial }, ret_ref);
+
+        if (status != PW_OK)
+                return status;
+        pw_segment_of(store, object->segment)->tenant->claims++;
+        object->claims++;
+        keep(store, object, CLAIM_BYTES);
+        return PW_OK;
+}
+
+void pw_name_ref_gone(struct pw_store *store, struct pw_ref *ref)
+{
+        if (ref->kind != PW_OWNER_NAME && ref->kind != PW_OWNER_LEASE)
+                return;
+        pw_segment_of(store, ref->object->segment)->tenant->claims--;
+        ref->object->claims--;
+        keep(store, ref->object, -CLAIM_BYTES);
+        if (ref->kind == PW_OWNER_LEASE)
+                pw_heap_remove(&store->leases, &ref->lease);
+        else if (ref->name)
+                unchain(store, ref);
+        free(ref->name);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status check_bind(struct pw_store *store, const char *tenant, const char *name, const struct pw_object *object,
+                                 struct pw_error *ret_err)
+{
         /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it
          * does not share. */
         if (strcmp(pw_object_tenant(store, object), tenant))
                 return pw_error_set(ret_err, PW_DENIED,
                                     "name %s: the object is of tenant %s, names of tenant %s are for its own objects", name,
                                     pw_object_tenant(store, object), tenant);
-        if (ref && ref->object == object)
-                return PW_OK;
-        if (pw_table_get(&store->names, key))
+        if (pw_name_ref(store, tenant, name))
                 return pw_error_set(ret_err, PW_EXISTS, "name %s: bound already; remove it first", name);
         if (object->donated == 2)
                 return pw_error_set(ret_err, PW_DONATED_USE, "name %s: the object was given to a run", name);
-        copy = strdup(name);
-        if (copy && pw_ref_add(store, object, (struct pw_owner){ PW_OWNER_NAME, ++store->name_serial }, &ref) == PW_OK) {
-                ref->name = copy;
-                if (pw_table_put(&store->names, key, ref))
+        return check_claims(store, object, ret_err);
+}
+
+enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object,
+                                  struct pw_error *ret_err)
+{
+        struct pw_ref *ref = pw_name_ref(store, tenant, name);
+        enum pw_status status;
+
+        if (ref && ref->object == object)
+                return PW_OK;
+        status = check_bind(store, tenant, name, object, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (add_claim(store, object, PW_OWNER_NAME, &ref) == PW_OK) {
+                ref->name = strdup(name);
+                if (ref->name && chain(store, ref, name_key(store, tenant, name)))
                         return PW_OK;
                 pw_ref_remove(store, ref);
-        } else {
-                free(copy);
         }
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for name %s", name);
-}
-
-void pw_name_forget(struct pw_store *store, const struct pw_ref *ref)
-{
-        if (ref->kind == PW_OWNER_NAME)
-                pw_table_remove(&store->names, name_key(pw_object_tenant(store, ref->object), ref->name));
-}
-
-static void remove_ref(struct pw_store *store, struct pw_ref *ref)
-{
-        pw_name_forget(store, ref);
-        pw_ref_remove(store, ref);
 }
 
 enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us,
@@ -67,7 +143,7 @@ enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, 
         if (!ref)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "name %s: not bound", name);
         store->now_us = now_us;
-        remove_ref(store, ref);
+        pw_ref_remove(store, ref);
         return PW_OK;
 }
 
@@ -78,33 +154,33 @@ struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant,
         return ref ? ref->object : NULL;
 }
 
-/* Leases lie in order of their end; most are as long as the one before, and end last. */
+/* --- leases ------------------------------------------------------------------------------------------------------------------- */
+
 enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_error *ret_err)
 {
-        struct pw_list *before = store->leases.prev;
+        enum pw_status status = check_claims(store, object, ret_err);
         struct pw_ref *ref;
 
+        if (status != PW_OK)
+                return status;
         if (object->donated == 2)
                 return pw_error_set(ret_err, PW_DONATED_USE, "lease: the object was given to a run");
-        if (pw_ref_add(store, object, (struct pw_owner){ PW_OWNER_LEASE, ++store->name_serial }, &ref) != PW_OK)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lease");
-        ref->until_us = until_us;
-        while (before != &store->leases && pw_list_item(before, struct pw_ref, of_owner)->until_us > until_us)
-                before = before->prev;
-        pw_list_append(before->next, &ref->of_owner);
-        return PW_OK;
-}
-
-void pw_lease_tick(struct pw_store *store)
-{
-        struct pw_ref *ref;
-
-        pw_list_each(&store->leases, ref, struct pw_ref, of_owner) {
-                if (ref->until_us > store->now_us)
-                        return;
+        if (add_claim(store, object, PW_OWNER_LEASE, &ref) == PW_OK) {
+                if (pw_heap_add(&store->leases, &ref->lease, until_us))
+                        return PW_OK;
                 pw_ref_remove(store, ref);
         }
+        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lease");
 }
+
+/* In parts: who let many leases end at once holds nobody else up. */
+void pw_lease_tick(struct pw_store *store)
+{
+        for (uint32_t i = 0; i < LEASES_PART && pw_heap_first_key(&store->leases) <= store->now_us; i++)
+                pw_ref_remove(store, pw_container_of(pw_heap_first(&store->leases), struct pw_ref, lease));
+}
+
+/* --- the end of an object ------------------------------------------------------------------------------------------------------ */
 
 /* The node after `ref` is read before `ref` goes. */
 static uint32_t remove_refs(struct pw_store *store, struct pw_object *object, bool sessions)
@@ -117,7 +193,7 @@ static uint32_t remove_refs(struct pw_store *store, struct pw_object *object, bo
                 if (ref->kind == PW_OWNER_RUN || ref->kind == PW_OWNER_OBJECT || (ref->kind == PW_OWNER_SESSION && !sessions))
                         continue;
                 removed++;
-                remove_ref(store, ref);
+                pw_ref_remove(store, ref);
         }
         return removed;
 }

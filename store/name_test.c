@@ -1,5 +1,14 @@
 /* Names and leases: they hold what they name, without a session, until they are removed or have run out. */
 #include "store/fixture_test.h"
+#include "store/quota.h"
+
+/* What name.c calls: names of one length meet, whosever they are, so that each is found by what it is. */
+uint64_t pw_hash_pair(const struct pw_hash_secret *secret, const char *first, const char *second)
+{
+        (void)secret;
+        (void)first;
+        return strlen(second);
+}
 
 struct named { struct fixture f; struct client *ann, *bo; struct place place; struct pw_object *object; };
 
@@ -47,6 +56,61 @@ static void test_bind_and_remove(void **state)
         assert_there(&n);
         assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
         assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+/* Each of those that meet can be removed, whether it came first, last or between. */
+static void test_names_that_meet(void **state)
+{
+        static const char *const names[] = { "one", "two", "six", "ten" };
+        struct named n;
+
+        (void)state;
+        for (uint32_t gone = 0; gone < 4; gone++) {
+                open_named(&n);
+                for (uint32_t i = 0; i < 4; i++)
+                        assert_int_equal(pw_store_name_bind(n.f.store, "ann", names[i], n.object, NULL), PW_OK);
+                assert_int_equal(pw_store_names(n.f.store), 4);
+                assert_int_equal(pw_store_name_remove(n.f.store, "ann", names[gone], 0, NULL), PW_OK);
+                for (uint32_t i = 0; i < 4; i++)
+                        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", names[i]), i == gone ? NULL : n.object);
+                assert_int_equal(pw_store_names(n.f.store), 3);
+                assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+                for (uint32_t i = 0; i < 4; i++)
+                        assert_null(pw_store_name_find(n.f.store, "ann", names[i]));
+                assert_int_equal(pw_store_names(n.f.store), 0);
+                fixture_close(&n.f);
+        }
+}
+
+/* An object has so many names and leases, which may all go at once. */
+static void test_bound(void **state)
+{
+        struct named n;
+        struct pw_error err;
+        char name[32];
+
+        (void)state;
+        open_named(&n);
+        for (uint32_t i = 0; i < PW_STORE_CLAIMS_OF_ONE_MAX; i++) {
+                snprintf(name, sizeof name, "%u", i);
+                assert_int_equal(i % 64 ? pw_store_lease(n.f.store, n.object, PW_STORE_CLAIMS_OF_ONE_MAX - i, NULL)
+                                        : pw_store_name_bind(n.f.store, "ann", name, n.object, NULL), PW_OK);
+        }
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 5, &err), PW_LIMIT);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "more", n.object, &err), PW_LIMIT);
+        assert_string_equal(err.text, "the object has 1024 names and leases, as many as there may be: remove some");
+        /* Those that end at once go in parts. */
+        pw_store_tick(n.f.store, PW_STORE_CLAIMS_OF_ONE_MAX);
+        assert_true(pw_store_next_us(n.f.store) <= PW_STORE_CLAIMS_OF_ONE_MAX);
+        for (uint32_t i = 0; i < 3; i++)
+                pw_store_tick(n.f.store, PW_STORE_CLAIMS_OF_ONE_MAX);
+        assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
+        assert_int_equal(n.object->claims, 16);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 5, &err), PW_OK);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
+        assert_int_equal(n.object->claims, 0);
         assert_gone(&n);
         fixture_close(&n.f);
 }
@@ -196,6 +260,8 @@ int main(void)
                 cmocka_unit_test(test_tenants),
                 cmocka_unit_test(test_other_tenants_object),
                 cmocka_unit_test(test_outlives_its_session),
+                cmocka_unit_test(test_names_that_meet),
+                cmocka_unit_test(test_bound),
                 cmocka_unit_test(test_segment_goes_with_names),
                 cmocka_unit_test(test_leases),
                 cmocka_unit_test(test_free_object),

@@ -196,5 +196,6 @@ void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, con
 void pw_object_each_ref(const struct pw_object *object, void (*row)(void *context, const struct pw_ref_row *row), void *context)
 {
         for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));)
-                row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us, ref->until_us, ref->name });
+                row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us,
+                                                   ref->kind == PW_OWNER_LEASE ? ref->lease.key : 0, ref->name });
 }

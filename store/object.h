@@ -28,7 +28,8 @@ struct pw_object {
         uint8_t leaving : 1;     /* it is listed as dropped or closing */
         uint8_t backed : 1;      /* the value lies in the room of `backing`, which it holds */
         uint8_t forced : 1;      /* references of sessions were taken away: a handle may still name it */
-        uint8_t zero[3];
+        uint8_t zero;
+        uint16_t claims;         /* names and leases */
         struct pw_ref *holders;  /* claims with a node of their own: a ring; sessions, names and leases before runs */
         union {
                 void *payload;   /* of a result in rooms of devices: the scheduler's struct pw_result; see pw_object_result() */

@@ -191,6 +191,6 @@ uint64_t pw_pass_next_us(const struct pw_store *store); /* when pw_pass_turn() i
 /* name.c */
 void pw_lease_tick(struct pw_store *store);
 struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const char *name); /* NULL: not bound */
-void pw_name_forget(struct pw_store *store, const struct pw_ref *ref); /* it goes with its object */
+void pw_name_ref_gone(struct pw_store *store, struct pw_ref *ref); /* a claim of any kind, whose node goes */
 
 #endif

@@ -82,7 +82,6 @@ enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, stru
                 .object = object, .number = owner.number, .since_us = store->now_us, .count = 1, .kind = (uint8_t)owner.kind
         };
         link_ref(object, ref);
-        pw_list_init(&ref->of_owner);
         if (object->closing)
                 pw_reclaim_reopen(store, object);
         object->refs++;
@@ -123,8 +122,7 @@ void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
         if (object->holders == ref)
                 object->holders = pw_ref_next(object, ref);
         pw_list_remove(&ref->of_object);
-        pw_list_remove(&ref->of_owner);
-        free(ref->name);
+        pw_name_ref_gone(store, ref);
         pw_list_append(&store->spare_refs, &ref->of_object);
         pw_ref_drop(store, object, count);
 }

@@ -495,9 +495,7 @@ void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
 
 uint64_t pw_store_next_us(const struct pw_store *store)
 {
-        uint64_t lease_us = pw_list_empty(&store->leases) ? UINT64_MAX : pw_list_first(&store->leases, struct pw_ref, of_owner)->until_us;
-
-        return pw_min_u64(store->queue_next_us, lease_us);
+        return pw_min_u64(store->queue_next_us, pw_heap_first_key(&store->leases));
 }
 
 void pw_store_tick(struct pw_store *store, uint64_t now_us)

@@ -3,6 +3,7 @@
 #ifndef PW_STORE_STATE_H
 #define PW_STORE_STATE_H
 
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/range.h"
 #include "base/size.h"
@@ -25,6 +26,7 @@ struct tenant {
         uint64_t leaving_bytes;  /* charged besides: pages given up, that the system does not have back yet */
         uint64_t slots;          /* granted and not taken back */
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
+        uint32_t claims;         /* names and leases of its objects */
         uint32_t over_count;     /* requests in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
@@ -33,10 +35,13 @@ struct tenant {
 /* One claim of an object, in the object's ring. */
 struct pw_ref {
         struct pw_list of_object;
-        struct pw_list of_owner;   /* the store's leases; else alone */
+        union {
+                struct pw_heap_item lease; /* of a lease: in the store's, by its end */
+                struct pw_ref *same_key;   /* of a name: the next one with its key */
+        };
         struct pw_object *object;
         uint64_t number;           /* of the owner */
-        uint64_t since_us, until_us; /* until: of a lease */
+        uint64_t since_us;
         char *name;                /* of a name */
         uint32_t count;
         uint8_t kind;              /* enum pw_owner_kind */
@@ -169,7 +174,8 @@ struct request {
 struct pw_store {
         struct pw_store_params params;
         struct pw_store_actions actions;
-        struct pw_table sessions, segments, tenants, names;
+        struct pw_table sessions, segments, tenants;
+        struct pw_table names;     /* hash of tenant and name -> chain of struct pw_ref */
         struct pw_handles extents;
         struct segment *last_segment; /* found last */
         struct session *last_session;
@@ -180,7 +186,7 @@ struct pw_store {
         struct request *turn;      /* what is freed is for this one alone; NULL: for whom it is enough */
         uint64_t turn_until_us, next_turn_us, turns;
         uint64_t serving;          /* of the queue: counts up */
-        struct pw_list leases;     /* by their end */
+        struct pw_heap leases;     /* by their end */
         struct pw_list spare_refs;
         struct pw_list ending_sessions, ending_extents;
         struct pw_object **dropped, **closing; /* without references, the first of them behind; of these, found so by begin */
@@ -194,7 +200,7 @@ struct pw_store {
         int64_t overhead_bytes;    /* measured, outside of the store */
         uint64_t record_bytes;     /* of all segments */
         uint64_t kept_bytes;       /* of all tenants */
-        uint64_t name_serial, grants, now_us, queue_next_us;
+        uint64_t name_count, name_serial, grants, now_us, queue_next_us;
 };
 
 #endif

@@ -21,7 +21,6 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         store->look_serial = 1;
         pw_list_init(&store->queue);
         pw_list_init(&store->populating);
-        pw_list_init(&store->leases);
         pw_list_init(&store->ending_sessions);
         pw_list_init(&store->ending_extents);
         pw_list_init(&store->spare_refs);
@@ -65,6 +64,7 @@ static void free_tables(struct pw_store *store)
         pw_table_done(&store->segments);
         pw_table_done(&store->tenants);
         pw_table_done(&store->names);
+        pw_heap_done(&store->leases);
 }
 
 void pw_store_free(struct pw_store *store)
@@ -276,10 +276,8 @@ static void drop_objects(struct pw_store *store, struct segment *segment)
                         if (!chunk[j].known)
                                 continue;
                         chunk[j].refs++; /* nothing is done about it */
-                        while ((ref = pw_ref_next(&chunk[j], NULL))) {
-                                pw_name_forget(store, ref);
+                        while ((ref = pw_ref_next(&chunk[j], NULL)))
                                 pw_ref_remove(store, ref);
-                        }
                         pw_watch_end(store, &chunk[j], false);
                 }
         }

@@ -18,6 +18,7 @@
 #include "plane/control.h"
 #include "plane/hint.h"
 #include "plane/segment.h"
+#include "base/hash.h"
 #include "store/action.h"
 
 struct pw_store;
@@ -27,6 +28,7 @@ struct pw_store_params {
         uint32_t host, epoch;
         uint64_t capacity_bytes; /* of host memory */
         uint64_t reserved_bytes; /* of it, for the memory of cpu and emulated devices */
+        struct pw_hash_secret secret; /* of keys of what clients choose */
 };
 struct pw_store *pw_store_new(const struct pw_store_params *params); /* NULL: out of memory */
 void pw_store_free(struct pw_store *store);
@@ -186,16 +188,14 @@ void pw_store_rung(struct pw_store *store, uint32_t session, uint64_t now_us);
 
 /* --- names and leases --------------------------------------------------------------------------------------------------- */
 
-PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name,
-                                                struct pw_object *object, struct pw_error *ret_err);
-PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us,
-                                                  struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object,
+                                                struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us, struct pw_error *ret_err);
 struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name);
 PW_MUST_CHECK enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
 /* An operator's or owner's hand: its names and leases go; `force`: every reference of sessions too. Runs keep theirs.
  * Errors: PW_NOT_FOUND (without force: it has neither name nor lease). */
-PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us,
-                                                  struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us, struct pw_error *ret_err);
 
 /* --- time, listings ----------------------------------------------------------------------------------------------------- */
 

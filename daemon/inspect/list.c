@@ -55,10 +55,29 @@ static const struct pw_list_kind *kind_of(const char *what)
         return NULL;
 }
 
+/* Behind the others of its tenant; tenants take turns. */
+static void enlist(struct pw_lister *lister)
+{
+        struct pw_tenant *tenant = lister->session->tenant;
+
+        pw_list_append(&tenant->listers, &lister->link);
+        if (pw_list_empty(&tenant->listing))
+                pw_list_append(&lister->daemon->listing, &tenant->listing);
+}
+
+static void delist(struct pw_lister *lister)
+{
+        pw_list_remove(&lister->link);
+        if (pw_list_empty(&lister->session->tenant->listers))
+                pw_list_remove(&lister->session->tenant->listing);
+}
+
 static void free_lister(struct pw_lister *lister)
 {
+        delist(lister);
         pw_kept_count(lister->daemon, lister->session->tenant, PW_KEPT_REQUESTS, -(int64_t)lister->kept_bytes);
-        pw_list_remove(&lister->link);
+        lister->session->listings--;
+        pw_session_mind(lister->session);
         pw_rows_free(lister->rows);
         pw_owners_free(lister->owners);
         pw_largest_free(lister->largest);
@@ -93,7 +112,9 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
                 lister->since_us = pw_now_us();
                 lister->err = &lister->own_err;
                 pw_lister_keep(lister, pw_kept_heap_bytes(lister) + pw_kept_heap_bytes(lister->filter));
-                pw_list_append(&session->daemon->listers, &lister->link);
+                enlist(lister);
+                session->listings++;
+                pw_session_mind(session);
                 return;
         }
         free(lister);
@@ -112,7 +133,7 @@ void pw_lists_session_end(struct pw_dsession *session)
 {
         struct pw_lister *lister;
 
-        pw_list_each(&session->daemon->listers, lister, struct pw_lister, link)
+        pw_list_each(&session->tenant->listers, lister, struct pw_lister, link)
                 if (lister->session == session)
                         free_lister(lister);
 }
@@ -121,13 +142,14 @@ void pw_lists_session_end(struct pw_dsession *session)
  * listing with it. */
 static bool catch_up(struct pw_lister *lister)
 {
+        const struct pw_list *listers = &lister->session->tenant->listers;
         struct pw_daemon *daemon = lister->daemon;
 
         if (lister->begun)
                 return true;
         pw_lanes_read_all(daemon);
         pw_daemon_reclaim(daemon, pw_now_us());
-        if (pw_list_empty(&daemon->listers) || pw_list_first(&daemon->listers, struct pw_lister, link) != lister)
+        if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
         lister->begun = !pw_store_reclaims(daemon->store) || pw_now_us() - lister->since_us > RECLAIM_US;
         return lister->begun;
@@ -156,7 +178,7 @@ void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *r
 
 static void begin_audit(struct pw_lister *lister)
 {
-        pw_list_remove(&lister->link); /* if its session ends now, it is not its any more */
+        delist(lister); /* if its session ends now, it is not its any more */
         pw_audit_begin(lister->session, lister->id, lister->rows);
         free_lister(lister);
 }
@@ -178,7 +200,7 @@ static void answer(struct pw_lister *lister, bool more)
                 make_anew(lister);
                 return;
         }
-        pw_list_remove(&lister->link); /* if its session ends now, it is not its any more */
+        delist(lister); /* if its session ends now, it is not its any more */
         lister->rows->next = more ? lister->at : 0;
         if (status == PW_OK) {
                 pw_rows_send(lister->rows, lister->session, lister->id);
@@ -191,12 +213,16 @@ static void answer(struct pw_lister *lister, bool more)
 
 bool pw_lists_turn(struct pw_daemon *daemon)
 {
+        struct pw_tenant *tenant;
         struct pw_lister *lister;
         bool more;
 
-        if (pw_list_empty(&daemon->listers))
+        if (pw_list_empty(&daemon->listing))
                 return false;
-        lister = pw_list_first(&daemon->listers, struct pw_lister, link);
+        tenant = pw_list_first(&daemon->listing, struct pw_tenant, listing);
+        pw_list_remove(&tenant->listing);
+        pw_list_append(&daemon->listing, &tenant->listing);
+        lister = pw_list_first(&tenant->listers, struct pw_lister, link);
         daemon->doing = lister->kind->what;
         if (!catch_up(lister))
                 return true;
@@ -211,6 +237,6 @@ bool pw_lists_turn(struct pw_daemon *daemon)
                 return true;
         }
         pw_list_remove(&lister->link); /* others come before its next part */
-        pw_list_append(&daemon->listers, &lister->link);
+        pw_list_append(&tenant->listers, &lister->link);
         return true;
 }

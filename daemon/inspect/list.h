@@ -20,7 +20,7 @@ struct pw_owners;
 
 /* What a listing works on, from the request to the answer. */
 struct pw_lister {
-        struct pw_list link;    /* in daemon->listers */
+        struct pw_list link;    /* in its tenant's listers */
         struct pw_daemon *daemon;
         struct pw_dsession *session;
         const struct pw_list_kind *kind;

@@ -23,9 +23,9 @@ struct pw_owners {
         bool failed;
 };
 
-static uint64_t label_key(const char *tenant, const char *label, uint32_t program)
+static uint64_t label_key(const struct pw_daemon *daemon, const char *tenant, const char *label, uint32_t program)
 {
-        return (pw_text_key(tenant) * UINT64_C(0x9e3779b97f4a7c15) ^ pw_text_key(label)) + program * UINT64_C(0xd1342543de82ef95);
+        return pw_hash_pair(&daemon->hash_secret, tenant, label) + program * UINT64_C(0xd1342543de82ef95);
 }
 
 /* What a run alone holds is its client's: a row per run would be no label, and too many. */
@@ -49,7 +49,7 @@ static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_r
             owners->last_charge.number == row->charge.number && owners->last_program == program)
                 return owners->last;
         label_of(owners->lister->daemon, &row->charge, label, sizeof label);
-        key = label_key(row->tenant, label, program);
+        key = label_key(owners->lister->daemon, row->tenant, label, program);
         while ((owner = pw_table_get(&owners->by_label, key)) &&
                (strcmp(owner->tenant, row->tenant) || strcmp(owner->label, label) || owner->program != program))
                 key++; /* another label with this key: people choose labels */

@@ -21,11 +21,12 @@ struct entry {
 struct embedded {
         struct pw_meta base;
         struct pw_table names; /* key of tenant and name -> chain */
+        struct pw_hash_secret secret;
 };
 
-static uint64_t key_of(const char *tenant, const char *name)
+static uint64_t key_of(const struct embedded *meta, const char *tenant, const char *name)
 {
-        return pw_text_key(tenant) * UINT64_C(0x9e3779b97f4a7c15) ^ pw_text_key(name);
+        return pw_hash_pair(&meta->secret, tenant, name);
 }
 
 static enum pw_status make_folders(const char *path, struct pw_error *ret_err)
@@ -115,6 +116,7 @@ static enum pw_status embedded_open(const struct pw_meta_params *params, struct 
         if (!meta)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for metadata");
         meta->base.kind = &pw_meta_embedded;
+        meta->secret = params->secret;
         *ret_meta = &meta->base;
         *ret_host = (struct pw_meta_host){ .host = host, .epoch = epoch };
         return PW_OK;
@@ -146,7 +148,7 @@ static void embedded_close(struct pw_meta *base)
 
 static struct entry *find_entry(const struct embedded *meta, const char *tenant, const char *name)
 {
-        struct entry *entry = pw_table_get(&meta->names, key_of(tenant, name));
+        struct entry *entry = pw_table_get(&meta->names, key_of(meta, tenant, name));
 
         while (entry && (strcmp(entry->tenant, tenant) || strcmp(entry->name, name)))
                 entry = entry->next;
@@ -156,7 +158,7 @@ static struct entry *find_entry(const struct embedded *meta, const char *tenant,
 static void embedded_bind(struct pw_meta *base, const char *tenant, const char *name, struct pw_id id)
 {
         struct embedded *meta = pw_container_of(base, struct embedded, base);
-        uint64_t key = key_of(tenant, name);
+        uint64_t key = key_of(meta, tenant, name);
         struct entry *entry = find_entry(meta, tenant, name);
 
         if (entry) {
@@ -174,7 +176,7 @@ static void embedded_bind(struct pw_meta *base, const char *tenant, const char *
 static void embedded_unbind(struct pw_meta *base, const char *tenant, const char *name)
 {
         struct embedded *meta = pw_container_of(base, struct embedded, base);
-        uint64_t key = key_of(tenant, name);
+        uint64_t key = key_of(meta, tenant, name);
         struct entry *found = find_entry(meta, tenant, name), *first = pw_table_get(&meta->names, key);
 
         if (!found)

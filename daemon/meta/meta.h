@@ -6,11 +6,13 @@
 #ifndef PW_DAEMON_META_META_H
 #define PW_DAEMON_META_META_H
 
+#include "base/hash.h"
 #include "base/id.h"
 
 struct pw_meta_params {
         const char *state_dir; /* made where it is missing */
         uint32_t now_s;        /* seconds since 1970 */
+        struct pw_hash_secret secret;
 };
 
 struct pw_meta;

@@ -1,7 +1,8 @@
 # What one tenant's programs try on a daemon, its executors and other tenants; a program for each attack. together_test has all of them
 # attack one daemon at once.
 attack_tests =
-attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h $(integration_sources)
+attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h tests/attack/raw.c \
+	tests/attack/raw.h $(integration_sources)
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
@@ -14,6 +15,9 @@ tests_attack_peeks_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/collide_test
+tests_attack_collide_test_SOURCES = tests/attack/collide_test.c $(attack_sources)
+tests_attack_collide_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/doorbell_test
 tests_attack_doorbell_test_SOURCES = tests/attack/doorbell_test.c $(attack_sources)
 tests_attack_doorbell_test_LDADD = $(attack_libraries)
@@ -35,6 +39,12 @@ tests_attack_half_http_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/holders_test
 tests_attack_holders_test_SOURCES = tests/attack/holders_test.c $(attack_sources)
 tests_attack_holders_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/leases_test
+tests_attack_leases_test_SOURCES = tests/attack/leases_test.c $(attack_sources)
+tests_attack_leases_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/lookups_test
+tests_attack_lookups_test_SOURCES = tests/attack/lookups_test.c $(attack_sources)
+tests_attack_lookups_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/many_slots_test
 tests_attack_many_slots_test_SOURCES = tests/attack/many_slots_test.c $(attack_sources)
 tests_attack_many_slots_test_LDADD = $(attack_libraries)
@@ -44,6 +54,9 @@ tests_attack_module_files_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/operator_view_test
 tests_attack_operator_view_test_SOURCES = tests/attack/operator_view_test.c $(attack_sources)
 tests_attack_operator_view_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/requests_test
+tests_attack_requests_test_SOURCES = tests/attack/requests_test.c $(attack_sources)
+tests_attack_requests_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/room_queue_test
 tests_attack_room_queue_test_SOURCES = tests/attack/room_queue_test.c $(attack_sources)
 tests_attack_room_queue_test_LDADD = $(attack_libraries)

@@ -54,7 +54,7 @@ static void poll_one(uint32_t i, struct told told)
 
         client->came = told.came;
         if (told.came)
-                pw_session_hear(&client->session);
+                pw_session_speaks(&client->session);
         if (told.died) {
                 client->noticed = true;
                 if (client->session.ended)
@@ -154,6 +154,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         model_must(!why, why ? why : "");
         pw_lanes_drain(session);
         session->ended = true;
+        pw_list_remove(&session->of_speakers);
         pw_list_append(&world.daemon.ended, &session->of_ended);
         pw_store_session_end(world.daemon.store, session->number, client->noticed, pw_now_us());
         world.daemon.more = true;
@@ -202,6 +203,7 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { (void)scheduler; return false; }
+bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
@@ -329,15 +331,17 @@ enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool bloc
 {
         (void)decoder, (void)block, (void)ret_err;
         *ret_bytes = socket_of(socket)->came != WORLD_NOTHING;
+        socket_of(socket)->decoded = socket_of(socket)->came;
+        socket_of(socket)->came = WORLD_NOTHING;
         return PW_OK;
 }
 enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_frame, struct pw_error *ret_err)
 {
         struct world_client *client = pw_container_of(decoder, struct world_client, session.decoder);
-        uint32_t came = client->came;
+        uint32_t came = client->decoded;
 
         (void)ret_err;
-        client->came = WORLD_NOTHING;
+        client->decoded = WORLD_NOTHING;
         *ret_frame = (struct pw_frame){ .kind = came == WORLD_BELL ? PW_FRAME_DOORBELL : PW_FRAME_REQUEST };
         return came == WORLD_NOTHING ? PW_NOT_READY : PW_OK;
 }
@@ -345,21 +349,10 @@ void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame) 
 void pw_request_answered(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
 void pw_closer_take(struct pw_daemon *daemon, const int *fds_take, uint32_t count) { (void)daemon, (void)fds_take, (void)count; }
 struct event;
-void event_active(struct event *event, int what, short calls);
-void event_active(struct event *event, int what, short calls) { (void)event, (void)what, (void)calls; }
-struct timeval;
-int event_add(struct event *event, const struct timeval *timeout);
-int event_add(struct event *event, const struct timeval *timeout)
-{
-        (void)event, (void)timeout;
-        return 0;
-}
+int event_add(struct event *event, const struct timeval *after);
+int event_add(struct event *event, const struct timeval *after) { (void)event, (void)after; return 0; }
 int event_del(struct event *event);
-int event_del(struct event *event)
-{
-        (void)event;
-        return 0;
-}
+int event_del(struct event *event) { (void)event; return 0; }
 
 void pw_connection_nudge(struct pw_connection *connection) { (void)connection; }
 enum pw_status pw_connection_check(const struct pw_connection *connection, struct pw_error *ret_err)
@@ -430,8 +423,9 @@ static void open_session(uint32_t i)
         client->segment = (struct pw_segment){ 10 * (i + 1), PW_SEGMENT_CLIENT, WORLD_SLOTS, layout.room_offset,
                                                { model_alloc(layout.bytes), layout.bytes, true } };
         *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .fd = (int)i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
-                                         .control = client->control };
+                                         .control = client->control, .heard = true };
         pw_list_init(&session->of_ended);
+        pw_list_init(&session->of_speakers);
         client->control->lane_count = 1;
         pw_table_put(&world.daemon.sessions, session->number, session);
         model_must(pw_store_session_open(world.daemon.store, &(struct pw_store_session_params){ .session = i + 1, .tenant = "ann",
@@ -501,6 +495,8 @@ void world_begin(uint32_t clients)
         pw_list_init(&world.daemon.ended);
         pw_list_init(&world.daemon.submitted);
         pw_list_init(&world.daemon.batch);
+        pw_list_init(&world.daemon.speaking);
+        pw_speakers_init(&world.tenant.speakers);
         model_thread("daemon", -1, true, serve, &world.daemon);
         for (uint32_t i = 0; i < world.client_count; i++) {
                 open_session(i);

@@ -29,7 +29,8 @@ struct world_client {
         struct pw_control *control;
         struct pw_connection connection;
         _Atomic uint32_t socket;        /* what is on it: enum world_item; it takes one at a time */
-        uint32_t came;                  /* the daemon has read it, and not taken it apart yet */
+        uint32_t came;                  /* the daemon was told of it, and has not read it yet */
+        uint32_t decoded;               /* it has read it, and not taken it apart yet */
         _Atomic uint32_t hung_up;       /* it closed the socket */
         _Atomic uint32_t asked, answered; /* fences */
         bool noticed;                   /* the daemon was told of its death */
