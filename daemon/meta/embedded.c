@@ -48,13 +48,24 @@ static enum pw_status make_folders(const char *path, struct pw_error *ret_err)
         return PW_OK;
 }
 
+/* Of a line with nothing but a number. */
+static bool read_epoch(const char *text, uint32_t *ret_epoch)
+{
+        char *end;
+        unsigned long long number;
+
+        errno = 0;
+        number = strtoull(text, &end, 10);
+        *ret_epoch = (uint32_t)number;
+        return text[0] >= '0' && text[0] <= '9' && !errno && number <= UINT32_MAX && (!*end || !strcmp(end, "\n"));
+}
+
 /* At least one more than the last, under a lock: daemons with other run dirs may share the folder. */
 static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t *ret_epoch, struct pw_error *ret_err)
 {
         char path[4096], text[32] = "";
         enum pw_status status;
-        unsigned last = 0;
-        uint32_t epoch;
+        uint32_t epoch, last = 0;
         int length;
         pw_auto_close int fd = -1;
 
@@ -66,7 +77,7 @@ static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t
                 return pw_error_errno(ret_err, errno, "lock %s", path);
         if (pread(fd, text, sizeof text - 1, 0) < 0)
                 return pw_error_errno(ret_err, errno, "read %s", path);
-        if (text[0] && sscanf(text, "%u", &last) != 1)
+        if (text[0] && !read_epoch(text, &last))
                 return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number; remove it if no other host ever used this number",
                                     path);
         if (last == UINT32_MAX)

@@ -5,6 +5,7 @@ fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuz
 	tests/fuzz/text_fuzz
 fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fuzz tests/fuzz/trace_fuzz
 fuzz_programs += tests/fuzz/answer_fuzz tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
+fuzz_programs += tests/fuzz/request_fuzz tests/fuzz/state_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -37,6 +38,12 @@ tests_fuzz_image_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_settings_fuzz_SOURCES = tests/fuzz/settings_fuzz.c $(fuzz_main)
 tests_fuzz_settings_fuzz_LDADD = $(daemon_libraries)
 tests_fuzz_settings_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/threads/inside.c $(fuzz_main)
+tests_fuzz_request_fuzz_LDADD = $(daemon_libraries) $(CMOCKA_LIBS)
+tests_fuzz_request_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_state_fuzz_SOURCES = tests/fuzz/state_fuzz.c $(fuzz_main)
+tests_fuzz_state_fuzz_LDADD = $(daemon_libraries)
+tests_fuzz_state_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_rows_fuzz_SOURCES = tests/fuzz/rows_fuzz.c $(fuzz_main)
 tests_fuzz_rows_fuzz_LDADD = cli/libcli.la
 tests_fuzz_rows_fuzz_LDFLAGS = $(fuzz_flags)
