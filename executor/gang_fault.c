@@ -39,8 +39,9 @@ bool pw_gang_is_value(const struct pw_gang *gang, const struct pw_room_head *hea
         if (head->status == PW_OK)
                 return true;
         *ret_fault = *head;
+        ret_fault->status = pw_gang_status(head->status);
         if (head->run != gang->view->run) { /* nodes are known by number within one run only */
-                *ret_fault = pw_gang_fault(gang, head->status);
+                *ret_fault = pw_gang_fault(gang, (enum pw_status)ret_fault->status);
                 ret_fault->cause_node = PW_NODE_NONE;
                 ret_fault->cause_device = head->cause_device;
         }

@@ -13,6 +13,11 @@ static inline struct pw_room_head pw_gang_fault(const struct pw_gang *gang, enum
         return (struct pw_room_head){ .seq = gang->seq, .status = status, .cause_node = gang->index,
                                       .cause_device = gang->launch->given.device, .run = gang->view->run };
 }
+/* What another process wrote as a status of what it could not do: any number may stand there. */
+static inline enum pw_status pw_gang_status(uint32_t told)
+{
+        return pw_status_known(told) && told != PW_OK ? (enum pw_status)told : PW_FAILED;
+}
 /* The same where the fault begins: the daemon is told, in words. */
 struct pw_room_head pw_gang_cause(const struct pw_gang *gang, enum pw_status status, const char *text);
 /* What `device` wrote before this order number is lost. */

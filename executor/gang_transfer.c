@@ -63,14 +63,16 @@ static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device
         struct pw_launch *launch = gang->launch;
         const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
         const struct pw_room_head *head;
+        uint32_t status;
 
         if (!pw_wait_mark(launch, device, gang->seq)) {
                 *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST, "a device that takes part says that it is done, and its mark is gone");
                 ret_fault->cause_device = device;
                 return false;
         }
-        if (mark->status != PW_OK) {
-                *ret_fault = pw_gang_fault(gang, mark->status);
+        status = *(const volatile uint32_t *)&mark->status; /* once: it is judged and used */
+        if (status != PW_OK) {
+                *ret_fault = pw_gang_fault(gang, pw_gang_status(status));
                 ret_fault->cause_node = mark->cause_node;
                 ret_fault->cause_device = mark->cause_device;
                 return false;
