@@ -2,7 +2,7 @@
  *
  * PW_FAULT_IN names the program (others that inherit the preload are left alone). With PW_FAULT_LIST=FILE every place that is met
  * is written there once, a line "HASH FUNCTION"; with PW_FAULT_AT=HASH the first call from that place fails, unless the file
- * PW_FAULT_OVER exists by then. With PW_FAULT_NO_PUNCH no page is ever given back. A place is a function and the return addresses
+ * PW_FAULT_OVER exists by then; with PW_FAULT_ONCE it is made then, so that no other process fails. With PW_FAULT_NO_PUNCH no page is ever given back. A place is a function and the return addresses
  * above it, so runs that compare places switch address randomization off. What libc looks up for users and groups is left out: its
  * own code asserts that nothing fails there.
  *
@@ -33,7 +33,7 @@
 #define PLACES 16384u /* a power of two */
 
 static struct {
-        bool listing, failing, no_punch;
+        bool listing, failing, once, no_punch;
         uint64_t at;
         const char *list, *over;
         pid_t pid; /* a child of this process, on its way to another program, is left alone */
@@ -107,6 +107,8 @@ static __attribute__((noinline)) bool fails(const char *function)
                 list(place, function);
         now = faults.failing && place == faults.at && !atomic_exchange(&faults.failed, true) &&
               syscall(SYS_access, faults.over, F_OK) != 0;
+        if (now && faults.once)
+                syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, faults.over, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         if (now) {
                 dprintf(STDERR_FILENO, "%s fails here:\n", function);
                 backtrace_symbols_fd(frames, count, STDERR_FILENO);
@@ -130,6 +132,7 @@ static __attribute__((constructor)) void begin(void)
         faults.listing = faults.list != NULL;
         faults.at = at ? strtoull(at, NULL, 16) : 0;
         faults.failing = faults.at != 0;
+        faults.once = getenv("PW_FAULT_ONCE") != NULL && faults.over;
         faults.no_punch = getenv("PW_FAULT_NO_PUNCH") != NULL;
 }
 

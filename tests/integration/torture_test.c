@@ -1,12 +1,16 @@
-/* Each allocation and each system call of the daemon and of the library fails once, in turn.
+/* Each allocation and each system call of the daemon, of the library and of executors fails once, in turn.
  *
  * A scenario (objects, names, a program and its runs, listings) runs once to find the places where the program under test calls
  * what may fail (inject.c); then once for each place, in which that call fails. Every call of the scenario must succeed or say what
  * is wrong, in time; the daemon must not start, and say why, or live; afterwards the scenario succeeds, nothing is left and every
  * byte is accounted for. PW_FAULTS is how many places are tried, spread from PW_SEED; 0: all.
+ *
+ * Executors are started with an environment of their own: this program is what the daemon starts, takes the variables out of the
+ * environment of the daemon, and becomes the executor.
  */
 #include "tests/integration/harness.h"
 
+#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +27,7 @@
 #define IN_TIME (5 * IT_SECOND) /* of one call; nothing in the scenario takes long */
 #define CASE_MS INT64_C(20000)
 #define ELEMENTS 16
+#define NOBODY 65534
 
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED true
@@ -154,8 +160,8 @@ static int run_scenario(const char *socket, bool strict)
 
 /* --- one case ------------------------------------------------------------------------------------------------------------- */
 
-enum target { DAEMON, LIBRARY };
-static const char *const target_names[] = { "pathwaysd", "torture_test" };
+enum target { DAEMON, LIBRARY, EXECUTOR };
+static const char *const target_names[] = { "pathwaysd", "torture_test", "pathways-executor" };
 
 struct torture {
         enum target target;
@@ -169,7 +175,10 @@ static void prepare_faults(const struct torture *torture)
 {
         char library[600];
 
-        setenv("LD_PRELOAD", it_built("tests/integration/.libs/inject.so", library), 1);
+        setenv(torture->target == EXECUTOR ? "PW_EXECUTOR_PRELOAD" : "LD_PRELOAD",
+               it_built("tests/integration/.libs/inject.so", library), 1);
+        if (torture->target == EXECUTOR)
+                setenv("PW_FAULT_ONCE", "1", 1); /* in one of them */
         setenv("PW_FAULT_IN", target_names[torture->target], 1);
         setenv("PW_FAULT_OVER", torture->over, 1);
         setenv(torture->at[0] ? "PW_FAULT_AT" : "PW_FAULT_LIST", torture->at[0] ? torture->at : torture->list, 1);
@@ -178,6 +187,8 @@ static void prepare_faults(const struct torture *torture)
 static void no_faults(void)
 {
         unsetenv("LD_PRELOAD");
+        unsetenv("PW_EXECUTOR_PRELOAD");
+        unsetenv("PW_FAULT_ONCE");
         unsetenv("PW_FAULT_IN");
         unsetenv("PW_FAULT_OVER");
         unsetenv("PW_FAULT_AT");
@@ -229,6 +240,18 @@ static void recovers(const struct torture *torture)
                 fail_msg("the scenario does not succeed afterwards: %d", status);
 }
 
+/* An executor is never root, and is to read the environment of the daemon: that is not root either. */
+static void become_nobody(void)
+{
+        if (geteuid())
+                return;
+        assert_int_equal(setgroups(0, NULL), 0);
+        assert_int_equal(setresgid(NOBODY, NOBODY, NOBODY), 0);
+        assert_int_equal(setresuid(NOBODY, NOBODY, NOBODY), 0);
+        assert_int_equal(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+        assert_int_equal(prctl(PR_SET_DUMPABLE, 1), 0);
+}
+
 /* In a child, so that an assertion ends this case alone. */
 static int one_case(void *context, int pipe)
 {
@@ -238,11 +261,23 @@ static int one_case(void *context, int pipe)
         char said[600];
 
         (void)pipe;
-        if (torture->target == DAEMON)
+        char self[600];
+        const char *args[] = { "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB", NULL, NULL, NULL };
+
+        if (torture->target != LIBRARY)
                 prepare_faults(torture);
-        bool started = it_host_start(host, IT_ARGS("--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB"),
-                                     &status, said);
+        if (torture->target == EXECUTOR) {
+                ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+                assert_true(length > 0);
+                self[length] = 0;
+                args[6] = "--executor";
+                args[7] = self;
+                become_nobody();
+        }
+        bool started = it_host_start(host, args, &status, said);
         no_faults();
+        if (!started && torture->target == EXECUTOR)
+                fail_msg("pathwaysd ended with %d: \"%s\"", status, said);
         if (!started) {
                 if ((status != 1 && status != 2) || strncmp(said, "pathwaysd: ", 11))
                         fail_msg("pathwaysd ended with %d: \"%s\"", status, said);
@@ -268,6 +303,8 @@ static bool try_case(struct torture *torture)
         int status;
 
         it_host_init(&torture->host);
+        if (torture->target == EXECUTOR && !geteuid())
+                assert_int_equal(chown(torture->host.folder, NOBODY, NOBODY), 0);
         snprintf(torture->over, sizeof torture->over, "%s/over", torture->host.folder);
         struct it_child child = it_fork(one_case, torture);
         status = it_reap_within(&child, 4000 * CASE_MS);
@@ -307,7 +344,7 @@ static void torture(enum target target)
         bool listed = try_case(&torture);
         count = listed ? read_places(torture.list, places) : 0;
         unlink(torture.list);
-        assert_true(count > 100);
+        assert_true(count > 50);
         stride = most && count > most ? count / (uint32_t)most : 1;
         for (uint32_t i = (uint32_t)(it_random(&seed) % stride); i < count; i += stride, tried++) {
                 snprintf(torture.at, sizeof torture.at, "%s", places[i]);
@@ -330,10 +367,40 @@ static void library_under_torture(void **state)
         torture(LIBRARY);
 }
 
+static void executors_under_torture(void **state)
+{
+        (void)state;
+        torture(EXECUTOR);
+}
+
+/* Started by the daemon in place of an executor. */
+static int become_executor(char **argv)
+{
+        static char all[1 << 16];
+        char path[64], executor[600];
+        size_t bytes;
+
+        snprintf(path, sizeof path, "/proc/%d/environ", (int)getppid());
+        FILE *file = fopen(path, "re");
+        bytes = file ? fread(all, 1, sizeof all - 1, file) : 0;
+        for (char *at = all; at < all + bytes; at += strlen(at) + 1)
+                if (!strncmp(at, "PW_FAULT_", 9))
+                        putenv(at);
+                else if (!strncmp(at, "PW_EXECUTOR_PRELOAD=", 20))
+                        setenv("LD_PRELOAD", at + 20, 1);
+        if (file)
+                fclose(file);
+        execv(it_built("executor/pathways-executor", executor), argv);
+        return 127;
+}
+
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(daemon_under_torture), cmocka_unit_test(library_under_torture) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(daemon_under_torture), cmocka_unit_test(library_under_torture),
+                                            cmocka_unit_test(executors_under_torture) };
 
+        if (argc > 1 && !strcmp(argv[0], target_names[EXECUTOR]))
+                return become_executor(argv);
         if (argc == 4 && !strcmp(argv[1], "--scenario"))
                 return run_scenario(argv[2], !strcmp(argv[3], "strict"));
         if (SANITIZED || personality(ADDR_NO_RANDOMIZE) < 0) {
