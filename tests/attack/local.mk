@@ -69,9 +69,6 @@ tests_attack_unread_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/module_files_test
-tests_attack_module_files_test_SOURCES = tests/attack/module_files_test.c $(attack_sources)
-tests_attack_module_files_test_LDADD = $(attack_libraries)
 
 attack_tests += tests/attack/collision_test
 tests_attack_collision_test_SOURCES = tests/attack/collision_test.c $(attack_sources)

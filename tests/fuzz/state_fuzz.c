@@ -42,7 +42,7 @@ static uint32_t start(uint32_t now_s)
         struct pw_meta_host host = { 0 };
         struct pw_meta *meta = NULL;
 
-        if (pw_meta_kind("embedded")->open(&(struct pw_meta_params){ folder, now_s }, &meta, &host, &err) != PW_OK) {
+        if (pw_meta_kind("embedded")->open(&(struct pw_meta_params){ .state_dir = folder, .now_s = now_s }, &meta, &host, &err) != PW_OK) {
                 must(strstr(err.text, path), "a refusal that does not name the file");
                 return 0;
         }
