@@ -104,7 +104,7 @@ static void publish_done(struct pw_launch *launch, uint64_t seq)
 
 static void run_gang(struct pw_launch *launch, const struct pw_order *order, uint64_t seq)
 {
-        uint64_t start_ns = pw_launch_now_ns(launch);
+        uint64_t start_ns = launch->now_ns = pw_launch_now_ns(launch);
         struct pw_gang gang = { .launch = launch, .index = order->node, .seq = seq, .members = order->members };
         enum pw_status status;
         struct pw_error err;

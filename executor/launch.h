@@ -35,7 +35,7 @@ struct pw_launch {
         struct pw_runs runs;
         uint64_t next;                  /* seq to look at */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
-        uint64_t now_ns;                /* end of the last gang; 0: waited since, the clock is to be read */
+        uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
         uint32_t spin_turns;            /* of a wait, before it yields */
         char text[200];                 /* for functions to say what went wrong */
