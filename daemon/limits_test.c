@@ -118,10 +118,30 @@ static void test_first(void **state)
         close_host(&host);
 }
 
+/* 16 MiB stay besides. */
+static void test_allow(void **state)
+{
+        struct host host;
+        struct pw_error err;
+
+        (void)state;
+        open_host(&host, "0::/a\n");
+        assert_int_equal(pw_limits_allow(host.folder, 8 * PW_GIB - PW_LIMITS_SPARE, &err), PW_OK);
+        assert_int_equal(pw_limits_allow(host.folder, 8 * PW_GIB - PW_LIMITS_SPARE + 1, &err), PW_NO_SPACE);
+        assert_non_null(strstr(err.text, "8 GiB are available"));
+        has(&host, "sys/fs/cgroup/a/memory.max", "100000000\n");
+        has(&host, "sys/fs/cgroup/a/memory.current", "40000000\n");
+        assert_int_equal(pw_limits_allow(host.folder, 60000000 - PW_LIMITS_SPARE, &err), PW_OK);
+        assert_int_equal(pw_limits_allow(host.folder, 60000000, &err), PW_NO_SPACE);
+        assert_non_null(strstr(err.text, "cgroup /a leaves 57.2 MiB"));
+        assert_int_equal(pw_limits_allow("/nowhere", 1, &err), PW_SYSTEM);
+        close_host(&host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_none), cmocka_unit_test(test_second),
-                                            cmocka_unit_test(test_first) };
+                                            cmocka_unit_test(test_first), cmocka_unit_test(test_allow) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

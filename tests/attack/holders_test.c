@@ -3,18 +3,17 @@
  *
  * With 1,000 kills (PW_HOLDERS) in the soak. Where the test may make a memory cgroup, the daemon and its executors move into one. */
 #include "tests/attack/attack.h"
+#include "tests/attack/group.h"
 
 #include "base/memory.h"
 #include "base/size.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,73 +79,6 @@ static uint64_t said_bytes(const struct it_host *host)
         return bytes;
 }
 
-/* --- a cgroup ------------------------------------------------------------------------------------------------------------------ */
-
-static void write_text(const char *folder, const char *name, const char *text, bool *ok)
-{
-        char path[400];
-
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        FILE *file = fopen(path, "we");
-        *ok &= file && fputs(text, file) >= 0;
-        *ok &= file && fclose(file) == 0;
-}
-
-static void move_in(const char *folder, pid_t pid, bool *ok)
-{
-        char text[32];
-
-        snprintf(text, sizeof text, "%d", (int)pid);
-        write_text(folder, "cgroup.procs", text, ok);
-}
-
-/* The daemon and its executors in a group with a limit. False: this system does not let us. */
-static bool make_group(const struct it_host *host, char folder[200])
-{
-        pid_t children[16];
-        uint32_t count = attack_children(host->pid, children, pw_array_count(children));
-        char limit[32];
-        bool ok = true;
-
-        snprintf(folder, 200, "/sys/fs/cgroup/memory/pathways-holders-%d", (int)getpid());
-        if (mkdir(folder, 0755))
-                return false;
-        snprintf(limit, sizeof limit, "%llu", (unsigned long long)GROUP_BYTES);
-        write_text(folder, "memory.limit_in_bytes", limit, &ok);
-        move_in(folder, host->pid, &ok);
-        for (uint32_t i = 0; i < count; i++)
-                move_in(folder, children[i], &ok);
-        return ok;
-}
-
-/* Out of it again: it_teardown() ends them, and a group is only removed when nobody is in it. */
-static void leave_group(const struct it_host *host, const char *folder)
-{
-        pid_t children[16];
-        uint32_t count = attack_children(host->pid, children, pw_array_count(children));
-        bool ok = true;
-
-        move_in("/sys/fs/cgroup/memory", host->pid, &ok);
-        for (uint32_t i = 0; i < count; i++)
-                move_in("/sys/fs/cgroup/memory", children[i], &ok);
-        if (rmdir(folder))
-                print_message("%s stays: %s\n", folder, strerror(errno));
-}
-
-static uint64_t read_number(const char *folder, const char *name)
-{
-        unsigned long long number = 0;
-        char path[400];
-
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        FILE *file = fopen(path, "re");
-        if (file && fscanf(file, "%llu", &number) != 1)
-                number = 0;
-        if (file)
-                fclose(file);
-        return number;
-}
-
 /* --- the attack ---------------------------------------------------------------------------------------------------------------- */
 
 static int wait_and_hold(void *context, int pipe)
@@ -207,8 +139,8 @@ static void attack_holders(struct it_host *host)
 {
         uint32_t kills = (uint32_t)it_environment("PW_HOLDERS", 16);
         struct watch watch = { .pid = host->pid };
-        char folder[200];
-        bool grouped = make_group(host, folder);
+        struct group group;
+        bool grouped = group_make(host, GROUP_BYTES, &group);
         uint64_t most = 0;
 
         assert_int_equal(pthread_create(&watch.thread, NULL, watch_it, &watch), 0);
@@ -216,8 +148,8 @@ static void attack_holders(struct it_host *host)
         atomic_store(&watch.stop, true);
         pthread_join(watch.thread, NULL);
         if (grouped) {
-                most = read_number(folder, "memory.max_usage_in_bytes");
-                leave_group(host, folder);
+                most = group_peak(&group);
+                group_leave(&group, host);
         } else {
                 print_message("no memory cgroup can be made here: only what the memfds have was watched\n");
         }

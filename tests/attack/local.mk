@@ -1,23 +1,29 @@
 # What one tenant's programs try on a daemon, its executors and other tenants; a program for each attack. together_test has all of them
 # attack one daemon at once.
 attack_tests =
-attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h tests/attack/raw.c \
+attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h tests/attack/group.c tests/attack/group.h tests/attack/raw.c \
 	tests/attack/raw.h $(integration_sources)
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
-attack_tests += tests/attack/spins_test
-tests_attack_spins_test_SOURCES = tests/attack/spins_test.c $(attack_sources)
-tests_attack_spins_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/peeks_test
-tests_attack_peeks_test_SOURCES = tests/attack/peeks_test.c $(attack_sources)
-tests_attack_peeks_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/collide_test
 tests_attack_collide_test_SOURCES = tests/attack/collide_test.c $(attack_sources)
 tests_attack_collide_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/collision_test
+tests_attack_collision_test_SOURCES = tests/attack/collision_test.c $(attack_sources)
+tests_attack_collision_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/compile_flood_test
+tests_attack_compile_flood_test_SOURCES = tests/attack/compile_flood_test.c $(attack_sources)
+tests_attack_compile_flood_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/compile_large_test
+tests_attack_compile_large_test_SOURCES = tests/attack/compile_large_test.c $(attack_sources)
+tests_attack_compile_large_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/crowded_group_test
+tests_attack_crowded_group_test_SOURCES = tests/attack/crowded_group_test.c $(attack_sources)
+tests_attack_crowded_group_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/doorbell_test
 tests_attack_doorbell_test_SOURCES = tests/attack/doorbell_test.c $(attack_sources)
 tests_attack_doorbell_test_LDADD = $(attack_libraries)
@@ -54,12 +60,21 @@ tests_attack_module_files_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/operator_view_test
 tests_attack_operator_view_test_SOURCES = tests/attack/operator_view_test.c $(attack_sources)
 tests_attack_operator_view_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/peeks_test
+tests_attack_peeks_test_SOURCES = tests/attack/peeks_test.c $(attack_sources)
+tests_attack_peeks_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/requests_test
 tests_attack_requests_test_SOURCES = tests/attack/requests_test.c $(attack_sources)
 tests_attack_requests_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/room_queue_test
 tests_attack_room_queue_test_SOURCES = tests/attack/room_queue_test.c $(attack_sources)
 tests_attack_room_queue_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/slice_race_test
+tests_attack_slice_race_test_SOURCES = tests/attack/slice_race_test.c $(attack_sources)
+tests_attack_slice_race_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/spins_test
+tests_attack_spins_test_SOURCES = tests/attack/spins_test.c $(attack_sources)
+tests_attack_spins_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/traces_test
 tests_attack_traces_test_SOURCES = tests/attack/traces_test.c $(attack_sources)
 tests_attack_traces_test_LDADD = $(attack_libraries)
@@ -70,18 +85,6 @@ attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
 
-attack_tests += tests/attack/collision_test
-tests_attack_collision_test_SOURCES = tests/attack/collision_test.c $(attack_sources)
-tests_attack_collision_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/compile_flood_test
-tests_attack_compile_flood_test_SOURCES = tests/attack/compile_flood_test.c $(attack_sources)
-tests_attack_compile_flood_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/compile_large_test
-tests_attack_compile_large_test_SOURCES = tests/attack/compile_large_test.c $(attack_sources)
-tests_attack_compile_large_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/slice_race_test
-tests_attack_slice_race_test_SOURCES = tests/attack/slice_race_test.c $(attack_sources)
-tests_attack_slice_race_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test
