@@ -2,10 +2,9 @@
 #include "daemon/backing.h"
 
 #include "base/memory.h"
+#include "daemon/overhead.h"
 #include "daemon/session.h"
 #include "daemon/worker.h"
-
-#define PLACES 64u
 
 static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32_t place_count, struct pw_backing **ret_backing,
                                   struct pw_error *ret_err)
@@ -22,6 +21,7 @@ static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32
         }
         *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = place_count, .place_bytes = place_bytes };
         pw_list_init(&backing->of_daemon);
+        pw_list_init(&backing->segments_in);
         pw_list_init(&backing->todo);
         pw_list_init(&backing->of_worker);
         status = pw_memfd_create(name, bytes, &backing->fd, ret_err);
@@ -40,6 +40,8 @@ void pw_backing_unkeep(struct pw_backing *backing)
         if (--backing->users)
                 return;
         pw_list_remove(&backing->of_daemon);
+        if (backing->daemon)
+                pw_overhead_forget(backing);
         pw_close_fd(&backing->fd);
         pw_close_fd(&backing->ro_fd);
         free(backing);
@@ -77,13 +79,14 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
 
         if (!backing || backing->tenant != params->tenant || backing->taken == backing->place_count) {
                 enum pw_status status =
-                        new_backing("pathways-client", params->control_bytes + params->segment_bytes, PLACES, &backing, ret_err);
+                        new_backing("pathways-client", params->control_bytes + params->segment_bytes, PW_BACKING_PLACES, &backing, ret_err);
 
                 if (status != PW_OK)
                         return status;
                 pw_backing_leave(process);
                 pw_list_append(&process->daemon->backings, &backing->of_daemon);
                 backing->tenant = params->tenant;
+                backing->daemon = process->daemon;
                 backing->users = 1;
                 process->backing = backing;
         }

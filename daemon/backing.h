@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "plane/segment.h"
 
-struct pw_daemon;
+struct pw_daemon; /* of sessions */
 struct pw_measure;
 struct pw_process;
 struct pw_tenant;
@@ -24,8 +24,12 @@ struct pw_backing {
         uint32_t place_count, taken; /* places, and how many were ever given */
         uint64_t place_bytes;
         const struct pw_tenant *tenant;
+        struct pw_daemon *daemon;    /* of sessions; else NULL */
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
-        uint64_t granted_bytes;      /* for overhead.c */
+        struct pw_list segments_in;  /* of sessions, that lie in it */
+        uint64_t granted_bytes, overhead_bytes; /* for overhead.c: the latter told to the store */
+        uint64_t given_up_bytes;     /* for overhead.c: that the worker is about to be asked for */
+        bool exceeds;                /* much more of it is there than was granted, as far as was seen last */
         uint64_t leaving_bytes;      /* that the worker was asked to give back, and the store does not have yet */
         uint32_t segments;           /* for audit.c: how many lie in it, and what looks at them, of the audit that begins */
         struct pw_measure *measure;
@@ -33,6 +37,8 @@ struct pw_backing {
         struct pw_list todo, of_worker; /* the worker's, under its lock: works, in order; while it is ready for the first */
         uint32_t refused;            /* how often the system did not take pages back */
 };
+
+#define PW_BACKING_PLACES 64u
 
 /* A part of it that somebody uses. Zeroed: none. */
 struct pw_backed { struct pw_backing *backing; uint64_t offset, bytes; };

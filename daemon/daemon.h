@@ -123,7 +123,9 @@ struct pw_daemon {
         uint64_t round;               /* of reading lanes, counts up: each lane is read once in it, but to catch up */
         bool more;                    /* something was left to do in this turn */
         uint64_t ticked_us;           /* when deadlines were last looked at */
-        uint64_t overhead_bytes;      /* told to the store so far */
+        uint64_t overhead_bytes;      /* told to the store so far of what no session writes: overhead.c */
+        uint32_t overhead_looks;      /* at memfds of sessions, that are due */
+        bool exceeding;               /* one of these has much more than was granted: overhead.c */
 };
 
 uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */

@@ -7,6 +7,7 @@
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
+#include "daemon/overhead.h"
 #include "daemon/module.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
@@ -164,6 +165,8 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
         case PW_STORE_POPULATE:
         case PW_STORE_PUNCH:
                 segment = pw_segment_get(daemon, action->segment);
+                if (action->kind == PW_STORE_POPULATE)
+                        pw_overhead_reserved(segment->backed.backing);
                 pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = action->kind == PW_STORE_PUNCH,
                                                                  .backing = segment->backed.backing,
                                                                  .offset = segment->backed.offset + action->offset,

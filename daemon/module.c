@@ -110,7 +110,6 @@ enum pw_status pw_modules_refresh(struct pw_daemon *daemon, struct pw_error *ret
 static void charge(struct pw_modules *modules, int64_t bytes)
 {
         modules->bytes += (uint64_t)bytes;
-        modules->daemon->overhead_bytes += (uint64_t)bytes;
         pw_store_overhead(modules->daemon->store, bytes);
 }
 

@@ -7,6 +7,7 @@
 
 static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, const struct pw_store_leaving *leaving)
 {
+        pw_list_remove(&segment->of_backing);
         pw_backed_unmap(daemon, &segment->backed, &segment->map, leaving);
         free(segment);
 }
@@ -50,6 +51,7 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
         if (!segment)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
         *segment = *like;
+        pw_list_init(&segment->of_backing);
         segment->number = ++daemon->next_segment;
         status = segment->number > PW_SEGMENT_MAX
                          ? pw_error_set(ret_err, PW_LIMIT, "pathwaysd: segment numbers are used up, restart it")
@@ -64,6 +66,8 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
                 free_segment(daemon, segment, &(struct pw_store_leaving){ NULL, 0 });
                 return status;
         }
+        if (like->backed.backing)
+                pw_list_append(&like->backed.backing->segments_in, &segment->of_backing);
         *ret_segment = segment;
         return PW_OK;
 }

@@ -11,6 +11,7 @@
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
+#include "daemon/overhead.h"
 #include "daemon/session.h"
 #include "daemon/submit.h"
 
@@ -90,6 +91,7 @@ bool pw_turn(struct pw_daemon *daemon)
                 any |= pw_effects(daemon, now_us);
         }
         any |= !pw_list_empty(&daemon->submitted);
+        pw_overhead_turn(daemon);
         if (!pw_list_empty(&daemon->ended))
                 pw_sessions_reap(daemon);
         if (any && now_us - daemon->ticked_us < TICK_US)

@@ -165,11 +165,54 @@ static void test_extent(void **state)
         fixture_close(&f);
 }
 
+struct holes { uint64_t offsets[8], bytes[8]; uint32_t count; };
+
+static void note_hole(void *context, uint64_t offset, uint64_t bytes)
+{
+        struct holes *holes = context;
+
+        assert_true(holes->count < 8);
+        holes->offsets[holes->count] = offset;
+        holes->bytes[holes->count++] = bytes;
+}
+
+/* Behind what was granted nothing is, of entries and of rooms; as long as the session lives nobody asks. */
+static void test_holes(void **state)
+{
+        struct fixture f;
+        struct client *ann, *other;
+        struct holes holes = { .count = 0 };
+        struct place places[3];
+        uint64_t base;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        other = fixture_client(&f, "ann");
+        base = ann->layout.room_offset;
+        for (uint32_t i = 0; i < 3; i++)
+                places[i] = fixture_put(ann, fixture_grant(&f, ann, PW_MIB << i, 1).first_slot);
+        pw_store_each_hole(f.store, ann->segment, note_hole, &holes);
+        assert_int_equal(holes.count, 0);
+        fixture_ref(&f, other, places[0]);
+        fixture_ref(&f, other, places[2]);
+        pw_store_session_end(f.store, ann->session, true, f.now_us);
+        for (int i = 0; i < 4; i++)
+                fixture_reclaim(&f);
+        pw_store_each_hole(f.store, ann->segment, note_hole, &holes);
+        assert_int_equal(holes.count, 2); /* what is idle between them is not one */
+        assert_int_equal(holes.offsets[0], 4096); /* of the entries one page is in use */
+        assert_int_equal(holes.bytes[0], base - 4096);
+        assert_int_equal(holes.offsets[1], base + 7 * PW_MIB);
+        assert_int_equal(holes.offsets[1] + holes.bytes[1], ann->layout.bytes);
+        fixture_close(&f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_session), cmocka_unit_test(test_dead_meanwhile), cmocka_unit_test(test_segment_removed),
-                cmocka_unit_test(test_let_go_before), cmocka_unit_test(test_extent),
+                cmocka_unit_test(test_let_go_before), cmocka_unit_test(test_extent), cmocka_unit_test(test_holes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,7 @@ static enum pw_status take_slots(struct pw_store *store, struct extent *extent, 
         }
         extent->first_slot = (uint32_t)slot;
         extent->slot_room = count;
+        segment->slot_top = pw_max_u64(segment->slot_top, slot + count);
         extent->ring_offset = PW_CONTROL_RINGS_OFFSET + ring;
         for (uint32_t i = 0; i < count; i++)
                 *record(segment, extent->first_slot + i) = (struct pw_object){ .segment = segment->number,

@@ -3,6 +3,14 @@
 
 #define TEXT_BYTES_MAX 4096u
 
+static bool take_lines(struct segment *segment, uint64_t bytes, uint64_t *ret_offset)
+{
+        if (!pw_range_take(segment->rooms, bytes, ret_offset))
+                return false;
+        segment->body_top = pw_max_u64(segment->body_top, *ret_offset + bytes);
+        return true;
+}
+
 /* --- results of a run that are still to come: a ring of slots, in the futures segment of the tenant --------------------- */
 
 static void join_ring(struct pw_store *store, struct pw_object *object)
@@ -97,7 +105,7 @@ static uint8_t *take_body(struct segment *segment, struct pw_object *object, uin
 {
         uint64_t lines = (bytes + PW_LINE_BYTES - 1) / PW_LINE_BYTES, offset;
 
-        if (!lines || lines > UINT16_MAX || !pw_range_take(segment->rooms, lines * PW_LINE_BYTES, &offset))
+        if (!lines || lines > UINT16_MAX || !take_lines(segment, lines * PW_LINE_BYTES, &offset))
                 return NULL;
         object->body_lines = (uint16_t)lines;
         segment->changes++;
@@ -192,7 +200,7 @@ static void write_loss(struct segment *segment, struct pw_object *object, const 
 {
         uint64_t *loss = loss_of(segment, object), bytes = text_bytes(text), offset;
 
-        if (segment->layout.kind != PW_SEGMENT_FUTURES || !bytes || !pw_range_take(segment->rooms, bytes, &offset))
+        if (segment->layout.kind != PW_SEGMENT_FUTURES || !bytes || !take_lines(segment, bytes, &offset))
                 return;
         loss[0] = segment->layout.room_offset + offset;
         loss[1] = bytes;

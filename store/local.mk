@@ -1,7 +1,7 @@
 noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_SOURCES = store/audit.c store/count.c store/donate.c store/ending.c store/extent.c store/future.c store/holder.c store/idle.c store/look.c store/name.c \
 	store/object.c store/pages.c store/pass.c store/reclaim.c store/ref.c store/room.c store/store.c store/watch.c
-store_libstore_la_SOURCES += store/keep.c store/quota.c store/refusal.c store/move.c store/transfer.c
+store_libstore_la_SOURCES += store/hole.c store/keep.c store/quota.c store/refusal.c store/move.c store/transfer.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
 noinst_HEADERS += store/action.h store/object.h store/parts.h store/quota.h store/state.h store/store.h
 EXTRA_DIST += store/README.md

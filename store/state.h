@@ -108,6 +108,7 @@ struct segment {
         struct pw_map map;
         struct pw_hint_page *hints;
         struct pw_range *slots, *rooms; /* rooms: of a FUTURES segment, shard lists and texts */
+        uint64_t slot_top, body_top; /* FUTURES: behind all slots that were ever granted, all lists and texts that ever were */
         uint32_t buried_slots;     /* worn: never granted again */
         struct pw_list extents;
         struct pw_object **chunks; /* of PW_CHUNK_SLOTS records, made as slots are granted; as many as were needed */

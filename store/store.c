@@ -346,6 +346,8 @@ uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t number)
 {
         const struct segment *segment = pw_table_get(&store->segments, number);
 
+        if (segment && segment->layout.kind == PW_SEGMENT_FUTURES)
+                return pw_round_up(segment->slot_top * sizeof(struct pw_entry), PW_PAGE_BYTES) + pw_round_up(segment->body_top, PW_PAGE_BYTES);
         return segment ? segment->entry_page_bytes + segment->room_page_bytes : 0;
 }
 

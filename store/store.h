@@ -32,7 +32,7 @@ struct pw_store_params {
 };
 struct pw_store *pw_store_new(const struct pw_store_params *params); /* NULL: out of memory */
 void pw_store_free(struct pw_store *store);
-/* The queue of actions: the daemon empties it after each batch of events. */
+/* The daemon empties them after each batch of events. */
 struct pw_store_actions *pw_store_actions(struct pw_store *store);
 
 /* --- sessions, segments ------------------------------------------------------------------------------------------- */
@@ -69,17 +69,17 @@ PW_MUST_CHECK enum pw_status pw_store_segment_add(struct pw_store *store, const 
 /* Nobody holds an object in it. What it returns is leaving: once its memory is given back, pw_store_pages_gone() is due for it. */
 struct pw_store_leaving { struct pw_store_owner *owner; uint64_t bytes; };
 struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t segment);
-/* Pages that were given up are gone. */
-void pw_store_pages_gone(struct pw_store *store, struct pw_store_owner *owner, uint64_t bytes, uint64_t now_us);
+void pw_store_pages_gone(struct pw_store *store, struct pw_store_owner *owner, uint64_t bytes, uint64_t now_us); /* so many of what left */
 
 /* The session gets the segment's descriptor: from now on it may refer to objects there by id. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t segment, uint32_t session, struct pw_error *ret_err);
 
-/* Bytes of a CLIENT segment that may be allocated: entry pages in use and every page ever granted and not punched. */
+/* Bytes of a segment that may be allocated: entry pages in use, pages ever granted and not given up; of futures, all that ever were. */
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment);
+/* What of a futures segment, or an ended session's, was never granted, or was given up; pieces too small to matter are left out. */
+void pw_store_each_hole(struct pw_store *store, uint32_t segment, void (*hole)(void *, uint64_t offset, uint64_t bytes), void *context);
 
-/* Count memory that is neither free nor granted: control memory, boards, hint pages, futures segments. Negative gives back.
- * The entry tables of client segments are counted by the store. */
+/* Count memory that is neither free nor granted: control memory, boards, hint pages, futures segments; less is given back. */
 void pw_store_overhead(struct pw_store *store, int64_t bytes);
 
 /* --- room ----------------------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ struct pw_room_request {
  * The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
-/* The worker did what POPULATE asked for. `status` other than PW_OK refuses the grant. */
+/* The worker did what POPULATE asked for. PW_NO_SPACE: the system has none, it waits; else a status other than PW_OK refuses the grant. */
 void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status status, uint64_t now_us);
 /* A lane's thread ended: its idle slots are taken back. */
 void pw_store_lane_end(struct pw_store *store, uint32_t session, uint32_t lane, uint64_t now_us);

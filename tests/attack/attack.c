@@ -2,6 +2,9 @@
 #include "tests/attack/attack.h"
 #include "tests/attack/bystander.h"
 
+#include "base/memory.h"
+
+#include <dirent.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,6 +78,33 @@ uint64_t attack_shmem_bytes(void)
         static const char *const keys[] = { "Shmem:", NULL };
 
         return sum_kb("/proc/meminfo", keys);
+}
+
+uint64_t attack_memfd_bytes(pid_t pid)
+{
+        char folder[64], path[400], name[64];
+        uint64_t bytes = 0, inodes[512];
+        uint32_t count = 0, i;
+        struct dirent *item;
+        struct stat status;
+
+        snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+        DIR *all = opendir(folder);
+        while (all && (item = readdir(all))) {
+                snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
+                ssize_t length = readlink(path, name, sizeof name - 1);
+                if (length < 16 || strncmp(name, "/memfd:pathways-", 16) || stat(path, &status) || count == pw_array_count(inodes))
+                        continue;
+                for (i = 0; i < count && inodes[i] != status.st_ino; i++)
+                        ;
+                if (i < count)
+                        continue;
+                inodes[count++] = status.st_ino;
+                bytes += (uint64_t)status.st_blocks * 512;
+        }
+        if (all)
+                closedir(all);
+        return bytes;
 }
 
 uint32_t attack_children(pid_t parent, pid_t *pids, uint32_t most)

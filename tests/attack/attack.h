@@ -36,6 +36,8 @@ struct it_child attack_fork(unsigned user, int (*work)(void *context, int pipe),
  * the host's memfds hold (Shmem of /proc/meminfo); 0 where it cannot be read. */
 uint64_t attack_private_bytes(pid_t pid);
 uint64_t attack_shmem_bytes(void);
+/* Bytes of all memfds that a daemon has open. */
+uint64_t attack_memfd_bytes(pid_t pid);
 /* Processes whose parent is `parent`; returns how many, at most `most`. */
 uint32_t attack_children(pid_t parent, pid_t *pids, uint32_t most);
 

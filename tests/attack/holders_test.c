@@ -8,14 +8,12 @@
 #include "base/memory.h"
 #include "base/size.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define HOST_BYTES (1024 * PW_MIB)
@@ -26,34 +24,6 @@
 
 /* --- what there is ------------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of all memfds that the daemon has open. */
-static uint64_t memfd_bytes(pid_t pid)
-{
-        char folder[64], path[400], name[64];
-        uint64_t bytes = 0, inodes[512];
-        uint32_t count = 0, i;
-        struct dirent *item;
-        struct stat status;
-
-        snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
-        DIR *all = opendir(folder);
-        while (all && (item = readdir(all))) {
-                snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
-                ssize_t length = readlink(path, name, sizeof name - 1);
-                if (length < 16 || strncmp(name, "/memfd:pathways-", 16) || stat(path, &status) || count == pw_array_count(inodes))
-                        continue;
-                for (i = 0; i < count && inodes[i] != status.st_ino; i++)
-                        ;
-                if (i < count)
-                        continue;
-                inodes[count++] = status.st_ino;
-                bytes += (uint64_t)status.st_blocks * 512;
-        }
-        if (all)
-                closedir(all);
-        return bytes;
-}
-
 struct watch { pid_t pid; atomic_bool stop; uint64_t peak; pthread_t thread; };
 
 static void *watch_it(void *context)
@@ -61,7 +31,7 @@ static void *watch_it(void *context)
         struct watch *watch = context;
 
         while (!atomic_load(&watch->stop)) {
-                watch->peak = pw_max_u64(watch->peak, memfd_bytes(watch->pid));
+                watch->peak = pw_max_u64(watch->peak, attack_memfd_bytes(watch->pid));
                 usleep(1000); /* a sample each, of what has no event */
         }
         return NULL;
@@ -124,7 +94,7 @@ static void kill_holders(struct it_host *host, uint32_t kills)
                 it_read(&children[holder], &byte, 1);
                 assert_int_equal(it_reap(&children[holder], SIGKILL), 128 + SIGKILL);
                 for (uint64_t i = 0; i < looks; i++) {
-                        uint64_t has = memfd_bytes(host->pid), said = said_bytes(host), again = memfd_bytes(host->pid);
+                        uint64_t has = attack_memfd_bytes(host->pid), said = said_bytes(host), again = attack_memfd_bytes(host->pid);
 
                         if (pw_min_u64(has, again) > said + APART_BYTES)
                                 fail_msg("%llu MiB are there, %llu MiB are said", (unsigned long long)(has / PW_MIB), (unsigned long long)(said / PW_MIB));
