@@ -42,9 +42,8 @@ struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *schedule
 {
         struct pw_run_counts counts = scheduler->counts;
 
-        for (const struct pw_list *node = scheduler->waiting.next; node != &scheduler->waiting; node = node->next)
-                counts.waiting_input++;
         counts.waiting_room = scheduler->queue_count;
+        counts.waiting_input = scheduler->runs.count - scheduler->queue_count - scheduler->admitted_count;
         return counts;
 }
 

@@ -184,11 +184,41 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
         }
 }
 
-static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
+const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
 {
+        const struct pw_live *live = pw_container_of(run, const struct pw_live, run);
+        const struct pw_input_place *place = NULL;
+
+        if (live->run.state == PW_RUN_WAITING) {
+                for (uint32_t i = 0; i < live->run.input_count && !place; i++)
+                        if (live->inputs[i].missing)
+                                place = &live->run.inputs[i];
+        } else if (live->run.state == PW_RUN_ADMITTED) {
+                for (uint32_t c = 0; c < live->program->column_count && !place; c++)
+                        if (live->parts[c].next < live->parts[c].plan->gang_count && live->parts[c].wait == PW_WAIT_INPUT)
+                                place = &live->run.inputs[live->parts[c].wait_for];
+        }
+        return place && place->source == PW_INPUT_RESULT ? place->result : NULL;
+}
+
+void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row)
+{
+        const struct pw_live *live = pw_container_of(run, const struct pw_live, run);
+
         *ret_row = (struct pw_run_row){ .number = live->run.number, .submitted_us = live->run.submitted_us,
                                         .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
                                         .state = live->run.state, .devices = live->program->device_mask };
+        if (live->run.state != PW_RUN_QUEUED)
+                return;
+        ret_row->lack_device = live->short_device;
+        ret_row->lack_bytes = live->short_bytes;
+        ret_row->over_quota = live->over_quota && live->short_bytes;
+        ret_row->aside = live->aside;
+}
+
+static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
+{
+        pw_scheduler_run_brief(&live->run, ret_row);
         for (uint32_t c = 0; c < live->program->column_count; c++) {
                 ret_row->nodes += live->parts[c].plan->gang_count;
                 ret_row->nodes_ordered += live->parts[c].next;
@@ -215,18 +245,6 @@ bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struc
         return live;
 }
 
-void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context)
-{
-        struct pw_run_row out;
-        struct pw_live *live;
-        uint32_t cursor = 0;
-
-        while ((live = pw_table_next(&scheduler->runs, &cursor))) {
-                live_row(live, &out);
-                row(context, &out);
-        }
-}
-
 void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *, const struct pw_run *), void *context)
 {
         struct pw_live *live;
@@ -236,34 +254,53 @@ void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *, 
                 run(context, &live->run);
 }
 
-struct run_entry { uint64_t number; struct pw_live *live; const struct pw_ended *ended; };
+#define DIGIT_BITS 11u
+#define DIGIT_MASK ((1u << DIGIT_BITS) - 1)
 
-static int by_number(const void *a, const void *b)
+/* By their numbers, in time that grows with how many there are. */
+static void sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
 {
-        uint64_t left = ((const struct run_entry *)a)->number, right = ((const struct run_entry *)b)->number;
+        for (uint32_t shift = 0; shift < 64; shift += DIGIT_BITS) {
+                uint32_t starts[(1u << DIGIT_BITS) + 1] = { 0 };
+                uint64_t any = 0;
 
-        return (left > right) - (left < right);
+                for (uint32_t i = 0; i < count; i++)
+                        any |= numbers[i] >> shift;
+                if (!any)
+                        return;
+                for (uint32_t i = 0; i < count; i++)
+                        starts[(numbers[i] >> shift & DIGIT_MASK) + 1]++;
+                for (uint32_t d = 0; d < 1u << DIGIT_BITS; d++)
+                        starts[d + 1] += starts[d];
+                for (uint32_t i = 0; i < count; i++)
+                        spare[starts[numbers[i] >> shift & DIGIT_MASK]++] = numbers[i];
+                memcpy(numbers, spare, count * sizeof *numbers);
+        }
 }
 
-void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_run_row *), void *context)
+enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler *scheduler, const char *tenant, uint64_t **ret_numbers, uint32_t *ret_count)
 {
         uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS), count = 0, cursor = 0;
-        struct run_entry *entries = calloc((size_t)scheduler->runs.count + ended + 1, sizeof *entries);
-        struct pw_run_row out;
-        struct pw_live *live;
+        size_t most = (size_t)scheduler->runs.count + ended + 1;
+        pw_auto_free uint64_t *spare = malloc(most * sizeof *spare);
+        uint64_t *numbers = malloc(most * sizeof *numbers);
+        const struct pw_live *live;
+        struct pw_run_row row;
 
-        for (uint32_t i = 0; entries && i < ended; i++)
-                entries[count++] = (struct run_entry){ .number = scheduler->ended[i].number, .ended = &scheduler->ended[i] };
-        while (entries && (live = pw_table_next(&scheduler->runs, &cursor)))
-                entries[count++] = (struct run_entry){ .number = live->run.number, .live = live };
-        if (entries)
-                qsort(entries, count, sizeof *entries, by_number);
-        for (uint32_t i = 0; i < count; i++) {
-                if (entries[i].live)
-                        live_row(entries[i].live, &out);
-                else
-                        pw_ended_row(entries[i].ended, &out);
-                row(context, &out);
+        if (!spare || !numbers) {
+                free(numbers);
+                return PW_NO_MEMORY;
         }
-        free(entries);
+        for (uint32_t i = 0; i < ended; i++) {
+                pw_ended_row(&scheduler->ended[i], &row);
+                if (!tenant || !strcmp(row.tenant, tenant))
+                        numbers[count++] = row.number;
+        }
+        while ((live = pw_table_next(&scheduler->runs, &cursor)))
+                if (!tenant || !strcmp(live->run.row->tenant, tenant))
+                        numbers[count++] = live->run.number;
+        sort_numbers(numbers, spare, count);
+        *ret_numbers = numbers;
+        *ret_count = count;
+        return PW_OK;
 }

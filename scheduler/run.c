@@ -374,6 +374,8 @@ static void end(struct pw_live *live, struct pw_list *freed)
 
         pw_list_remove(&live->link);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
+        scheduler->admitted_count -= run->state == PW_RUN_ADMITTED;
+        run->row->runs_admitted -= run->state == PW_RUN_ADMITTED;
         scheduler->aside_count -= live->aside;
         live->aside = false;
         run->state = PW_RUN_ENDED;

@@ -79,7 +79,7 @@ struct pw_program_row {
         struct pw_image *image;
         struct pw_slice_map *slices;  /* copies, image->slice_count */
         uint32_t input_count, result_count;
-        uint64_t runs, runs_in_flight;
+        uint64_t runs, runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t measured_peak_bytes; /* largest that a device reported */
         bool freed;
         void *own;                    /* the scheduler's: program.h */
@@ -175,12 +175,16 @@ void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *
                               void *context);
 /* Each run that has not ended, with nothing worked out for it. */
 void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *context, const struct pw_run *run), void *context);
-void pw_scheduler_each_run(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row), void *context);
+/* The result that a run waits for first; NULL: it waits for none. */
+const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run);
+/* Its row, without the sentences `waiting_for` and `notice`, and what they are made of. */
+void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row);
 /* Of one run, under way or among the last that ended. False: it is neither; *ret_last is then the number of the last run. */
 bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last);
-/* Besides those that are under way the last that ended, in the order of their numbers. */
-void pw_scheduler_list_runs(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_run_row *row),
-                            void *context);
+/* Numbers, in their order, of the runs that are under way and the last that ended, those of a tenant or (NULL) all.
+ * Own: *ret_numbers is the caller's. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler *scheduler, const char *tenant, uint64_t **ret_numbers,
+                                                      uint32_t *ret_count);
 void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_program_row *row),
                                void *context);
 /* Since the start, by how they ended; and those that are not admitted: for an input, or for room. */

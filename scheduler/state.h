@@ -45,6 +45,7 @@ struct pw_scheduler {
         struct pw_list queue;            /* runs with an arrival number, in its order: what is not admitted */
         struct pw_list timed;            /* admitted runs whose deadline is kept to their end */
         uint32_t queue_count, aside_count;
+        uint32_t admitted_count; /* runs that are admitted and have not ended */
         bool look;                       /* room was given back, or a run arrived */
         uint64_t looks;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */

@@ -9,6 +9,7 @@
 #define PART_US 300u        /* of a turn, for all listings together */
 #define PART_SLOTS 32u      /* between looks at the clock */
 #define FILTER_MAX_BYTES 1024u
+#define OBJECT_ROWS_MAX 2048u /* of who holds one and waits for it, which is told at once */
 #define RECLAIM_US 1000000u /* how long what is on its way out is waited for */
 
 /* `row` is called for each object there is, or `part` until it says that there is no more, part by part; then `list`. Pages: each part
@@ -19,6 +20,7 @@ struct pw_list_kind {
         bool (*row)(void *context, const struct pw_object_row *row);
         bool pages;
         bool (*part)(struct pw_lister *lister, uint32_t slots);
+        uint32_t page_rows; /* parts make a page until it has so many */
 };
 
 static enum pw_status list_no_more(struct pw_lister *lister)
@@ -28,18 +30,18 @@ static enum pw_status list_no_more(struct pw_lister *lister)
 }
 
 static const struct pw_list_kind kinds[] = {
-        { "status", pw_list_status, pw_list_status_object, false, NULL },
-        { "devices", pw_list_devices, NULL, false, NULL },
-        { "islands", pw_list_islands, NULL, false, NULL },
-        { "objects", list_no_more, pw_list_objects_object, true, NULL },
-        { "memory", pw_list_memory, NULL, false, pw_list_memory_part },
-        { "owners", pw_list_owners, pw_list_owners_object, false, NULL },
-        { "check", NULL, NULL, false, pw_list_check_part },
-        { "programs", pw_list_programs, NULL, false, NULL },
-        { "runs", pw_list_runs, NULL, false, NULL },
-        { "gangs", pw_list_gangs, NULL, false, NULL },
-        { "why", pw_list_why, NULL, false, pw_why_part },
-        { "object", pw_list_object, NULL, false, NULL },
+        { "status", pw_list_status, pw_list_status_object, false, NULL, 0 },
+        { "devices", pw_list_devices, NULL, false, NULL, 0 },
+        { "islands", pw_list_islands, NULL, false, NULL, 0 },
+        { "objects", list_no_more, pw_list_objects_object, true, NULL, 0 },
+        { "memory", pw_list_memory, NULL, false, pw_list_memory_part, 0 },
+        { "owners", pw_list_owners, pw_list_owners_object, false, NULL, 0 },
+        { "check", NULL, NULL, false, pw_list_check_part, 0 },
+        { "programs", pw_list_programs, NULL, false, NULL, 0 },
+        { "runs", list_no_more, NULL, true, pw_list_runs_part, 2048 },
+        { "gangs", pw_list_gangs, NULL, false, NULL, 0 },
+        { "why", pw_list_why, NULL, false, pw_why_part, 0 },
+        { "object", pw_list_object, NULL, false, NULL, 0 },
 };
 
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant)
@@ -80,6 +82,7 @@ static void free_lister(struct pw_lister *lister)
         pw_session_mind(lister->session);
         pw_rows_free(lister->rows);
         pw_owners_free(lister->owners);
+        free(lister->numbers);
         pw_largest_free(lister->largest);
         free(lister->filter);
         free(lister);
@@ -108,6 +111,8 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
                 lister->kind = kind_of(request->what);
                 lister->rows = &lister->own_rows;
                 lister->own_rows.limit = request->limit ? request->limit : UINT32_MAX;
+                if (!strcmp(request->what, "object"))
+                        lister->own_rows.limit = (uint32_t)pw_min_u64(lister->own_rows.limit, OBJECT_ROWS_MAX);
                 lister->at = lister->kind->pages ? request->after : 0;
                 lister->since_us = pw_now_us();
                 lister->err = &lister->own_err;
@@ -160,7 +165,7 @@ static bool walk_part(struct pw_lister *lister)
         const struct pw_walk walk = { PART_SLOTS, lister->kind->row, lister };
 
         while (lister->kind->part && lister->kind->part(lister, PART_SLOTS))
-                if (pw_now_us() - lister->now_us >= PART_US)
+                if (lister->rows->full || pw_now_us() - lister->now_us >= PART_US)
                         return true;
         while (lister->kind->row && pw_store_walk(lister->daemon->store, &walk, &lister->at))
                 if (pw_now_us() - lister->now_us >= PART_US)
@@ -232,7 +237,7 @@ bool pw_lists_turn(struct pw_daemon *daemon)
                 begin_audit(lister);
                 return true;
         }
-        if (!more || lister->kind->pages) {
+        if (!more || (lister->kind->pages && (lister->rows->full || lister->rows->count >= lister->kind->page_rows))) {
                 answer(lister, more);
                 return true;
         }

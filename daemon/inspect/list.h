@@ -36,6 +36,8 @@ struct pw_lister {
         uint64_t done, room;    /* gangs of a device: those that are done, and rows that may still be shown */
         uint64_t run;           /* gangs: the run whose program was looked up last */
         const char *program, *tenant;
+        uint64_t *numbers;      /* runs: of those that there were at its beginning; NULL: not looked yet */
+        uint32_t number_count, number_at;
         uint64_t objects;       /* status: seen */
         struct pw_owners *owners; /* owners: seen; NULL: none */
         const struct pw_audit *audit; /* check */
@@ -55,7 +57,7 @@ void pw_list_check(struct pw_lister *lister);
 bool pw_list_check_part(struct pw_lister *lister, uint32_t slots);
 enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
 enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
-enum pw_status pw_list_runs(struct pw_lister *lister);
+bool pw_list_runs_part(struct pw_lister *lister, uint32_t slots);
 enum pw_status pw_list_gangs(struct pw_lister *lister);
 enum pw_status pw_list_object(struct pw_lister *lister);   /* list_object.c */
 enum pw_status pw_list_why(struct pw_lister *lister);      /* why.c */

@@ -31,14 +31,6 @@ static void count_put(void *context, const struct pw_wait_row *wait)
         counts->puts_waiting += wait->session->tenant == counts->lister->session->tenant;
 }
 
-static void count_waiting(void *context, const struct pw_run_row *row)
-{
-        struct counts *counts = context;
-
-        counts->runs_waiting +=
-                pw_list_visible(counts->lister, row->tenant) && (row->state == PW_RUN_WAITING || row->state == PW_RUN_QUEUED);
-}
-
 static uint32_t client_count(const struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
@@ -53,8 +45,10 @@ static void count_program(void *context, const struct pw_program_row *row)
 {
         struct counts *counts = context;
 
-        if (pw_list_visible(counts->lister, row->tenant))
-                counts->runs_in_flight += row->runs_in_flight;
+        if (!pw_list_visible(counts->lister, row->tenant))
+                return;
+        counts->runs_in_flight += row->runs_in_flight;
+        counts->runs_waiting += row->runs_in_flight - row->runs_admitted;
 }
 
 static struct counts count(const struct pw_lister *lister)
@@ -75,7 +69,6 @@ static struct counts count(const struct pw_lister *lister)
         }
         pw_scheduler_each_program(daemon->scheduler, count_program, &counts);
         counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
-        pw_scheduler_each_run(daemon->scheduler, count_waiting, &counts);
         pw_rooms_each_wait(daemon, NULL, count_put, &counts);
         counts.sessions = tenant->sessions;
         counts.traces = pw_traces_count(daemon, tenant);

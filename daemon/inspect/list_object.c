@@ -121,17 +121,17 @@ static void list_waiting_run(void *context, const struct pw_run *run, uint32_t i
         pw_rows_number(rows, "input", input);
 }
 
-static void match_run(void *context, const struct pw_run_row *row)
+static void match_run(void *context, const struct pw_run *run)
 {
         struct looking *looking = context;
         struct pw_rows *rows = looking->lister->rows;
         const void *result = pw_object_result(looking->object);
 
-        if (!result || row->blocking_input != result)
+        if (pw_scheduler_blocking_input(run) != result)
                 return;
         begin_part(rows, "waiter");
         pw_rows_text(rows, "kind", "run");
-        pw_rows_text(rows, "waiter", "%" PRIu64 " of %s", row->number, row->program);
+        pw_rows_text(rows, "waiter", "%" PRIu64 " of %s", run->number, run->row->name);
 }
 
 /* --- the object ------------------------------------------------------------------------------------------------------------ */
@@ -215,6 +215,7 @@ enum pw_status pw_list_object(struct pw_lister *lister)
         pw_object_each_ref(looking.object, list_holder, &looking);
         lister->rows->truncated |= !pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
         pw_submit_each_waiting(lister->daemon, looking.object, list_waiting_run, &looking);
-        pw_scheduler_each_run(lister->daemon->scheduler, match_run, &looking);
+        if (pw_object_result(looking.object))
+                pw_scheduler_each_live(lister->daemon->scheduler, match_run, &looking);
         return PW_OK;
 }

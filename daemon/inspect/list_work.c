@@ -122,13 +122,6 @@ enum pw_status pw_list_programs(struct pw_lister *lister)
         return PW_OK;
 }
 
-static void count_run(void *context, const struct pw_run_row *row)
-{
-        struct pw_lister *lister = context;
-
-        lister->count += pw_list_visible(lister, row->tenant);
-}
-
 /* The newest rows are those that count: the first ones are left out. */
 static bool skip(struct pw_lister *lister)
 {
@@ -139,15 +132,15 @@ static bool skip(struct pw_lister *lister)
         return true;
 }
 
-static void run_row(void *context, const struct pw_run_row *row)
+/* False: it does not fit any more. */
+static bool run_row(struct pw_lister *lister, const struct pw_run_row *row)
 {
         static const char *const states[] = { "?", "waiting", "queued", "running" };
-        struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
         bool ended = row->state == PW_RUN_ENDED;
 
-        if (!pw_list_visible(lister, row->tenant) || skip(lister) || !pw_rows_begin(rows))
-                return;
+        if (!pw_rows_begin(rows))
+                return false;
         pw_rows_number(rows, "run", row->number);
         pw_rows_text(rows, "program", "%s", row->program);
         pw_rows_text(rows, "client", "%s", row->client ? row->client : "-");
@@ -166,14 +159,50 @@ static void run_row(void *context, const struct pw_run_row *row)
                 pw_rows_number(rows, "took_us", row->ended_us - row->submitted_us);
         if (ended && row->outcome != PW_OK)
                 pw_rows_text(rows, "error", "%s", *row->error ? row->error : pw_status_text(row->outcome));
+        return true;
 }
 
-enum pw_status pw_list_runs(struct pw_lister *lister)
+/* Where a page begins, lister->at: behind this number; whether the oldest were left out, since only so many were asked for. */
+#define AT_MAKE(number, left_out) ((number) << 1 | (left_out))
+#define AT_NUMBER(at) ((at) >> 1)
+#define AT_LEFT_OUT(at) ((at) & 1)
+
+static bool find_runs(struct pw_lister *lister)
 {
-        pw_scheduler_list_runs(lister->daemon->scheduler, count_run, lister);
-        lister->skip = lister->count - pw_min_u64(lister->count, lister->rows->limit);
-        pw_scheduler_list_runs(lister->daemon->scheduler, run_row, lister);
-        return PW_OK;
+        const char *tenant = lister->session->operator_ ? NULL : lister->session->tenant->name;
+
+        if (pw_scheduler_run_numbers(lister->daemon->scheduler, tenant, &lister->numbers, &lister->number_count) != PW_OK) {
+                lister->rows->failed = true;
+                return false;
+        }
+        pw_lister_keep(lister, pw_kept_heap_bytes(lister->numbers));
+        if (!lister->at && lister->number_count > lister->rows->limit) { /* the newest count */
+                lister->number_at = lister->number_count - lister->rows->limit;
+                lister->at = AT_MAKE(0, UINT64_C(1));
+        }
+        while (lister->number_at < lister->number_count && lister->numbers[lister->number_at] <= AT_NUMBER(lister->at))
+                lister->number_at++;
+        return true;
+}
+
+bool pw_list_runs_part(struct pw_lister *lister, uint32_t slots)
+{
+        struct pw_run_row row;
+        uint64_t last, left_out;
+
+        if (!lister->numbers && !find_runs(lister))
+                return false;
+        left_out = AT_LEFT_OUT(lister->at);
+        for (; slots && lister->number_at < lister->number_count; slots--) {
+                uint64_t number = lister->numbers[lister->number_at];
+
+                if (pw_scheduler_run_row(lister->daemon->scheduler, number, &row, &last) && !run_row(lister, &row))
+                        return true;
+                lister->number_at++;
+                lister->at = AT_MAKE(number, left_out);
+        }
+        lister->rows->truncated |= left_out && lister->number_at == lister->number_count;
+        return lister->number_at < lister->number_count;
 }
 
 /* Program and tenant of a run, as long as it is remembered. Gangs of one run follow each other, so the last answer is kept. */

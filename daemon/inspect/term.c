@@ -51,7 +51,7 @@ static void host_terms(const struct teller *teller)
                 { memory, "free", (int64_t)sums.free, "granted to nobody" },
                 { memory, "used", (int64_t)sums.used, "rooms with values" },
                 { memory, "idle", (int64_t)sums.idle, "granted rooms without values, and rounding" },
-                { memory, "letting go", (int64_t)sums.letting_go, "given up, but not given back to the system yet, or somebody may still write into them" },
+                { memory, "letting go", (int64_t)sums.letting_go, "given up; not the system's yet, or still written to" },
                 { memory, "quarantined", (int64_t)sums.quarantined, "of sessions that misbehaved, until they are dead" },
                 { memory, "reserved", (int64_t)sums.reserved, "memory of devices that lies in host memory" },
                 { memory, "overhead", (int64_t)sums.overhead, "entries, rings, boards" },

@@ -39,15 +39,19 @@ static void why_memory(struct pw_chain *chain, const char *what)
 /* Runs that are not admitted wait for memory of a device or for the quota of their tenant; the oldest stands for all. */
 struct queued { struct pw_chain *chain; uint64_t oldest; uint32_t count; };
 
-static void each_run(void *context, const struct pw_run_row *row)
+static void each_run(void *context, const struct pw_run *run)
 {
         struct queued *queued = context;
+        struct pw_run_row row;
 
-        if (row->state != PW_RUN_QUEUED || !row->lack_bytes || !pw_list_visible(queued->chain->lister, row->tenant))
+        if (run->state != PW_RUN_QUEUED)
+                return;
+        pw_scheduler_run_brief(run, &row);
+        if (!row.lack_bytes || !pw_list_visible(queued->chain->lister, row.tenant))
                 return;
         queued->count++;
-        if (!queued->oldest || row->number < queued->oldest)
-                queued->oldest = row->number;
+        if (!queued->oldest || row.number < queued->oldest)
+                queued->oldest = row.number;
 }
 
 static void why_queue(struct pw_chain *chain, const char *what)
@@ -55,7 +59,7 @@ static void why_queue(struct pw_chain *chain, const char *what)
         struct queued queued = { .chain = chain };
         char waits[100];
 
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, each_run, &queued);
+        pw_scheduler_each_live(chain->lister->daemon->scheduler, each_run, &queued);
         if (!queued.count)
                 return;
         chain->depth = 0;

@@ -146,12 +146,12 @@ bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session)
 
 struct own_run { const char *client; uint64_t number; };
 
-static void match_own(void *context, const struct pw_run_row *row)
+static void match_own(void *context, const struct pw_run *run)
 {
         struct own_run *own = context;
 
-        if (row->client && !strcmp(row->client, own->client) && (!own->number || row->number < own->number))
-                own->number = row->number;
+        if ((!own->number || run->number < own->number) && run->client && !strcmp(run->client, own->client))
+                own->number = run->number;
 }
 
 static void why_one(struct pw_chain *chain, struct pw_dsession *session)
@@ -166,7 +166,7 @@ static void why_one(struct pw_chain *chain, struct pw_dsession *session)
                 pw_chain_link(chain, &(struct pw_cause_link){ session->client, "to be continued: it is stopped", 0, remedy });
         if (stopped || pw_why_session(chain, session))
                 return;
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_own, &own);
+        pw_scheduler_each_live(chain->lister->daemon->scheduler, match_own, &own);
         if (own.number)
                 pw_chain_link(chain, &(struct pw_cause_link){ session->client, "nothing, but its oldest run is under way", 0, "" });
         else

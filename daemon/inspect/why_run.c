@@ -28,19 +28,21 @@ static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, cons
 /* The oldest other run in `state` that has one of `devices`. */
 struct oldest { uint64_t devices, not_number, number; enum pw_run_state state; bool lacking; const char *tenant; /* NULL: any */ };
 
-static void match_oldest(void *context, const struct pw_run_row *row)
+static void match_oldest(void *context, const struct pw_run *run)
 {
         struct oldest *oldest = context;
+        struct pw_run_row row;
 
-        if (row->state == oldest->state && row->devices & oldest->devices && row->number != oldest->not_number &&
-            (!oldest->lacking || row->lack_bytes) && (!oldest->tenant || !strcmp(oldest->tenant, row->tenant)) &&
-            (!oldest->number || row->number < oldest->number))
-                oldest->number = row->number;
+        if (run->state != oldest->state || run->number == oldest->not_number || (oldest->number && run->number > oldest->number))
+                return;
+        pw_scheduler_run_brief(run, &row);
+        if (row.devices & oldest->devices && (!oldest->lacking || row.lack_bytes) && (!oldest->tenant || !strcmp(oldest->tenant, row.tenant)))
+                oldest->number = run->number;
 }
 
 static uint64_t oldest_run(struct pw_chain *chain, struct oldest oldest)
 {
-        pw_scheduler_each_run(chain->lister->daemon->scheduler, match_oldest, &oldest);
+        pw_scheduler_each_live(chain->lister->daemon->scheduler, match_oldest, &oldest);
         return oldest.number;
 }
 

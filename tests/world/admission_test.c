@@ -193,15 +193,11 @@ static void test_takes_over(void **state)
         world_done(&world);
 }
 
-static void remember(void *context, const struct pw_run_row *row)
-{
-        if (row->state == PW_RUN_QUEUED)
-                memcpy(context, row->waiting_for, sizeof row->waiting_for);
-}
-
 static void test_deadline(void **state)
 {
         struct world_object *held, *late;
+        struct pw_run_row row;
+        uint64_t last;
         char why[256] = "";
 
         (void)state;
@@ -212,7 +208,9 @@ static void test_deadline(void **state)
         world_daemon(&world);
         assert_false(late->decided);
         assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
-        pw_scheduler_each_run(world.scheduler, remember, why);
+        assert_true(pw_scheduler_run_row(world.scheduler, 2, &row, &last));
+        assert_int_equal(row.state, PW_RUN_QUEUED);
+        snprintf(why, sizeof why, "%s", row.waiting_for);
         assert_string_equal(why,
                             "room: device h0:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
         world.now_us = 1000;
