@@ -13,6 +13,7 @@
 
 struct pw_compiler {
         struct pw_daemon *daemon;
+        struct pw_compile_lane lane;
         pthread_mutex_t lock;   /* of all that follows, and of lanes */
         pthread_cond_t changed;
         struct pw_list ready;   /* lanes with works of which none is under way */
@@ -29,6 +30,8 @@ void pw_compile_lane_init(struct pw_compile_lane *lane)
         pw_list_init(&lane->ready);
         pw_list_init(&lane->todo);
 }
+
+struct pw_compile_lane *pw_compiler_lane(struct pw_compiler *compiler) { return &compiler->lane; }
 
 /* The next work of the tenant whose turn it is. */
 static struct pw_compile_work *take(struct pw_compiler *compiler)
@@ -126,6 +129,7 @@ enum pw_status pw_compiler_new(struct pw_daemon *daemon, struct pw_compiler **re
         if (!compiler)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the compiler");
         compiler->daemon = daemon;
+        pw_compile_lane_init(&compiler->lane);
         compiler->pipe_fds[0] = compiler->pipe_fds[1] = -1;
         pthread_mutex_init(&compiler->lock, NULL);
         pthread_cond_init(&compiler->changed, NULL);

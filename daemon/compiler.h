@@ -25,6 +25,8 @@ struct pw_compile_work {
         void (*done)(struct pw_compile_work *work); /* then, on the loop */
 };
 
+/* A lane for what the daemon itself has done on a thread. */
+struct pw_compile_lane *pw_compiler_lane(struct pw_compiler *compiler);
 PW_MUST_CHECK enum pw_status pw_compiler_new(struct pw_daemon *daemon, struct pw_compiler **ret_compiler, struct pw_error *ret_err);
 /* Own: `work` is kept until its `done` is called. */
 void pw_compiler_ask(struct pw_compiler *compiler, struct pw_compile_work *work_keep);

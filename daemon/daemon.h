@@ -80,6 +80,7 @@ struct pw_daemon {
         struct pw_compiler *compiler; /* NULL: it has not begun, or is at its end */
         uint8_t secret[192];    /* of this daemon: keys of what clients choose */
         uint64_t next_compilation;
+        uint64_t placed_bytes;  /* of programs, in boards: charged, so no overhead besides */
 
         struct pw_table sessions;     /* number -> struct pw_dsession */
         uint32_t next_session;        /* numbers are never used again */
@@ -107,6 +108,7 @@ struct pw_daemon {
         struct pw_list trace_logs;    /* what they are told of */
         uint64_t traced[PW_DEVICES_MAX]; /* of each device's history: how much was taken into the logs */
         struct pw_list jobs;          /* compilations under way */
+        struct pw_list leaving;       /* places of programs that go back */
 
         struct pw_child *children;    /* device_count, then the describer */
         int bells_fd;

@@ -9,6 +9,7 @@
 #include "daemon/lane.h"
 #include "daemon/overhead.h"
 #include "daemon/module.h"
+#include "daemon/program.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/submit.h"
@@ -120,6 +121,7 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                 break;
         case PW_ACT_PROGRAM_ENDED:
                 pw_module_uses_drop(daemon, action->program->modules);
+                pw_program_ended(daemon, action->program);
                 break;
         default:
                 break;

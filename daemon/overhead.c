@@ -91,11 +91,12 @@ static uint64_t look_at_futures(struct pw_daemon *daemon, struct pw_segment *fut
 /* Of what no session writes. */
 static uint64_t measure_rest(struct pw_daemon *daemon)
 {
-        uint64_t sum = allocated(daemon->bells_fd);
+        uint64_t sum = allocated(daemon->bells_fd), boards = 0;
         struct pw_tenant *tenant;
 
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
-                sum += allocated(daemon->islands[i].fd);
+                boards += allocated(daemon->islands[i].fd);
+        sum += boards - pw_min_u64(boards, daemon->placed_bytes); /* programs there are charged */
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 sum += allocated(daemon->children[i].board_fd);
         for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)

@@ -8,7 +8,11 @@
 #include "daemon/kept.h"
 #include "daemon/module.h"
 #include "daemon/slice.h"
+#include "plane/segment.h"
 
+#include <sys/mman.h>
+
+#define PAGE_BYTES 4096u
 #define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
 
 struct pw_compiling {
@@ -132,7 +136,28 @@ static void work_go_on(struct pw_compile_work *work)
         pw_compile_go_on(&job->compile, job->tenant->name, job->session_number);
 }
 
-static void work_reply(struct pw_compile_work *work) { pw_compile_reply(&((struct job *)work)->compile); }
+/* What was written there stays; this process does without pages of it until it looks again. */
+static void look_away(const struct pw_daemon *daemon, const struct pw_program_row *row)
+{
+        struct pw_host_range ranges[PW_ISLANDS_MAX];
+        uint32_t count = pw_host_program_ranges(row, ranges);
+
+        for (uint32_t i = 0; i < count; i++) {
+                uint64_t from = pw_round_up((uint64_t)ranges[i].line * PW_LINE_BYTES, PAGE_BYTES);
+                uint64_t end = ((uint64_t)ranges[i].line * PW_LINE_BYTES + ranges[i].bytes) & ~(uint64_t)(PAGE_BYTES - 1);
+                if (from < end)
+                        (void)madvise((char *)daemon->islands[ranges[i].island].board + from, end - from, MADV_DONTNEED);
+        }
+}
+
+static void work_place(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        pw_host_program_fill(job->daemon->boards, job->compile.program);
+        look_away(job->daemon, job->compile.program);
+        pw_compile_reply(&job->compile);
+}
 
 static void step(struct job *job);
 
@@ -232,13 +257,104 @@ static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
                 daemon->shortest_limit_us = limit_us;
 }
 
+/* A place in the boards for its image. What it takes for good is its tenant's. */
+static enum pw_status place(struct job *job, struct pw_error *ret_err)
+{
+        struct pw_program_row *row = job->compile.program;
+        uint64_t plan_bytes = pw_program_bytes(row) - row->image->bytes;
+        enum pw_status status = pw_host_program_reserve(job->daemon->boards, row, &row->placed_bytes, ret_err);
+
+        if (status == PW_OK)
+                status = pw_kept_ask(job->daemon, job->tenant, PW_KEPT_PROGRAMS, row->placed_bytes + plan_bytes, ret_err);
+        if (status != PW_OK) {
+                row->placed_bytes = 0;
+                return status;
+        }
+        row->payer = job->tenant;
+        row->kept_bytes = row->placed_bytes + plan_bytes;
+        job->daemon->placed_bytes += row->placed_bytes;
+        pw_kept_count(job->daemon, job->tenant, PW_KEPT_PROGRAMS, (int64_t)row->kept_bytes);
+        return PW_OK;
+}
+
+/* Places in boards that go back, once the system has their pages. */
+struct leaving {
+        struct pw_compile_work work; /* first */
+        struct pw_daemon *daemon;
+        struct pw_list link;         /* in daemon->leaving */
+        struct pw_tenant *payer;     /* NULL: nobody was charged */
+        uint64_t kept_bytes, placed_bytes;
+        uint32_t count;
+        struct pw_host_range ranges[PW_ISLANDS_MAX];
+};
+
+static void give_pages(struct pw_compile_work *work)
+{
+        const struct leaving *leaving = (struct leaving *)work;
+
+        for (uint32_t i = 0; i < leaving->count; i++) {
+                const struct pw_host_range *range = &leaving->ranges[i];
+                struct pw_error err; /* who takes the place has the pages then */
+                (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES, range->bytes, &err);
+        }
+}
+
+static void give_places(const struct leaving *leaving)
+{
+        for (uint32_t i = 0; i < leaving->count; i++)
+                pw_host_range_give(leaving->daemon->boards, &leaving->ranges[i]);
+        leaving->daemon->placed_bytes -= leaving->placed_bytes;
+        if (leaving->payer)
+                pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
+}
+
+static void let_go(struct leaving *leaving)
+{
+        give_places(leaving);
+        pw_list_remove(&leaving->link);
+        free(leaving);
+}
+
+static void pages_given(struct pw_compile_work *work) { let_go((struct leaving *)work); }
+
+/* Without memory to remember them others take the places as they are. */
+static void unplace(struct pw_daemon *daemon, struct pw_program_row *row)
+{
+        struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes, .placed_bytes = row->placed_bytes };
+        struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
+
+        now.count = pw_host_program_detach(daemon->boards, row, now.ranges);
+        row->payer = NULL;
+        row->kept_bytes = row->placed_bytes = 0;
+        if (!leaving) {
+                give_places(&now);
+                return;
+        }
+        *leaving = now;
+        pw_list_init(&leaving->link);
+        pw_list_append(&daemon->leaving, &leaving->link);
+        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->compiler), .work = give_pages, .done = pages_given };
+        pw_list_init(&leaving->work.link);
+        pw_compiler_ask(daemon->compiler, &leaving->work);
+}
+
+void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row)
+{
+        if (row->placed_bytes || row->payer)
+                unplace(daemon, row);
+}
+
 /* Until the client is told nobody but the job knows its number. */
 static void install(struct job *job)
 {
         struct pw_error err;
-        enum pw_status status = pw_scheduler_program_install(job->daemon->scheduler, job->compile.program, &err);
+        enum pw_status status = place(job, &err);
 
+        if (status == PW_OK)
+                status = pw_scheduler_program_install(job->daemon->scheduler, job->compile.program, &err);
         if (status != PW_OK) {
+                unplace(job->daemon, job->compile.program);
+                (void)!pw_host_apply(job->daemon->boards, &(struct pw_action){ .kind = PW_ACT_PROGRAM_ENDED, .program = job->compile.program }, NULL);
                 pw_compile_fail(&job->compile, status, &err);
                 step(job);
                 return;
@@ -248,7 +364,7 @@ static void install(struct job *job)
         job->modules = NULL;
         job->compile.program->client = strdup(job->client); /* without memory: nameless */
         note_limits(job->daemon, job->compile.shortest_limit_us);
-        hand_over(job, work_reply);
+        hand_over(job, work_place);
 }
 
 static void send_reply(struct job *job)
@@ -262,6 +378,7 @@ static void send_reply(struct job *job)
                 return;
         }
         job->installed = false; /* the session's now */
+        free(pw_host_program_settle(job->daemon->boards, compile->program));
         compile->program = NULL;
         struct pw_outgoing *reply = compile->reply;
         compile->reply = NULL;
@@ -447,4 +564,6 @@ void pw_programs_done(struct pw_daemon *daemon)
 {
         while (!pw_list_empty(&daemon->jobs))
                 free_job(pw_list_first(&daemon->jobs, struct job, link));
+        while (!pw_list_empty(&daemon->leaving))
+                let_go(pw_list_first(&daemon->leaving, struct leaving, link));
 }

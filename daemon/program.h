@@ -16,6 +16,8 @@ void pw_program_take(struct pw_dsession *session, uint64_t id, const struct pw_f
 void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t program);
 /* Its programs and slices go, its compilations under way when they come to the end of a step. */
 void pw_programs_session_end(struct pw_dsession *session);
+/* A program has ended: its places in boards go back, and its charge, when their pages have. */
+void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row);
 /* No thread compiles any more: what was under way goes. */
 void pw_programs_done(struct pw_daemon *daemon);
 

@@ -21,6 +21,7 @@ void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_b
                 return NULL;
         memset(chunk, 0, bytes);
         chunk->next = program->chunks;
+        program->bytes += bytes;
         program->chunks = chunk;
         return chunk->bytes;
 }
@@ -29,14 +30,13 @@ void pw_program_free(struct pw_program *program)
 {
         if (!program)
                 return;
-        for (uint32_t n = 0; program->nodes && n < program->image->node_count; n++)
+        for (uint32_t n = 0; program->nodes && n < program->node_count; n++)
                 pw_module_release(program->nodes[n].module);
         while (program->chunks) {
                 struct pw_program_chunk *chunk = program->chunks;
                 program->chunks = chunk->next;
                 free(chunk);
         }
-        free(program->image);
         free(program);
 }
 
@@ -150,11 +150,10 @@ static enum pw_status program_new(struct pw_programs *programs, const struct pw_
         if (image->magic != PW_IMAGE_MAGIC)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %llu names an image that is none", (unsigned long long)record->run);
         program = calloc(1, sizeof *program);
-        if (program)
-                program->image = malloc(image->bytes);
-        if (!program || !program->image)
+        if (!program)
                 goto no_memory;
-        memcpy(program->image, image, image->bytes);
+        program->image = image;
+        program->node_count = image->node_count;
         program->line = record->image;
         program->serial = record->image_serial;
         if (!program_fill(programs, program, record))
@@ -178,12 +177,13 @@ static void programs_shed(struct pw_programs *programs)
 {
         struct pw_program *program;
 
-        if (programs->by_line.count < PW_PROGRAMS_MAX)
+        if (programs->by_line.count < PW_PROGRAMS_MAX && programs->bytes < PW_PROGRAMS_BYTES_MAX)
                 return;
         for (uint32_t i = 0; (program = pw_table_next(&programs->by_line, &i));)
                 pw_program_free(program);
         pw_table_done(&programs->by_line);
         programs->by_line = (struct pw_table){ 0 };
+        programs->bytes = 0;
         programs->freed++;
 }
 
@@ -198,6 +198,7 @@ enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run
                 return PW_OK;
         }
         if (program) {
+                programs->bytes -= program->bytes;
                 pw_program_free(pw_table_remove(&programs->by_line, record->image));
                 programs->freed++;
         }
@@ -209,6 +210,7 @@ enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run
                 pw_program_free(program);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to keep a program");
         }
+        programs->bytes += program->bytes;
         *ret_program = program;
         return PW_OK;
 }

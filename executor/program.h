@@ -1,7 +1,8 @@
 /* Programs as one device runs them: images resolved once into functions, shard dims, places and sources, then run many times.
  *
- * A resolved program is a copy: it refers neither to the board nor to a run. Programs are found by the line of their image in
- * the island's board; a change of image_serial says that another program took that line.
+ * A resolved program refers to its image in the island's board, parameters included, and to no run. The image is there while a run of the
+ * program has gangs; afterwards nothing of it is read. Programs are found by the line of their image; a change of image_serial says that
+ * another program took that line.
  */
 #ifndef PW_EXECUTOR_PROGRAM_H
 #define PW_EXECUTOR_PROGRAM_H
@@ -14,6 +15,7 @@
 #include "plane/board.h"
 
 #define PW_PROGRAMS_MAX 256u /* that are kept resolved */
+#define PW_PROGRAMS_BYTES_MAX (UINT64_C(48) << 20) /* of memory that they take, but for the last one */
 
 /* A slice as it lies on devices. */
 struct pw_program_slice {
@@ -73,7 +75,9 @@ struct pw_program_node {
 
 struct pw_program {
         uint32_t line, serial;
-        struct pw_image *image;
+        const struct pw_image *image; /* in the island's board, where it stays while a run of the program has gangs */
+        uint64_t bytes;       /* of chunks */
+        uint32_t node_count;
         struct pw_program_slice *slices;
         struct pw_program_node *nodes;
         uint32_t *input_of;   /* per value: index of the input whose load writes it, or UINT32_MAX */
@@ -88,6 +92,7 @@ struct pw_programs {
         struct pw_modules *modules; /* borrowed */
         struct pw_island_board *board;
         uint32_t device, island;
+        uint64_t bytes;       /* of all of them */
         uint64_t freed; /* counts up when resolved programs went: what was got before is to be got again */
 };
 

@@ -369,6 +369,10 @@ enum pw_status pw_compile(struct pw_program *program, struct pw_error *ret_err)
                 return pw_session_check(program->session, ret_err);
         enum pw_status status = pw_program_send(program, ret_err);
         program->compiled = status == PW_OK;
+        for (uint32_t i = 0; program->compiled && i < program->call_count; i++) { /* the daemon has them */
+                free(program->calls[i].params);
+                program->calls[i].params = NULL;
+        }
         return status;
 }
 

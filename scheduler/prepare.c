@@ -43,19 +43,19 @@ static void write_slice(struct pw_slice_record *record, const struct pw_slice_ma
         }
 }
 
-static enum pw_status write_image(struct pw_host *host, struct pw_host_program *program, const struct pw_program_row *row,
-                                  uint32_t island, struct pw_error *ret_err)
+static uint64_t image_bytes(const struct pw_program_row *row) { return pw_round_up(row->image->bytes, PW_LINE_BYTES); }
+
+/* A place for the image and its slices in the board of `island`. */
+static enum pw_status reserve_image(struct pw_host *host, struct pw_host_program *program, const struct pw_program_row *row,
+                                    uint32_t island, struct pw_error *ret_err)
 {
-        uint64_t image_bytes = pw_round_up(row->image->bytes, PW_LINE_BYTES), bytes = image_bytes;
+        uint64_t bytes = image_bytes(row);
         struct pw_host_record record;
-        char *at;
 
         for (uint32_t i = 0; i < row->image->slice_count; i++)
                 bytes += slice_bytes(&row->slices[i]);
         if (!take(host, island, bytes, &record))
                 return pw_error_set(ret_err, PW_NO_SPACE, "the board of island %u has no room for program %s", island, row->name);
-        at = pw_host_at(host, island, record.line);
-        memcpy(at, row->image, row->image->bytes);
         if (!pw_table_put(&host->islands[island].images, record.line, program)) {
                 give(host, island, record.line, record.bytes);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the image of program %s", row->name);
@@ -63,14 +63,93 @@ static enum pw_status write_image(struct pw_host *host, struct pw_host_program *
         program->images[island].line = record.line;
         program->images[island].bytes = record.bytes;
         program->images[island].serial = ++host->image_serial;
-        program->images[island].slices = record.line + (uint32_t)(image_bytes / PW_LINE_BYTES);
-        at += image_bytes;
+        program->images[island].slices = record.line + (uint32_t)(image_bytes(row) / PW_LINE_BYTES);
+        return PW_OK;
+}
+
+static void fill_image(const struct pw_host *host, const struct pw_host_program *program, const struct pw_program_row *row, uint32_t island)
+{
+        char *at = pw_host_at(host, island, program->images[island].line);
+
+        memcpy(at, row->image, row->image->bytes);
+        at += image_bytes(row);
         for (uint32_t i = 0; i < row->image->slice_count; i++) {
                 write_slice((struct pw_slice_record *)at, &row->slices[i]);
                 at += slice_bytes(&row->slices[i]);
         }
-        return PW_OK;
 }
+
+static struct pw_host_program *program_state(struct pw_host *host, struct pw_program_row *row)
+{
+        struct pw_host_program *program = row->host;
+
+        if (!program && (program = calloc(1, sizeof *program))) {
+                pw_list_append(&host->programs, &program->link);
+                row->host = program;
+        }
+        return program;
+}
+
+enum pw_status pw_host_program_reserve(struct pw_host *host, struct pw_program_row *row, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        const struct pw_program *plans = pw_program_of(row);
+        struct pw_host_program *program = program_state(host, row);
+        enum pw_status status = program ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", row->name);
+
+        *ret_bytes = 0;
+        for (uint32_t c = 0; c < plans->column_count && status == PW_OK; c++) {
+                uint32_t island = plans->plans[c].island;
+                status = reserve_image(host, program, row, island, ret_err);
+                *ret_bytes += program->images[island].bytes;
+        }
+        if (status != PW_OK)
+                pw_prepare_forget(host, row);
+        return status;
+}
+
+void pw_host_program_fill(const struct pw_host *host, const struct pw_program_row *row)
+{
+        const struct pw_program *plans = pw_program_of((struct pw_program_row *)(uintptr_t)row);
+
+        for (uint32_t c = 0; c < plans->column_count; c++)
+                fill_image(host, row->host, row, plans->plans[c].island);
+}
+
+struct pw_image *pw_host_program_settle(const struct pw_host *host, struct pw_program_row *row)
+{
+        const struct pw_host_program *program = row->host;
+        uint32_t island = pw_program_of(row)->plans[0].island;
+        struct pw_image *own = row->image;
+
+        row->image = pw_host_at(host, island, program->images[island].line);
+        row->image_placed = true;
+        return own;
+}
+
+uint32_t pw_host_program_ranges(const struct pw_program_row *row, struct pw_host_range ranges[PW_ISLANDS_MAX])
+{
+        const struct pw_host_program *program = row->host;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; program && i < PW_ISLANDS_MAX; i++)
+                if (program->images[i].bytes)
+                        ranges[count++] = (struct pw_host_range){ i, program->images[i].line, program->images[i].bytes };
+        return count;
+}
+
+uint32_t pw_host_program_detach(struct pw_host *host, struct pw_program_row *row, struct pw_host_range ranges[PW_ISLANDS_MAX])
+{
+        struct pw_host_program *program = row->host;
+        uint32_t count = pw_host_program_ranges(row, ranges);
+
+        for (uint32_t i = 0; i < count; i++) {
+                pw_table_remove(&host->islands[ranges[i].island].images, ranges[i].line);
+                program->images[ranges[i].island].bytes = 0;
+        }
+        return count;
+}
+
+void pw_host_range_give(struct pw_host *host, const struct pw_host_range *range) { give(host, range->island, range->line, range->bytes); }
 
 void pw_prepare_free(struct pw_host_program *program)
 {
@@ -265,14 +344,10 @@ static void write_constants(const struct pw_live *live, uint32_t island, struct 
 
 static enum pw_status run_state(struct pw_host *host, struct pw_run *run, struct pw_error *ret_err)
 {
-        struct pw_host_program *program = run->row->host;
+        struct pw_host_program *program = program_state(host, run->row);
         uint32_t columns = pw_live_of(run)->program->column_count;
         struct pw_host_run *state;
 
-        if (!program && (program = calloc(1, sizeof *program))) {
-                pw_list_append(&host->programs, &program->link);
-                run->row->host = program;
-        }
         if (program && !run->host) {
                 state = calloc(1, sizeof *state + columns * sizeof state->records[0]);
                 if (state) {
@@ -297,10 +372,12 @@ enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t
         if (status != PW_OK)
                 return status;
         program = run->row->host;
-        if (!program->images[island].bytes)
-                status = write_image(host, program, run->row, island, ret_err);
-        if (status != PW_OK)
-                return status;
+        if (!program->images[island].bytes) {
+                status = reserve_image(host, program, run->row, island, ret_err);
+                if (status != PW_OK)
+                        return status;
+                fill_image(host, program, run->row, island);
+        }
         while (live->program->plans[column].island != island)
                 column++;
         record = &((struct pw_host_run *)run->host)->records[column];

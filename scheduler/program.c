@@ -236,7 +236,8 @@ void pw_program_destroy(struct pw_program *program)
         free(program->chains);
         free(program->devices);
         free(program->inputs);
-        free(program->row.image);
+        if (!program->row.image_placed)
+                free(program->row.image);
         free(program->row.name);
         free(program->row.tenant);
         free(program->row.client);

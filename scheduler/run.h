@@ -77,6 +77,9 @@ struct pw_program_row {
         char *client;                 /* who compiled it, "digits[4411]"; the daemon puts it in, the row owns it; may be NULL */
         void *modules;                /* of its image, one block: the daemon puts it in, the row owns it; may be NULL */
         struct pw_image *image;
+        bool image_placed;            /* it lies in a board, and is not the row's */
+        void *payer;                  /* the daemon's: who is charged for it, and with how much */
+        uint64_t kept_bytes, placed_bytes;
         struct pw_slice_map *slices;  /* copies, image->slice_count */
         uint32_t input_count, result_count;
         uint64_t runs, runs_in_flight, runs_admitted; /* admitted: of those in flight */

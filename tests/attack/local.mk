@@ -91,6 +91,21 @@ attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
 
+attack_tests += tests/attack/collision_test
+tests_attack_collision_test_SOURCES = tests/attack/collision_test.c $(attack_sources)
+tests_attack_collision_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/compile_flood_test
+tests_attack_compile_flood_test_SOURCES = tests/attack/compile_flood_test.c $(attack_sources)
+tests_attack_compile_flood_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/compile_large_test
+tests_attack_compile_large_test_SOURCES = tests/attack/compile_large_test.c $(attack_sources)
+tests_attack_compile_large_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/slice_race_test
+tests_attack_slice_race_test_SOURCES = tests/attack/slice_race_test.c $(attack_sources)
+tests_attack_slice_race_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/programs_kept_test
+tests_attack_programs_kept_test_SOURCES = tests/attack/programs_kept_test.c $(attack_sources)
+tests_attack_programs_kept_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test

@@ -9,6 +9,7 @@
 #include "daemon/lane.h"
 #include "daemon/module.h"
 #include "daemon/name.h"
+#include "daemon/program.h"
 #include "daemon/room.h"
 #include "daemon/submit.h"
 #include "daemon/turn.h"
@@ -123,6 +124,7 @@ uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_module_uses_drop(struct pw_daemon *daemon, struct pw_module_uses *uses) { (void)daemon, (void)uses; }
+void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row) { (void)daemon, (void)row; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
