@@ -42,9 +42,9 @@ static const struct pw_option gang_list_options[] = {
         COMMON_OPTIONS,
 };
 static const struct pw_option put_options[] = {
-        { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed." },
+        { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed, or for the --ttl." },
         { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
-          "Keep the object for so long, 250ms, 3s, 2min, 1h or 2d. Where neither a name nor this is given: 10min." },
+          "Keep the object for so long, 250ms, 3s, 2min, 1h or 2d; then the name goes too. Where neither a name nor this is given: 10min." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for room." },
         { "frozen", 0, PW_OPTION_FLAG, AT(frozen), NULL, NULL, "Where nobody can change the bytes any more, neither this process." },
         TYPE_OPTIONS("opaque", NULL),

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #define BLOCK_BYTES (1u << 20)
-#define DEFAULT_TTL_US UINT64_C(600000000) /* of an object without a name: else it would end with the command */
+#define DEFAULT_TTL_US INT64_C(600000000) /* of an object without a name: else it would end with the command */
 
 /* --- put ---------------------------------------------------------------------------------------------------------- */
 
@@ -97,18 +97,15 @@ static enum pw_status put_path(struct pw_invocation *invocation, struct pw_futur
         return put_stream(invocation, fd, &params, ret_future, ret_err);
 }
 
-/* The command ends now: a name or a lease keeps the object. */
+/* The command ends now: a name keeps the object, for a time where one is given, or a lease. */
 static enum pw_status keep(struct pw_invocation *invocation, struct pw_future *future, struct pw_error *ret_err)
 {
         const struct pw_command_settings *settings = &invocation->settings;
-        uint64_t ttl_us = settings->ttl_us ? settings->ttl_us : settings->name ? 0 : DEFAULT_TTL_US;
-        enum pw_status status = PW_OK;
+        int64_t ttl_us = (int64_t)pw_min_u64(settings->ttl_us, INT64_MAX);
 
         if (settings->name)
-                status = pw_name(future, settings->name, ret_err);
-        if (status == PW_OK && ttl_us)
-                status = pw_lease(future, (int64_t)pw_min_u64(ttl_us, INT64_MAX), ret_err);
-        return status;
+                return pw_name_for(future, settings->name, ttl_us, ret_err);
+        return pw_lease(future, ttl_us ? ttl_us : DEFAULT_TTL_US, ret_err);
 }
 
 enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error *ret_err)

@@ -286,6 +286,24 @@ void pw_names_done(struct pw_daemon *daemon)
 
 /* --- requests -------------------------------------------------------------------------------------------------------------------- */
 
+/* For a time, where one is given. */
+static enum pw_status bind_for(struct pw_dsession *session, const Pathways__Wire__NameBind *request, struct pw_object *object,
+                               struct pw_error *ret_err)
+{
+        struct pw_store *store = session->daemon->store;
+        const char *tenant = session->tenant->name;
+        bool bound = pw_store_name_find(store, tenant, request->name) == object;
+        uint64_t now_us = pw_now_us();
+        enum pw_status status = pw_store_name_bind(store, tenant, request->name, object, ret_err);
+
+        if (status != PW_OK || request->ttl_us <= 0)
+                return status;
+        status = pw_store_name_until(store, tenant, request->name, now_us + (uint64_t)request->ttl_us, ret_err);
+        if (status != PW_OK && !bound)
+                (void)!pw_store_name_remove(store, tenant, request->name, now_us, NULL);
+        return status;
+}
+
 void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request)
 {
         struct pw_daemon *daemon = session->daemon;
@@ -296,7 +314,7 @@ void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire
         if (status == PW_OK)
                 status = pw_object_by_id(session, request->object, &object, &err);
         if (status == PW_OK)
-                status = pw_store_name_bind(daemon->store, session->tenant->name, request->name, object, &err);
+                status = bind_for(session, request, object, &err);
         answer(session, id, status, &err);
         if (status != PW_OK)
                 return;

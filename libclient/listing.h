@@ -19,6 +19,8 @@ const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing)
 PW_MUST_CHECK enum pw_status pw_cancel_object(struct pw_session *session, struct pw_id id, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_cancel_run(struct pw_session *session, uint64_t run, struct pw_error *ret_err);
 /* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
+/* As pw_name(), for `ttl_us`: then the name goes. */
+PW_MUST_CHECK enum pw_status pw_name_for(struct pw_future *future, const char *name, int64_t ttl_us, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err);
 
 /* One answer to "what did the devices do": the session's first call begins a trace. Waits until there is a batch, `wait_us` at

@@ -1,4 +1,5 @@
 /* Names, leases and transfers: what is asked of the daemon about who holds an object. */
+#include "libclient/listing.h"
 #include "libclient/session.h"
 
 static enum pw_status name_check(const char *name, struct pw_error *ret_err)
@@ -29,12 +30,18 @@ static enum pw_status tell_about(const struct pw_future *future, Pathways__Wire_
 
 enum pw_status pw_name(struct pw_future *future, const char *name, struct pw_error *ret_err)
 {
+        return pw_name_for(future, name, 0, ret_err);
+}
+
+enum pw_status pw_name_for(struct pw_future *future, const char *name, int64_t ttl_us, struct pw_error *ret_err)
+{
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__NameBind bind = PATHWAYS__WIRE__NAME_BIND__INIT;
         enum pw_status status = name_check(name, ret_err);
         if (status != PW_OK)
                 return status;
         bind.name = (char *)(uintptr_t)name;
+        bind.ttl_us = ttl_us;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_BIND;
         request.name_bind = &bind;
         return tell_about(future, &request, &bind.object, ret_err);

@@ -156,28 +156,67 @@ struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant,
 
 /* --- leases ------------------------------------------------------------------------------------------------------------------- */
 
-enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_error *ret_err)
+static enum pw_status add_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_ref **ret_ref,
+                                struct pw_error *ret_err)
 {
         enum pw_status status = check_claims(store, object, ret_err);
-        struct pw_ref *ref;
 
         if (status != PW_OK)
                 return status;
         if (object->donated == 2)
                 return pw_error_set(ret_err, PW_DONATED_USE, "lease: the object was given to a run");
-        if (add_claim(store, object, PW_OWNER_LEASE, &ref) == PW_OK) {
-                if (pw_heap_add(&store->leases, &ref->lease, until_us))
+        if (add_claim(store, object, PW_OWNER_LEASE, ret_ref) == PW_OK) {
+                if (pw_heap_add(&store->leases, &(*ret_ref)->lease, until_us))
                         return PW_OK;
-                pw_ref_remove(store, ref);
+                pw_ref_remove(store, *ret_ref);
         }
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lease");
+}
+
+enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_error *ret_err)
+{
+        struct pw_ref *lease;
+
+        return add_lease(store, object, until_us, &lease, ret_err);
+}
+
+enum pw_status pw_store_name_until(struct pw_store *store, const char *tenant, const char *name, uint64_t until_us,
+                                   struct pw_error *ret_err)
+{
+        const struct pw_ref *ref = pw_name_ref(store, tenant, name);
+        struct pw_ref *lease;
+        char *copy = strdup(name);
+        enum pw_status status = PW_NO_MEMORY;
+
+        if (!ref)
+                status = pw_error_set(ret_err, PW_NOT_FOUND, "name %s: not bound", name);
+        else if (!copy)
+                pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lease");
+        else
+                status = add_lease(store, ref->object, until_us, &lease, ret_err);
+        if (status != PW_OK) {
+                free(copy);
+                return status;
+        }
+        lease->name = copy;
+        lease->ends = ref->number;
+        return PW_OK;
+}
+
+static void end_lease(struct pw_store *store, struct pw_ref *lease)
+{
+        struct pw_ref *name = lease->name ? pw_name_ref(store, pw_object_tenant(store, lease->object), lease->name) : NULL;
+
+        if (name && name->number == lease->ends)
+                pw_ref_remove(store, name);
+        pw_ref_remove(store, lease);
 }
 
 /* In parts: who let many leases end at once holds nobody else up. */
 void pw_lease_tick(struct pw_store *store)
 {
         for (uint32_t i = 0; i < LEASES_PART && pw_heap_first_key(&store->leases) <= store->now_us; i++)
-                pw_ref_remove(store, pw_container_of(pw_heap_first(&store->leases), struct pw_ref, lease));
+                end_lease(store, pw_container_of(pw_heap_first(&store->leases), struct pw_ref, lease));
 }
 
 /* --- the end of an object ------------------------------------------------------------------------------------------------------ */

@@ -207,6 +207,30 @@ static void test_leases(void **state)
         fixture_close(&n.f);
 }
 
+/* A name for a time goes with its object, unless it was bound anew meanwhile. */
+static void test_names_that_end(void **state)
+{
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 5, NULL), PW_NOT_FOUND);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        pw_store_tick(n.f.store, 1000);
+        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 2000, NULL), PW_OK);
+        fixture_drop(&n.f, n.ann, n.place);
+        pw_store_tick(n.f.store, 1999);
+        assert_there(&n);
+        pw_store_tick(n.f.store, 2000);
+        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
 /* Without force only names and leases go, with it sessions' references too; runs keep theirs. */
 static void test_free_object(void **state)
 {
@@ -264,6 +288,7 @@ int main(void)
                 cmocka_unit_test(test_bound),
                 cmocka_unit_test(test_segment_goes_with_names),
                 cmocka_unit_test(test_leases),
+                cmocka_unit_test(test_names_that_end),
                 cmocka_unit_test(test_free_object),
                 cmocka_unit_test(test_named_in_the_look),
         };

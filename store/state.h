@@ -42,7 +42,8 @@ struct pw_ref {
         struct pw_object *object;
         uint64_t number;           /* of the owner */
         uint64_t since_us;
-        char *name;                /* of a name */
+        char *name;                /* of a name; of a lease: of the name that ends with it, or NULL */
+        uint64_t ends;             /* of a lease: the number of that name */
         uint32_t count;
         uint8_t kind;              /* enum pw_owner_kind */
         uint8_t charged;           /* 1: the object was transferred to this owner */

@@ -244,6 +244,15 @@ static void each_kind_of_end_has_a_code(void **state)
         pw_unref(value);
 }
 
+static bool none_named(const struct pw_listing *objects, void *context)
+{
+        (void)context;
+        for (size_t i = 0; i < it_rows(objects); i++)
+                if (*it_text(objects, i, "names"))
+                        return false;
+        return true;
+}
+
 /* A put that finds no room waits as long as it is told to, and says who has it. */
 static void a_put_without_room(void **state)
 {
@@ -261,6 +270,10 @@ static void a_put_without_room(void **state)
         pw_unref(held);
         EXPECT(0, "h0.", "put", path, "--timeout", "20s", "--ttl", "1ms");
         EXPECT(0, "h0.", "put", "/proc/self/status", "--ttl", "1ms");
+        EXPECT(0, "h0.", "put", "/proc/self/status", "--name", "brief", "--ttl", "200ms");
+        EXPECT(0, "Name:", "get", "brief");
+        it_until(host->session, "objects", none_named, NULL);
+        EXPECT(5, "not bound", "get", "brief");
 }
 
 /* A frozen value says so, and goes to another owner with its id. */
