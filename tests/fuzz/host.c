@@ -9,6 +9,7 @@
 #include "daemon/lane.h"
 #include "daemon/module.h"
 #include "daemon/name.h"
+#include "daemon/overhead.h"
 #include "daemon/program.h"
 #include "daemon/room.h"
 #include "daemon/submit.h"
@@ -129,6 +130,8 @@ void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon,
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
+void pw_overhead_reserved(struct pw_backing *backing) { (void)backing; }
 
 /* --- boards and programs --------------------------------------------------------------------------------------------------- */
 
