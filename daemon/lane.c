@@ -77,12 +77,18 @@ static void make_due(struct pw_dlane *except, bool wide)
         struct pw_dsession *session;
         struct pw_dlane *lane;
         uint32_t count, cells;
+        uint64_t look = except->session->tenant->looks += wide;
 
         for (uint32_t i = 0; (session = next_of(except->session, wide, &i));) {
                 count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0;
-                for (uint32_t j = 0; j < count && (lane = session->lanes[j]); j++)
-                        if (lane != except)
-                                lane->due = pw_ring_available(&lane->reader, &cells) ? cells : 0;
+                for (uint32_t j = 0; j < count && (lane = session->lanes[j]); j++) {
+                        if (lane == except)
+                                continue;
+                        cells = pw_ring_available(&lane->reader, &cells) ? cells : 0;
+                        if (cells > lane->due)
+                                lane->seen = look;
+                        lane->due = cells;
+                }
         }
 }
 
@@ -136,8 +142,9 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us
 
                 if ((!wide && go_on(lane, false, now_us)) || go_on(lane, true, now_us))
                         continue;
-                if (lane->looked == daemon->round)
-                        break; /* nobody is to make it */
+                /* All lanes were looked at since it was published, or it has had its turn: nobody is to make it. */
+                if (lane->seen < session->tenant->looks || lane->looked == daemon->round)
+                        break;
                 lane->looked = daemon->round;
                 session->tenant->catching = (struct pw_catching){ daemon->round, UINT64_MAX };
                 make_due(lane, true);
@@ -207,8 +214,10 @@ static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
                 pw_session_end(lane->session, "impossible tail in its ring");
                 return 0;
         }
-        if (session->catching.round != round && session->tenant->catching.round != round)
+        if (session->catching.round != round && session->tenant->catching.round != round) {
                 lane->due = cells;
+                lane->seen = session->tenant->looks;
+        }
         return read_cells(lane, now_us);
 }
 

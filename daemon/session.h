@@ -21,6 +21,7 @@ struct pw_dlane {
         struct pw_list hot;  /* in daemon->hot, or alone */
         uint32_t quiet;      /* turns without a record */
         uint32_t due;        /* cells that are to be read in this round */
+        uint64_t seen;       /* the tenant's look at all its lanes at which, or after which, that was seen */
         uint64_t looked;     /* the round in which it was the last to look at the others */
 };
 

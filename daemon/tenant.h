@@ -24,6 +24,7 @@ struct pw_tenant {
         uint32_t sessions;      /* attached clients */
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
+        uint64_t looks;         /* at all its lanes, to catch up */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
         uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
