@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSIONS 30          /* PW_VERSIONS: in soak 100 */
+#define VERSIONS 100         /* PW_VERSIONS */
 #define KEPT 20              /* copies at most, in a process: 16 without a user, those of the test, that of the module `pw` */
 
 static void module_path(const struct it_host *host, const char *folder, const char *file, char path[200])
