@@ -72,12 +72,6 @@ static enum pw_status make_client(struct pw_dsession *session, struct pw_error *
         return status;
 }
 
-static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_error *ret_err)
-{
-        return pw_error_set(ret_err, PW_LIMIT, "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
-                            daemon->fd_limit, daemon->sessions.count - 1);
-}
-
 void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment)
 {
         pathways__wire__segment_info__init(ret_info);
@@ -104,14 +98,22 @@ static void fill_welcome(struct pw_dsession *session, Pathways__Wire__Welcome *w
         welcome->island_count = daemon->settings.islands;
 }
 
+static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_LIMIT, "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
+                            daemon->fd_limit, daemon->sessions.count - 1);
+}
+
 static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, struct pw_error *ret_err)
 {
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         Pathways__Wire__SegmentInfo own, futures;
-        enum pw_status status = session->crowded ? too_crowded(session->daemon, ret_err) : make_client(session, ret_err);
+        enum pw_status status = session->crowded ? too_crowded(session->daemon, ret_err) : pw_tenant_begin(session->daemon, session->tenant, ret_err);
         int fds[3];
 
+        if (status == PW_OK)
+                status = make_client(session, ret_err);
         if (status == PW_OK)
                 status = pw_backing_readonly(session->tenant->futures->backed.backing, &fds[1], ret_err);
         if (status != PW_OK)
@@ -172,7 +174,9 @@ enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const
         if (session->role != PW_ROLE_NONE)
                 return pw_error_set(ret_err, PW_PROTOCOL, "Hello twice");
         status = strcmp(hello->role, "client") ? attach_child(session, id, hello, ret_err) : attach_client(session, id, ret_err);
-        if (status == PW_OK)
-                session->decoder.frame_max = PW_FRAME_MAX;
+        if (status != PW_OK)
+                return status;
+        session->decoder.frame_max = PW_FRAME_MAX;
+        pw_session_known(session);
         return status;
 }

@@ -42,6 +42,8 @@ void pw_backing_unkeep(struct pw_backing *backing)
         pw_list_remove(&backing->of_daemon);
         if (backing->daemon)
                 pw_overhead_forget(backing);
+        if (backing->tenant)
+                backing->tenant->backings--;
         pw_close_fd(&backing->fd);
         pw_close_fd(&backing->ro_fd);
         free(backing);
@@ -87,6 +89,7 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
                 pw_list_append(&process->daemon->backings, &backing->of_daemon);
                 backing->tenant = params->tenant;
                 backing->daemon = process->daemon;
+                backing->tenant->backings++;
                 backing->users = 1;
                 process->backing = backing;
         }

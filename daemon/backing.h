@@ -23,8 +23,8 @@ struct pw_backing {
         _Atomic uint32_t steps;      /* that the worker has done in it */
         uint32_t place_count, taken; /* places, and how many were ever given */
         uint64_t place_bytes;
-        const struct pw_tenant *tenant;
         struct pw_daemon *daemon;    /* of sessions; else NULL */
+        struct pw_tenant *tenant;    /* of sessions: whose */
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
         struct pw_list segments_in;  /* of sessions, that lie in it */
         uint64_t granted_bytes, overhead_bytes; /* for overhead.c: the latter told to the store */
@@ -48,7 +48,7 @@ PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, s
                                              struct pw_error *ret_err);
 /* A place in the memfd of the process and the tenant, or in a new one: `control_bytes`, then `segment_bytes`, the same for all.
  * Own, Errors: the same, for both. */
-struct pw_place_params { struct pw_process *process; const struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };
+struct pw_place_params { struct pw_process *process; struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };
 PW_MUST_CHECK enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_backed *ret_control,
                                               struct pw_backed *ret_segment, struct pw_error *ret_err);
 /* Its pages go back; the memfd goes with the last user. */

@@ -260,6 +260,8 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
         pw_list_init(&daemon->ended);
+        pw_list_init(&daemon->strangers);
+        pw_list_init(&daemon->dying);
         pw_list_init(&daemon->hot);
         pw_list_init(&daemon->backings);
         pw_list_init(&daemon->submitted);
@@ -413,8 +415,8 @@ void pw_daemon_free(struct pw_daemon *daemon)
         if (daemon->store)
                 free_segments(daemon);
         pw_store_free(daemon->store);
-        pw_tenants_done(daemon);
         pw_processes_done(daemon);
+        pw_tenants_done(daemon);
         pw_meta_close(daemon->meta);
         for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
                 if (daemon->signals[i])

@@ -90,7 +90,11 @@ struct pw_daemon {
         struct pw_list ended;         /* sessions that ended in this turn */
         struct pw_list hot;           /* lanes that are read every turn */
         struct pw_table processes;    /* pid -> struct pw_process */
+        struct pw_list dying;         /* those that are dead, and hold something yet */
         struct pw_table tenants;      /* uid -> struct pw_tenant */
+        struct pw_table users;        /* the same, of those that only connected so far */
+        struct pw_list strangers;     /* connections that did not say Hello, the oldest first */
+        struct event *impatience;     /* at the end of what the oldest of them has for it */
         struct pw_table segments;     /* number -> struct pw_segment */
         struct pw_list backings;      /* memfds of sessions */
         uint32_t next_segment;        /* numbers are never used again */

@@ -6,8 +6,11 @@
 #include <event2/event.h>
 #include <sys/syscall.h>
 
+#define DYING_PART 64u /* sessions that end in a turn when their process is dead */
+
 static void free_process(struct pw_process *process)
 {
+        pw_list_remove(&process->dying);
         if (process->event)
                 event_free(process->event);
         pw_backing_leave(process);
@@ -25,12 +28,11 @@ static void free_if_unused(struct pw_process *process)
                 free_process(process);
 }
 
-/* The process is dead: whatever its sessions held goes now. */
+/* The process is dead: whatever its sessions held goes now, in parts. */
 static void on_exit_(evutil_socket_t fd, short what, void *context)
 {
         struct pw_process *process = context;
         struct pw_daemon *daemon = process->daemon;
-        struct pw_dsession *session;
 
         (void)fd;
         (void)what;
@@ -38,16 +40,44 @@ static void on_exit_(evutil_socket_t fd, short what, void *context)
         event_del(process->event);
         pw_close_fd(&process->pidfd);
         process->pidfd = -1;
-        for (uint32_t i = 0; i < process->ended_count; i++)
-                pw_store_session_dead(daemon->store, process->ended[i], pw_now_us());
-        process->ended_count = 0;
+        pw_list_append(&daemon->dying, &process->dying);
         daemon->more = true;
-        if (pw_list_empty(&process->sessions)) {
-                free_process(process);
-                return;
+}
+
+/* Some of what its sessions held. False: there is no more. */
+static bool die_in_part(struct pw_process *process)
+{
+        struct pw_daemon *daemon = process->daemon;
+        struct pw_dsession *session;
+        uint32_t part = DYING_PART;
+
+        for (; part && process->ended_count; part--) {
+                struct pw_ended ended = process->ended[--process->ended_count];
+
+                ended.tenant->sessions--;
+                pw_store_session_dead(daemon->store, ended.number, pw_now_us());
         }
-        pw_list_each(&process->sessions, session, struct pw_dsession, of_process)
+        pw_list_each(&process->sessions, session, struct pw_dsession, of_process) {
+                if (!part)
+                        break;
+                part -= !session->ended;
                 pw_session_end(session, NULL);
+        }
+        return !part;
+}
+
+bool pw_processes_turn(struct pw_daemon *daemon)
+{
+        struct pw_process *process;
+
+        if (pw_list_empty(&daemon->dying))
+                return false;
+        process = pw_list_first(&daemon->dying, struct pw_process, dying);
+        if (!die_in_part(process)) {
+                pw_list_remove(&process->dying);
+                free_if_unused(process);
+        }
+        return true;
 }
 
 enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process, struct pw_error *ret_err)
@@ -64,6 +94,7 @@ enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_pro
         process->pid = pid;
         process->daemon = daemon;
         pw_list_init(&process->sessions);
+        pw_list_init(&process->dying);
         process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
         if (process->pidfd < 0) {
                 int number = errno;

@@ -83,7 +83,7 @@ static bool is_of(const char *line, const char *tenant)
 enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota,
                              struct pw_error *ret_err)
 {
-        struct pw_quota quota = { PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE }, ignored;
+        struct pw_quota quota = { PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_SESSIONS }, ignored;
         const char *const names[] = { "*", tenant };
         enum pw_status status;
 
@@ -123,6 +123,6 @@ enum pw_status pw_quota_session(const struct pw_tenant *tenant, struct pw_error 
 {
         if (tenant->sessions < tenant->quota.sessions)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u sessions, its quota: end one, or raise --quota", tenant->name,
+        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u sessions, its quota, those included that ended while their process lives: end one, or raise --quota", tenant->name,
                             tenant->sessions);
 }

@@ -68,6 +68,7 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
         }
         if (like->backed.backing)
                 pw_list_append(&like->backed.backing->segments_in, &segment->of_backing);
+        segment->tenant->segments++;
         *ret_segment = segment;
         return PW_OK;
 }
@@ -84,5 +85,6 @@ void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
         if (segment->layout.kind != PW_SEGMENT_DEVICE)
                 leaving = pw_store_segment_remove(daemon->store, segment->number);
         pw_table_remove(&daemon->segments, segment->number);
+        segment->tenant->segments--;
         free_segment(daemon, segment, &leaving);
 }

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,6 +26,9 @@
 #define ACCEPT_BUDGET 64
 #define LISTEN_AGAIN_US 10000
 #define FDS_OF_CLIENT 5u /* socket, and once more while its replies wait, pidfd, memory twice */
+#define PEERPIDFD 77 /* SO_PEERPIDFD, which headers do not know yet */
+#define HELLO_US 10000000u
+#define STRANGERS_PART 4u /* of the descriptors: what connections of a user may have that did not say Hello */
 #define FDS_KEPT 320u    /* for executors, the worker, those who are told that there are no more, and what one message may bring */
 
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
@@ -90,12 +94,105 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
         return came;
 }
 
+/* --- who did not say Hello ---------------------------------------------------------------------------------------------------- */
+
+static void be_patient(struct pw_daemon *daemon)
+{
+        const struct pw_dsession *oldest = pw_list_first(&daemon->strangers, struct pw_dsession, stranger);
+        uint64_t now_us = pw_now_us(), until_us = oldest->came_us + HELLO_US, left_us = until_us > now_us ? until_us - now_us : 0;
+
+        event_add(daemon->impatience, &(struct timeval){ (time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000) });
+}
+
+static void on_impatience(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_daemon *daemon = context;
+        struct pw_dsession *session;
+        uint64_t now_us = pw_now_us();
+
+        (void)fd;
+        (void)what;
+        pw_woken(daemon);
+        pw_list_each(&daemon->strangers, session, struct pw_dsession, stranger) {
+                if (session->came_us + HELLO_US > now_us)
+                        break;
+                pw_session_end(session, "it did not say Hello within 10 s");
+        }
+        if (!pw_list_empty(&daemon->strangers))
+                be_patient(daemon);
+}
+
+static void estrange(struct pw_dsession *session)
+{
+        bool first = pw_list_empty(&session->daemon->strangers);
+
+        session->came_us = pw_now_us();
+        session->tenant->strangers++;
+        pw_list_append(&session->daemon->strangers, &session->stranger);
+        if (first)
+                be_patient(session->daemon);
+}
+
+void pw_session_known(struct pw_dsession *session)
+{
+        if (pw_list_empty(&session->stranger))
+                return;
+        pw_list_remove(&session->stranger);
+        session->tenant->strangers--;
+}
+
+/* Descriptors are the lowest that are free, so this one says how many are in use. Half as many as are kept for the daemon are kept for operators. */
+static bool is_crowded(const struct pw_daemon *daemon, int fd, bool operator_)
+{
+        uint64_t kept = pw_min_u64(FDS_KEPT, daemon->fd_limit / 4);
+
+        return (uint32_t)fd + FDS_OF_CLIENT + kept + (operator_ ? 0 : kept / 2) > daemon->fd_limit;
+}
+
+/* Who is told only by being refused: where waiting for its Hello would take what is for operators, or too much. */
+static enum pw_status check_place(const struct pw_daemon *daemon, int fd, uid_t uid, struct pw_error *ret_err)
+{
+        const struct pw_tenant *tenant = pw_table_get(&daemon->tenants, (uint64_t)uid + 1);
+
+        if (!tenant)
+                tenant = pw_table_get(&daemon->users, (uint64_t)uid + 1);
+        if (pw_operators_has(daemon, fd, uid))
+                return PW_OK;
+        if (tenant && tenant->strangers >= daemon->fd_limit / STRANGERS_PART)
+                return pw_error_set(ret_err, PW_LIMIT, "user %u has %u connections that did not say Hello, as many as there may be", (unsigned)uid,
+                                    tenant->strangers);
+        if (!is_crowded(daemon, fd, true))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_LIMIT, "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
+                            daemon->fd_limit, daemon->sessions.count);
+}
+
+/* The process that connected, whatever its number names by now; -1: the kernel does not say (before Linux 6.5). */
+static int peer_pidfd(int fd)
+{
+        socklen_t bytes = sizeof(int);
+        int pidfd;
+
+        return getsockopt(fd, SOL_SOCKET, PEERPIDFD, &pidfd, &bytes) == 0 ? pidfd : -1;
+}
+
+/* Else what pidfd_open() gave by its number is it: numbers of the living are not given again. */
+static bool is_dead(int pidfd)
+{
+        struct pollfd on = { .fd = pidfd, .events = POLLIN };
+
+        return pidfd >= 0 && poll(&on, 1, 0) == 1;
+}
+
+/* --- accepting ------------------------------------------------------------------------------------------------------------------ */
+
 static void accept_one(struct pw_daemon *daemon, int fd)
 {
         struct ucred peer;
         socklen_t bytes = sizeof peer;
         int inline_ = 1; /* else the kernel drops an urgent byte as it is passed by, and what came with it, on this thread */
         struct pw_dsession *session;
+        pw_auto_close int peer_fd = peer_pidfd(fd);
         struct pw_error err;
 
         (void)!setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &inline_, sizeof inline_);
@@ -105,10 +202,15 @@ static void accept_one(struct pw_daemon *daemon, int fd)
                 pw_closer_take_socket(daemon, &fd);
                 return;
         }
-        if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK) {
+        if (check_place(daemon, fd, peer.uid, &err) != PW_OK) {
+                refuse(daemon, fd, &err);
+                pw_closer_take_socket(daemon, &fd);
+        } else if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK) {
                 daemon->refusing = false;
-                /* Descriptors are the lowest that are free, so this one says how many are in use. */
-                session->crowded = (uint32_t)fd + FDS_OF_CLIENT + pw_min_u64(FDS_KEPT, daemon->fd_limit / 4) > daemon->fd_limit;
+                session->crowded = is_crowded(daemon, fd, session->operator_);
+                estrange(session);
+                if (is_dead(peer_fd))
+                        pw_session_end(session, "its process is dead, its number perhaps another's by now");
         } else {
                 refuse(daemon, -1, &err);
         }
@@ -159,7 +261,8 @@ enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret
         (void)has_reserve(daemon);
         daemon->listener = event_new(daemon->base, daemon->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
         daemon->listen_again = evtimer_new(daemon->base, on_listen_again, daemon);
-        if (!daemon->listener || !daemon->listen_again || event_add(daemon->listener, NULL) < 0)
+        daemon->impatience = evtimer_new(daemon->base, on_impatience, daemon);
+        if (!daemon->listener || !daemon->listen_again || !daemon->impatience || event_add(daemon->listener, NULL) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the listener");
         return PW_OK;
 }
@@ -192,7 +295,7 @@ static void describe_client(struct pw_dsession *session)
 static enum pw_status join(struct pw_dsession *session, uid_t uid, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
-        enum pw_status status = pw_tenant_get(daemon, uid, &session->tenant, ret_err);
+        enum pw_status status = pw_tenant_connect(daemon, uid, &session->tenant, ret_err);
 
         if (status == PW_OK)
                 status = pw_process_get(daemon, session->pid, &session->process, ret_err);
@@ -218,6 +321,8 @@ static void free_session(struct pw_dsession *session)
         pw_backed_done(session->daemon, &session->control_backed);
         pw_table_done(&session->slices);
         pw_table_done(&session->programs);
+        if (session->tenant)
+                pw_tenant_disconnect(session->daemon, session->tenant);
         free(session);
 }
 
@@ -240,6 +345,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
         pw_list_init(&session->of_speakers);
+        pw_list_init(&session->stranger);
         pw_list_init(&session->of_process);
         pw_list_init(&session->room_waits);
         pw_list_init(&session->of_ended);
@@ -276,11 +382,12 @@ static void leave_store(struct pw_dsession *session)
         if (!session->in_store)
                 return;
         session->in_store = false;
-        session->tenant->sessions--;
         if (!dead && !pw_grow((void **)&process->ended, &process->ended_capacity, process->ended_count + 1, sizeof *process->ended))
                 dead = true; /* cannot be told later */
-        if (!dead)
-                process->ended[process->ended_count++] = session->number;
+        if (dead)
+                session->tenant->sessions--;
+        else
+                process->ended[process->ended_count++] = (struct pw_ended){ session->number, session->tenant };
         pw_store_session_end(daemon->store, session->number, dead, pw_now_us());
 }
 
@@ -290,6 +397,7 @@ static void hang_up(struct pw_dsession *session)
         session->ended = true;
         event_del(session->readable);
         pw_list_remove(&session->of_speakers);
+        pw_session_known(session);
         if (session->sendable)
                 event_del(session->sendable);
         shutdown(session->fd, SHUT_RDWR);
@@ -352,6 +460,8 @@ void pw_sessions_done(struct pw_daemon *daemon)
                 event_free(daemon->listener);
         if (daemon->listen_again)
                 event_free(daemon->listen_again);
+        if (daemon->impatience)
+                event_free(daemon->impatience);
         pw_close_fd(&daemon->reserve_fd);
         if (daemon->listen_fd >= 0) {
                 close(daemon->listen_fd);

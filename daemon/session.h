@@ -25,6 +25,8 @@ struct pw_dlane {
         uint64_t looked;     /* the round in which it was the last to look at the others */
 };
 
+struct pw_ended { uint32_t number; struct pw_tenant *tenant; };
+
 /* A process with sessions: one pidfd however many it opens. */
 struct pw_process {
         pid_t pid;
@@ -32,8 +34,9 @@ struct pw_process {
         struct event *event;
         struct pw_daemon *daemon;
         struct pw_list sessions; /* struct pw_dsession.of_process */
+        struct pw_list dying;    /* dead, and not all that its sessions held is gone: in daemon->dying; else alone */
         struct pw_backing *backing; /* where its next session gets memory; NULL: none yet */
-        uint32_t *ended;         /* numbers of its ended sessions that the store waits for */
+        struct pw_ended *ended;  /* its ended sessions that the store waits for */
         uint32_t ended_count, ended_capacity;
 };
 
@@ -65,6 +68,8 @@ struct pw_dsession {
         bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
         bool trace_ended;          /* its trace did, as nobody asked for it */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
+        struct pw_list stranger;   /* in daemon->strangers until it says Hello; else alone */
+        uint64_t came_us;          /* then */
         struct pw_backed control_backed;
         struct pw_map control_map;
         struct pw_control *control;
@@ -80,6 +85,8 @@ struct pw_dsession {
         uint32_t lookup_count;
 };
 
+/* It said Hello. */
+void pw_session_known(struct pw_dsession *session);
 /* Listen, accept. */
 PW_MUST_CHECK enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret_err);
 /* A session over a connected socket (accepted, or a child's pair). Own: `fd_take`. */
@@ -135,6 +142,8 @@ void pw_session_output_done(struct pw_dsession *session);
 
 /* Processes: process.c */
 PW_MUST_CHECK enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process, struct pw_error *ret_err);
+/* Let some go of what the dead held. True: there was some. */
+bool pw_processes_turn(struct pw_daemon *daemon);
 void pw_process_leave(struct pw_dsession *session);
 void pw_processes_done(struct pw_daemon *daemon);
 

@@ -51,7 +51,7 @@ static const struct pw_option items[] = {
           "SIGHUP applies a change." },
         { "quota", 0, PW_OPTION_LIST, AT(quotas), NULL, "TENANT:WHAT=N,...",
           "What TENANT may have: host=SIZE, device=SIZE, objects=N, sessions=N. For example bo:host=2GiB,sessions=50. "
-          "Device is the memory of all devices together. What is left out has no limit. TENANT * is every tenant. "
+          "Device is the memory of all devices together. What is left out has no limit, sessions 16384. TENANT * is every tenant. "
           "A tenant's own line goes before; none lifts a limit. May be given several times. SIGHUP applies a change." },
         { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
           "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "

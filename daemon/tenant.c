@@ -37,16 +37,11 @@ static void free_tenant(struct pw_tenant *tenant)
         free(tenant);
 }
 
-static enum pw_status fill(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
+static enum pw_status make_memory(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
 {
         struct pw_map map = { 0 };
-        enum pw_status status;
+        enum pw_status status = pw_memfd_create("pathways-hints", sizeof *tenant->hints, &tenant->hints_fd, ret_err);
 
-        tenant->name = user_name(tenant->uid);
-        tenant->compiling = pw_compiling_new();
-        if (!tenant->name || !tenant->compiling)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
-        status = pw_memfd_create("pathways-hints", sizeof *tenant->hints, &tenant->hints_fd, ret_err);
         if (status == PW_OK)
                 status = pw_map_fd(tenant->hints_fd, sizeof *tenant->hints, true, &map, ret_err);
         if (status != PW_OK)
@@ -62,34 +57,108 @@ static enum pw_status fill(struct pw_daemon *daemon, struct pw_tenant *tenant, s
                 &tenant->futures, ret_err);
 }
 
-enum pw_status pw_tenant_get(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err)
+static void drop_memory(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
-        struct pw_tenant *tenant = pw_table_get(&daemon->tenants, (uint64_t)uid + 1);
-        enum pw_status status;
+        if (tenant->futures)
+                pw_segment_remove(daemon, tenant->futures);
+        tenant->futures = NULL;
+        if (tenant->hints)
+                munmap(tenant->hints, sizeof *tenant->hints);
+        tenant->hints = NULL;
+        pw_close_fd(&tenant->hints_fd);
+        tenant->hints_fd = -1;
+}
 
-        if (tenant) {
-                *ret_tenant = tenant;
-                return PW_OK;
-        }
-        tenant = calloc(1, sizeof *tenant);
+static struct pw_tenant *new_tenant(uid_t uid)
+{
+        struct pw_tenant *tenant = calloc(1, sizeof *tenant);
+
         if (!tenant)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
+                return NULL;
         tenant->uid = uid;
         tenant->hints_fd = -1;
         pw_speakers_init(&tenant->speakers);
         pw_list_init(&tenant->listing);
         pw_list_init(&tenant->listers);
-        status = fill(daemon, tenant, ret_err);
-        if (status == PW_OK && !pw_table_put(&daemon->tenants, (uint64_t)uid + 1, tenant))
+        tenant->name = user_name(uid);
+        tenant->compiling = pw_compiling_new();
+        if (tenant->name && tenant->compiling)
+                return tenant;
+        free_tenant(tenant);
+        return NULL;
+}
+
+enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err)
+{
+        uint64_t key = (uint64_t)uid + 1;
+        struct pw_tenant *tenant = pw_table_get(&daemon->tenants, key);
+
+        if (!tenant)
+                tenant = pw_table_get(&daemon->users, key);
+        if (!tenant) {
+                tenant = new_tenant(uid);
+                if (!tenant || !pw_table_put(&daemon->users, key, tenant)) {
+                        if (tenant)
+                                free_tenant(tenant);
+                        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
+                }
+        }
+        tenant->connections++;
+        *ret_tenant = tenant;
+        return PW_OK;
+}
+
+static bool is_empty(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
+{
+        uint64_t kept = 0;
+
+        for (uint32_t kind = 0; kind < PW_KEPT_KINDS; kind++)
+                kept += tenant->kept_bytes[kind];
+        return !tenant->connections && !tenant->sessions && !tenant->backings && tenant->segments == 1 && !tenant->freezer && !kept &&
+               pw_store_tenant_empty(daemon->store, tenant->name);
+}
+
+/* Whoever has nothing left by now. Some of what a tenant had goes later than its last session: at the next one's begin it is gone. */
+static void end_empty(struct pw_daemon *daemon)
+{
+        struct pw_tenant *tenant;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));) {
+                if (!is_empty(daemon, tenant))
+                        continue;
+                pw_log(&daemon->log, PW_LOG_DEBUG, "tenant gone tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
+                pw_table_remove(&daemon->tenants, (uint64_t)tenant->uid + 1);
+                drop_memory(daemon, tenant);
+                free_tenant(tenant);
+                i = 0; /* a removal may move another behind the cursor */
+        }
+}
+
+void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (--tenant->connections || tenant->begun)
+                return;
+        pw_table_remove(&daemon->users, (uint64_t)tenant->uid + 1);
+        free_tenant(tenant);
+}
+
+enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
+{
+        enum pw_status status;
+
+        if (tenant->begun)
+                return PW_OK;
+        end_empty(daemon);
+        status = make_memory(daemon, tenant, ret_err);
+        if (status == PW_OK && !pw_table_put(&daemon->tenants, (uint64_t)tenant->uid + 1, tenant))
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
         if (status != PW_OK) {
-                if (tenant->futures)
-                        pw_segment_remove(daemon, tenant->futures);
-                free_tenant(tenant);
+                drop_memory(daemon, tenant);
                 return status;
         }
-        pw_log(&daemon->log, PW_LOG_DEBUG, "tenant seen tenant=%s uid=%u", tenant->name, (unsigned)uid);
-        *ret_tenant = tenant;
+        pw_table_remove(&daemon->users, (uint64_t)tenant->uid + 1);
+        tenant->begun = true;
+        pw_log(&daemon->log, PW_LOG_DEBUG, "tenant seen tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
         return PW_OK;
 }
 
@@ -127,5 +196,8 @@ void pw_tenants_done(struct pw_daemon *daemon)
 
         for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
                 free_tenant(tenant);
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->users, &i));)
+                free_tenant(tenant);
         pw_table_done(&daemon->tenants);
+        pw_table_done(&daemon->users);
 }

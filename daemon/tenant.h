@@ -17,11 +17,15 @@ struct pw_catching { uint64_t round, runs; };
 
 struct pw_tenant {
         uid_t uid;
+        bool begun;
         char *name;
         int hints_fd;
         struct pw_hint_page *hints;
         struct pw_segment *futures;
-        uint32_t sessions;      /* attached clients */
+        uint32_t connections;   /* those that did not say Hello, and executors, too */
+        uint32_t strangers;     /* that did not say Hello */
+        uint32_t sessions;      /* attached clients, and those that ended whose process lives and has not left */
+        uint32_t segments, backings; /* of memory */
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
         uint64_t looks;         /* at all its lanes, to catch up */
@@ -36,8 +40,12 @@ struct pw_tenant {
         uint64_t kept_bytes[PW_KEPT_KINDS]; /* kept.h counts */
 };
 
-/* The tenant of `uid`, made when first seen; lives as long as the daemon, since ids of its futures do. */
-PW_MUST_CHECK enum pw_status pw_tenant_get(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err);
+/* Whoever connects is a user, known while a connection is: the tenant-to-be, without memory. The connection counts. */
+PW_MUST_CHECK enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err);
+void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant);
+/* It said Hello: from now on it has memory. It ends when nothing is left of it: no connection, no session that a living process might
+ * still write for, no object, name or lease, nothing kept; who had slices, or froze something, stays. */
+PW_MUST_CHECK enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
 /* Memory on every device, made at its first slice. */
 PW_MUST_CHECK enum pw_status pw_tenant_devices(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
 void pw_tenants_done(struct pw_daemon *daemon);

@@ -74,6 +74,7 @@ bool pw_turn(struct pw_daemon *daemon)
 
         daemon->more = false;
         daemon->hungry = pw_store_waits_for_room(daemon->store, 0);
+        any |= pw_processes_turn(daemon);
         any |= pw_inputs_turn(daemon);
         any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);

@@ -46,3 +46,12 @@ bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes)
         return left(tenant->quota.objects, tenant->slots) &&
                pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, pw_tenant_charged(tenant));
 }
+
+bool pw_store_tenant_empty(const struct pw_store *store, const char *name)
+{
+        const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
+        const struct segment *futures = tenant && !strcmp(tenant->name, name) ? tenant->futures : NULL;
+
+        return !futures || (!tenant->host_bytes && !tenant->leaving_bytes && !tenant->slots && !tenant->claims && !tenant->kept_bytes &&
+                            !tenant->over_count && !futures->known_count && !futures->populating_count && pw_list_empty(&futures->extents));
+}

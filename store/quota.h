@@ -11,6 +11,7 @@ struct pw_store;
 #define PW_STORE_CLAIMS_OF_ONE_MAX 1024u  /* of an object: they may all go at once, and who asks for it looks at each */
 
 #define PW_QUOTA_NONE UINT64_MAX /* no limit */
+#define PW_QUOTA_SESSIONS 16384u /* unless it is said */
 struct pw_quota { uint64_t host_bytes, device_bytes, objects, sessions; };
 
 /* From now on, for requests that wait too. What is granted beyond it already stays. */
@@ -30,5 +31,8 @@ PW_MUST_CHECK enum pw_status pw_store_may_keep(struct pw_store *store, const cha
                                                struct pw_error *ret_err);
 /* So much more, or less. */
 void pw_store_keep(struct pw_store *store, const char *tenant, int64_t bytes);
+
+/* Nothing is charged to it, and no object is in its futures segment. */
+bool pw_store_tenant_empty(const struct pw_store *store, const char *tenant);
 
 #endif
