@@ -265,6 +265,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->hot);
         pw_list_init(&daemon->backings);
         pw_list_init(&daemon->submitted);
+        pw_list_init(&daemon->ready);
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->found);
         pw_list_init(&daemon->frozen);

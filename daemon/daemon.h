@@ -101,6 +101,7 @@ struct pw_daemon {
         struct pw_table room_tokens;  /* token -> struct pw_room_wait */
         uint64_t next_token;
         struct pw_table watched;      /* object -> runs that wait for it */
+        struct pw_list ready;         /* objects whose runs are to be told; submit.c */
         struct pw_list submitted;     /* runs read, waiting for the next look */
         struct pw_list batch;         /* runs whose look is under way */
         struct pw_table wanted;       /* names that lookups wait for: name.c */

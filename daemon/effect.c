@@ -183,7 +183,7 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
                 pw_scheduler_unheld(daemon->scheduler, action->number, now_us);
                 break;
         case PW_STORE_READY:
-                pw_submit_object_ready(daemon, action->object, now_us);
+                pw_submit_object_ready(daemon, action->object);
                 break;
         case PW_STORE_DRAIN:
                 daemon->more = true;
@@ -226,5 +226,7 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                 pw_actions_clear(scheduled);
         daemon->stuck_until_us = stuck ? now_us + STUCK_US : UINT64_MAX;
         pw_store_actions_clear(stored);
+        any |= !pw_list_empty(&daemon->ready);
+        pw_submit_tell_ready(daemon, now_us); /* what comes of that is done in the next turn */
         return any;
 }

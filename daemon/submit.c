@@ -9,8 +9,11 @@
 
 /* A run that was read: waiting for the look. */
 struct waiting_run { struct pw_list link; struct pw_run *run; };
-/* Inputs of runs that wait for one object of a client to be sealed. */
-struct watch { struct watch *next; struct pw_run *run; uint32_t input; };
+/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of those whose runs
+ * are told. It goes with the last of them. */
+struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
+struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
+#define TOLD_MAX 256u /* runs in a turn: the others get theirs */
 
 static struct pw_owner owner_of(const struct pw_run *run)
 {
@@ -57,17 +60,56 @@ static void locate_moved(struct pw_daemon *daemon, struct pw_object *object, str
         place->dims = list->dims;
 }
 
+static struct awaited *awaited_of(struct pw_daemon *daemon, struct pw_object *object)
+{
+        struct awaited *awaited = pw_table_get(&daemon->watched, (uintptr_t)object);
+
+        if (awaited || !(awaited = malloc(sizeof *awaited)))
+                return awaited;
+        if (!pw_table_put(&daemon->watched, (uintptr_t)object, awaited)) {
+                free(awaited);
+                return NULL;
+        }
+        awaited->object = object;
+        pw_list_init(&awaited->watches);
+        pw_list_init(&awaited->of_ready);
+        return awaited;
+}
+
+/* The last run of it was told, or needs it no more. */
+static void awaited_done(struct pw_daemon *daemon, struct awaited *awaited)
+{
+        if (!pw_list_empty(&awaited->watches))
+                return;
+        if (pw_table_get(&daemon->watched, (uintptr_t)awaited->object) == awaited)
+                pw_table_remove(&daemon->watched, (uintptr_t)awaited->object);
+        pw_list_remove(&awaited->of_ready);
+        free(awaited);
+}
+
 static bool watch_object(struct pw_daemon *daemon, struct pw_object *object, struct pw_run *run, uint32_t input)
 {
         struct watch *watch = malloc(sizeof *watch);
+        struct awaited *awaited = watch ? awaited_of(daemon, object) : NULL;
 
-        if (!watch)
+        if (!awaited) {
+                free(watch);
                 return false;
-        *watch = (struct watch){ pw_table_get(&daemon->watched, (uintptr_t)object), run, input };
-        if (pw_table_put(&daemon->watched, (uintptr_t)object, watch))
-                return true;
+        }
+        *watch = (struct watch){ .of = awaited, .run = run, .input = input };
+        pw_list_append(&awaited->watches, &watch->link);
+        run->inputs[input].awaited = watch;
+        return true;
+}
+
+static void unwatch(struct pw_daemon *daemon, struct pw_input_place *place)
+{
+        struct watch *watch = place->awaited;
+
+        place->awaited = NULL;
+        pw_list_remove(&watch->link);
+        awaited_done(daemon, watch->of);
         free(watch);
-        return false;
 }
 
 /* Fill in input `i` of the run: hold the object, say where it lies or that it is still to come. */
@@ -222,70 +264,68 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
         }
 }
 
-void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, uint64_t now_us)
+void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
 {
-        struct watch *watch = pw_table_remove(&daemon->watched, (uintptr_t)object);
+        struct awaited *awaited = pw_table_remove(&daemon->watched, (uintptr_t)object);
 
-        while (watch) {
-                struct watch *next = watch->next;
-                struct pw_input_place *place = &watch->run->inputs[watch->input];
+        if (awaited)
+                pw_list_append(&daemon->ready, &awaited->of_ready);
+}
 
+/* Those whose objects came first are told first. */
+void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
+{
+        for (uint32_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->ready); told++) {
+                struct awaited *awaited = pw_list_first(&daemon->ready, struct awaited, of_ready);
+                const struct watch *watch = pw_list_first(&awaited->watches, struct watch, link);
+                struct pw_object *object = awaited->object;
+                struct pw_run *run = watch->run;
+                uint32_t input = watch->input;
+                struct pw_input_place *place = &run->inputs[input];
+
+                unwatch(daemon, place);
                 place->pending = false;
                 locate(daemon, object, place);
-                pw_scheduler_input_ready(daemon->scheduler, watch->run, watch->input, place->status, pw_status_text(place->status),
-                                         now_us);
-                free(watch);
-                watch = next;
+                pw_scheduler_input_ready(daemon->scheduler, run, input, place->status, pw_status_text(place->status), now_us);
         }
 }
 
-/* Take the run out of the list of those that wait for `object`. */
 void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
                             void (*row)(void *, const struct pw_run *, uint32_t), void *context)
 {
-        for (const struct watch *watch = pw_table_get(&daemon->watched, (uintptr_t)object); watch; watch = watch->next)
-                row(context, watch->run, watch->input);
-}
+        struct awaited *awaited = pw_table_get(&daemon->watched, (uintptr_t)object);
+        struct watch *watch;
 
-static void unwatch(struct pw_daemon *daemon, void *object, const struct pw_run *run)
-{
-        struct watch *first = pw_table_get(&daemon->watched, (uintptr_t)object), **at = &first;
-
-        if (!first)
-                return;
-        while (*at) {
-                struct watch *watch = *at;
-
-                if (watch->run != run) {
-                        at = &watch->next;
-                        continue;
-                }
-                *at = watch->next;
-                free(watch);
-        }
-        if (first)
-                pw_table_put(&daemon->watched, (uintptr_t)object, first);
-        else
-                pw_table_remove(&daemon->watched, (uintptr_t)object);
+        if (awaited)
+                pw_list_each(&awaited->watches, watch, struct watch, link)
+                        row(context, watch->run, watch->input);
 }
 
 void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run)
 {
         for (uint32_t i = 0; i < run->input_count; i++)
-                if (run->inputs[i].pending && run->inputs[i].object)
-                        unwatch(daemon, run->inputs[i].object, run);
+                if (run->inputs[i].awaited)
+                        unwatch(daemon, &run->inputs[i]);
+}
+
+static void free_awaited(struct pw_daemon *daemon, struct awaited *awaited)
+{
+        struct watch *watch;
+
+        pw_list_each(&awaited->watches, watch, struct watch, link) {
+                pw_list_remove(&watch->link);
+                free(watch);
+        }
+        awaited_done(daemon, awaited);
 }
 
 void pw_submit_done(struct pw_daemon *daemon)
 {
-        struct watch *watch;
+        struct awaited *awaited;
 
-        for (uint32_t i = 0; (watch = pw_table_next(&daemon->watched, &i));)
-                while (watch) {
-                        struct watch *next = watch->next;
-
-                        free(watch);
-                        watch = next;
-                }
+        while (!pw_list_empty(&daemon->ready))
+                free_awaited(daemon, pw_list_first(&daemon->ready, struct awaited, of_ready));
+        for (uint32_t i = 0; (awaited = pw_table_next(&daemon->watched, &i)); i = 0)
+                free_awaited(daemon, awaited);
         pw_table_done(&daemon->watched);
 }

@@ -13,8 +13,9 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
 void pw_submit_close_batch(struct pw_daemon *daemon);
 /* After the look: hand the batch to the scheduler. What was read during the look waits for the next one. */
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
-/* The store says that a watched object was decided. */
-void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object, uint64_t now_us);
+/* The store says that a watched object was decided: the runs that wait for it are told, some in each turn. */
+void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object);
+void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us);
 /* Runs that wait for a watched object to be decided. */
 void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
                             void (*row)(void *context, const struct pw_run *run, uint32_t input), void *context);

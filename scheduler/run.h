@@ -42,6 +42,7 @@ struct pw_input_place {
         bool donated;           /* given away */
         bool alone;             /* donated and nobody else holds it: may be updated in place */
         void *object;           /* the store's; released by action RELEASE */
+        void *awaited;          /* pending: the daemon's, who is to tell the run */
         struct pw_result *result; /* of PW_INPUT_RESULT */
         /* of PW_INPUT_HOST: one whole value in host memory */
         bool is_inline;

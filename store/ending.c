@@ -140,6 +140,7 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         store->now_us = now_us;
         store->last_session = NULL;
         session->ended = true;
+        pw_watch_session_end(session);
         pw_list_append(&store->ending_sessions, &session->of_ending);
         pw_room_session_end(store, session);
         pw_look_session_end(session);

@@ -11,44 +11,74 @@ static bool take_lines(struct segment *segment, uint64_t bytes, uint64_t *ret_of
         return true;
 }
 
-/* --- results of a run that are still to come: a ring of slots, in the futures segment of the tenant --------------------- */
+/* --- results of a run that are still to come: of several it is counted how many there are, and how many nobody holds --------- */
 
-static void join_ring(struct pw_store *store, struct pw_object *object)
+/* The run's, with `last`, its result that was claimed before. 0: out of memory. */
+static uint32_t results_of(struct pw_store *store, struct pw_object *last)
 {
-        struct pw_object *last = store->last_claimed;
-        bool same = last && last->segment == object->segment && last->run == object->run && last->known && last->claimed && last->next;
+        struct results *results;
 
-        /* Slot + 1, so that 0 is none. */
-        object->next = same ? last->next : object->slot + 1;
-        if (same)
-                last->next = object->slot + 1;
-        store->last_claimed = object;
+        if (last->results)
+                return last->results;
+        results = calloc(1, sizeof *results);
+        if (results)
+                last->results = pw_handles_add(&store->results, results);
+        if (!last->results) {
+                free(results);
+                return 0;
+        }
+        results->count = 1;
+        return last->results;
 }
 
-static void leave_ring(struct pw_store *store, struct segment *segment, struct pw_object *object)
+/* False: out of memory. */
+static bool join_results(struct pw_store *store, struct pw_object *object)
 {
-        struct pw_object *before = object;
+        struct pw_object *last = store->last_claimed;
+
+        object->results = 0;
+        if (last && last->segment == object->segment && last->run == object->run) {
+                object->results = results_of(store, last);
+                if (!object->results)
+                        return false;
+                ((struct results *)pw_handles_get(&store->results, object->results))->count++;
+        }
+        store->last_claimed = object;
+        return true;
+}
+
+static void leave_results(struct pw_store *store, struct pw_object *object)
+{
+        struct results *results = pw_handles_get(&store->results, object->results);
 
         if (store->last_claimed == object)
                 store->last_claimed = NULL;
-        if (!object->next)
-                return;
-        while (before->next != object->slot + 1)
-                before = pw_object_at(segment, before->next - 1);
-        before->next = object->next;
-        object->next = 0;
+        pw_future_held(store, object);
+        if (results && !--results->count) {
+                pw_handles_remove(&store->results, object->results);
+                free(results);
+        }
+        object->results = 0;
 }
 
-void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, struct pw_object *object)
+void pw_future_held(struct pw_store *store, struct pw_object *object)
 {
-        struct pw_store_action *action;
-        struct pw_object *other = object;
+        if (object->unheld)
+                ((struct results *)pw_handles_get(&store->results, object->results))->unheld--;
+        object->unheld = 0;
+}
 
-        do {
-                if (other->refs)
-                        return;
-                other = pw_object_at(segment, other->next - 1);
-        } while (other != object);
+void pw_future_cancel_unheld(struct pw_store *store, struct pw_object *object)
+{
+        struct results *results = pw_handles_get(&store->results, object->results);
+        struct pw_store_action *action;
+
+        if (results && !object->unheld) {
+                object->unheld = 1;
+                results->unheld++;
+        }
+        if (results && results->unheld < results->count)
+                return;
         action = pw_store_act(store, PW_STORE_CANCEL_RUN);
         if (action)
                 action->number = object->run;
@@ -91,10 +121,13 @@ enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw
                 session->broke = true;
                 return pw_error_set(ret_err, PW_PROTOCOL, "result slot %x.%x.%x is of another run already", pw_cell_segment(cell), slot, generation);
         }
-        object->claimed = 1;
         object->run = run;
+        if (!join_results(store, object)) {
+                object->run = 0;
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the results of a run");
+        }
+        object->claimed = 1;
         object->payload = payload;
-        join_ring(store, object);
         *ret_object = object;
         return PW_OK;
 }
@@ -109,7 +142,7 @@ static uint8_t *take_body(struct segment *segment, struct pw_object *object, uin
                 return NULL;
         object->body_lines = (uint16_t)lines;
         segment->changes++;
-        object->next = (uint32_t)(offset / PW_LINE_BYTES);
+        object->body = (uint32_t)(offset / PW_LINE_BYTES);
         return segment->map.base + segment->layout.room_offset + offset;
 }
 
@@ -133,10 +166,10 @@ void pw_future_give_body(struct segment *segment, struct pw_object *object)
         if (loss[1])
                 pw_range_give(segment->rooms, loss[0] - segment->layout.room_offset, loss[1]);
         loss[0] = loss[1] = 0;
-        pw_range_give(segment->rooms, (uint64_t)object->next * PW_LINE_BYTES, (uint64_t)object->body_lines * PW_LINE_BYTES);
+        pw_range_give(segment->rooms, (uint64_t)object->body * PW_LINE_BYTES, (uint64_t)object->body_lines * PW_LINE_BYTES);
         object->body_lines = 0;
         segment->changes++;
-        object->next = 0;
+        object->body = 0;
 }
 
 /* The fields of the entry, which is the daemon's own. */
@@ -145,7 +178,7 @@ static void point_to(const struct segment *segment, const struct pw_object *obje
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
 
         entry->bytes = bytes;
-        entry->room_offset = object->body_lines ? segment->layout.room_offset + (uint64_t)object->next * PW_LINE_BYTES : 0;
+        entry->room_offset = object->body_lines ? segment->layout.room_offset + (uint64_t)object->body * PW_LINE_BYTES : 0;
         entry->room_segment = segment->number;
         entry->dtype = list ? list->dtype : PW_OPAQUE;
         entry->rank = list ? (uint8_t)list->dims.rank : 1;
@@ -167,7 +200,7 @@ static enum pw_status write_list(struct segment *segment, struct pw_object *obje
 
 bool pw_future_relist(struct segment *segment, struct pw_object *object, const struct pw_shard_list *list)
 {
-        uint64_t offset = (uint64_t)object->next * PW_LINE_BYTES, bytes = (uint64_t)object->body_lines * PW_LINE_BYTES;
+        uint64_t offset = (uint64_t)object->body * PW_LINE_BYTES, bytes = (uint64_t)object->body_lines * PW_LINE_BYTES;
         struct pw_decision decision = { .list = list, .bytes = pw_segment_entry(segment, object->slot)->bytes };
 
         if (write_list(segment, object, &decision) != PW_OK)
@@ -218,7 +251,7 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         store->now_us = now_us;
         if (!object->known || pw_word_state(pw_entry_load(entry)) != PW_ENTRY_PENDING)
                 return;
-        leave_ring(store, segment, object);
+        leave_results(store, object);
         if (status == PW_OK)
                 status = write_list(segment, object, decision);
         if (status != PW_OK)

@@ -207,11 +207,11 @@ static void exchange(struct pw_store *store, struct pw_object *left, struct pw_o
         left->payload = right->payload;
         left->backed = right->backed;
         left->body_lines = right->body_lines;
-        left->next = right->next;
+        left->body = right->body;
         right->payload = was.payload;
         right->backed = was.backed;
         right->body_lines = was.body_lines;
-        right->next = was.next;
+        right->body = was.body;
         if (left_ref)
                 left_ref->number = place_of(right);
         if (right_ref)

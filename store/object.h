@@ -17,7 +17,8 @@ struct pw_object {
         uint32_t refs;           /* all claims, the grantee's first one included */
         uint32_t grantee;        /* session that was granted the slot; 0: it ended */
         uint32_t extent;         /* that the slot lies in; 0: it is not granted */
-        uint8_t closing;         /* the state before CLOSING; PENDING: to be cancelled unless somebody refers to it; 0: neither */
+        uint8_t closing : 4;     /* the state before CLOSING; PENDING: to be cancelled unless somebody refers to it; 0: neither */
+        uint8_t unheld : 1;      /* PENDING, claimed, and counted among its run's results as held by nobody */
         uint8_t donated;         /* 1: flagged, to be looked at; 2: its run is the only holder, nobody else can be */
         uint16_t body_lines;     /* of its shard list or error text; 0: none */
         uint8_t known : 1;       /* else all below is void: the slot is idle, or only its grantee ever knew of the object */
@@ -37,7 +38,11 @@ struct pw_object {
         };
         uint64_t run;            /* that makes it; 0: none */
         uint32_t program;        /* label: handle of the program */
-        uint32_t next;           /* PENDING: slot of the next result of its run; then: its body, in lines of the arena */
+        union {
+                uint32_t results;    /* a result, PENDING: its run's, of several results; 0: it is the only one */
+                uint32_t body;       /* a result, decided: its list of shards or error text, in lines of the arena */
+                uint32_t watched_at; /* of a client, watched: its place among those of its session */
+        };
 };
 _Static_assert(sizeof(struct pw_object) == 64, "a record is one line");
 

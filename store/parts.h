@@ -85,7 +85,10 @@ void pw_future_give_body(struct segment *segment, struct pw_object *object);
 uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object); /* that it has of the arena */
 /* Another list of shards for the same bytes. False: the arena has no space, nothing changed. */
 bool pw_future_relist(struct segment *segment, struct pw_object *object, const struct pw_shard_list *list);
-void pw_future_cancel_unheld(struct pw_store *store, struct segment *segment, struct pw_object *object);
+void pw_future_cancel_unheld(struct pw_store *store, struct pw_object *object); /* its run, if nobody holds any result of it */
+void pw_future_held(struct pw_store *store, struct pw_object *object); /* again, or it is no longer to come */
+bool pw_watch_part(struct pw_store *store); /* what sessions were to decide when they rang; true: there is more */
+void pw_watch_session_end(struct session *session);
 void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
 
 /* idle.c */

@@ -44,7 +44,7 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
 
 bool pw_store_reclaims(const struct pw_store *store)
 {
-        return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching;
+        return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching || !pw_list_empty(&store->rung);
 }
 
 /* Those that were closed leave their places when they are the most. */
@@ -80,6 +80,7 @@ bool pw_store_reclaim_begin(struct pw_store *store)
         uint32_t count;
 
         pw_ending_part(store);
+        pw_watch_part(store);
         count = store->dropped_count - store->dropped_first;
         if (count > PART)
                 count = PART;
@@ -113,7 +114,7 @@ static void clear(struct pw_store *store, struct segment *segment, struct pw_obj
         object->closing = object->donated = 0;
         object->known = object->claimed = object->leaving = object->forced = 0;
         object->run = 0;
-        object->program = object->next = 0;
+        object->program = object->body = 0;
         segment->known_count--;
         segment->changes++;
 }
@@ -159,7 +160,7 @@ static void give_up(struct pw_store *store, struct pw_object *object)
 
         object->closing = object->leaving = 0;
         if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) == PW_ENTRY_PENDING)
-                pw_future_cancel_unheld(store, segment, object);
+                pw_future_cancel_unheld(store, object);
         else
                 pw_reclaim_add(store, object);
 }

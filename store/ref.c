@@ -1,6 +1,10 @@
 /* References: nodes of claims, in the ring of their object, and found by their owner; records of the rings. */
 #include "store/parts.h"
 
+/* References to one object: of one session or run, and of all together. A session that takes more is ended. */
+#define PW_REFS_OF_OWNER_MAX (1u << 24)
+#define PW_REFS_MAX (1u << 31)
+
 struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref)
 {
         struct pw_ref *next;
@@ -84,6 +88,7 @@ enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, stru
         link_ref(object, ref);
         if (object->closing)
                 pw_reclaim_reopen(store, object);
+        pw_future_held(store, object);
         object->refs++;
         if (ret_ref)
                 *ret_ref = ref;
@@ -127,11 +132,13 @@ void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
         pw_ref_drop(store, object, count);
 }
 
-/* One more claim of `owner`. */
+/* One more claim of `owner`. Counts have 32 bits: PW_LIMIT long before they are used up. */
 static enum pw_status count_up(struct pw_store *store, struct pw_object *object, struct pw_owner owner)
 {
         struct pw_ref *ref;
 
+        if (object->refs >= PW_REFS_MAX)
+                return PW_LIMIT;
         if (owner.kind == PW_OWNER_RUN) /* it has a node already if it is the last that took one */
                 ref = object->holders ? pw_list_item(object->holders->of_object.prev, struct pw_ref, of_object) : NULL;
         else
@@ -142,6 +149,8 @@ static enum pw_status count_up(struct pw_store *store, struct pw_object *object,
                 ref->given = 0;
                 return PW_OK;
         }
+        if (ref->count >= PW_REFS_OF_OWNER_MAX)
+                return PW_LIMIT;
         ref->count++;
         object->refs++;
         return PW_OK;
@@ -237,6 +246,7 @@ enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_c
         struct session *session = pw_session_of(store, number);
         struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
         struct pw_object *object;
+        enum pw_status status;
 
         store->now_us = now_us;
         if (!session || !segment || !pw_session_sees(session, segment))
@@ -246,5 +256,8 @@ enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_c
         object = pw_object_find(segment, pw_cell_slot(cell), pw_cell_generation(cell));
         if (!object || object->donated == 2)
                 return PW_OK; /* gone: the client reads so in the entry */
-        return count_up(store, object, (struct pw_owner){ PW_OWNER_SESSION, number }) == PW_NO_MEMORY ? PW_NO_MEMORY : PW_OK;
+        status = count_up(store, object, (struct pw_owner){ PW_OWNER_SESSION, number });
+        if (status == PW_LIMIT)
+                pw_session_broke(store, session, "it took more references to one object than one may: 16777216, or 2147483648 of all together");
+        return status == PW_NO_MEMORY ? PW_NO_MEMORY : PW_OK;
 }

@@ -142,10 +142,16 @@ struct session {
         uint64_t look_serial;      /* of the look that it is in */
         struct pw_object **watched;
         uint32_t watched_count, watched_capacity;
+        uint32_t rung_left;        /* of them: to be looked at, as it rang */
+        bool rung_again;           /* since it was begun with */
+        struct pw_list of_rung;    /* the store's, while some are left; else alone */
         uint64_t since_us;
         bool any_tenant;           /* an operator's */
         bool ended, broke;         /* broke: the protocol */
 };
+
+/* Results of one run that are still to come, where it has several. */
+struct results { uint32_t count, unheld; };
 
 /* Sessions whose rings are to be read. */
 struct looks { uint32_t *sessions, count, capacity; };
@@ -178,7 +184,7 @@ struct pw_store {
         struct pw_store_actions actions;
         struct pw_table sessions, segments, tenants;
         struct pw_table names;     /* hash of tenant and name -> chain of struct pw_ref */
-        struct pw_handles extents;
+        struct pw_handles extents, results;
         struct segment *last_segment; /* found last */
         struct session *last_session;
         struct pw_list queue, populating;
@@ -190,7 +196,7 @@ struct pw_store {
         uint64_t serving;          /* of the queue: counts up */
         struct pw_heap leases;     /* by their end */
         struct pw_list spare_refs;
-        struct pw_list ending_sessions, ending_extents;
+        struct pw_list ending_sessions, ending_extents, rung;
         struct pw_object **dropped, **closing; /* without references, the first of them behind; of these, found so by begin */
         uint32_t dropped_first, dropped_count, dropped_capacity, closing_count, closing_capacity;
         struct looks looks[2];     /* the next look's, by its serial; the last one's */

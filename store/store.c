@@ -22,6 +22,7 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         pw_list_init(&store->queue);
         pw_list_init(&store->populating);
         pw_list_init(&store->ending_sessions);
+        pw_list_init(&store->rung);
         pw_list_init(&store->ending_extents);
         pw_list_init(&store->spare_refs);
         return store;
@@ -60,6 +61,9 @@ static void free_tables(struct pw_store *store)
                 free(tenant);
         }
         pw_handles_done(&store->extents);
+        for (uint32_t i = 1; i <= store->results.top; i++)
+                free(pw_handles_get(&store->results, i));
+        pw_handles_done(&store->results);
         pw_table_done(&store->sessions);
         pw_table_done(&store->segments);
         pw_table_done(&store->tenants);
@@ -189,6 +193,7 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                 pw_list_init(&session->extents);
                 pw_list_init(&session->requests);
                 pw_list_init(&session->of_ending);
+                pw_list_init(&session->of_rung);
                 if (params->control)
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
         }

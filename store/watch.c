@@ -1,6 +1,9 @@
 /* Entries of clients that a run waits for: their producer rings when it decides them. */
 #include "store/parts.h"
 
+#define PART 1024u /* looked at in a turn, of all sessions that rang */
+#define FAIR 256u  /* of one, before the next */
+
 static struct session *producer_of(struct pw_store *store, const struct pw_object *object)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
@@ -26,6 +29,7 @@ bool pw_store_watch(struct pw_store *store, struct pw_object *object)
                 pw_object_fail(store, pw_segment_of(store, object->segment), object, PW_NO_MEMORY);
                 return true;
         }
+        object->watched_at = producer->watched_count;
         producer->watched[producer->watched_count++] = object;
         if (pw_entry_flag(entry, PW_ENTRY_PENDING, object->generation, PW_ENTRY_RING, true))
                 return false;
@@ -39,29 +43,70 @@ void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell)
 {
         struct pw_store_action *action = object->watched && tell ? pw_store_act(store, PW_STORE_READY) : NULL;
         struct segment *segment = pw_segment_of(store, object->segment);
-        struct session *producer = segment ? segment->session : NULL;
+        struct session *producer = segment && segment->layout.kind == PW_SEGMENT_CLIENT ? segment->session : NULL;
+        uint32_t at = object->watched_at;
 
         if (action)
                 action->object = object;
         object->watched = 0;
-        for (uint32_t i = 0; producer && i < producer->watched_count; i++) {
-                if (producer->watched[i] != object)
-                        continue;
-                producer->watched[i] = producer->watched[--producer->watched_count];
+        if (!producer || at >= producer->watched_count || producer->watched[at] != object)
                 return;
-        }
+        producer->watched[at] = producer->watched[--producer->watched_count];
+        producer->watched[at]->watched_at = at;
+        object->watched_at = 0;
 }
 
-void pw_store_rung(struct pw_store *store, uint32_t number, uint64_t now_us)
+/* From the last to the first: the place of one that goes is taken by one that was looked at. */
+static uint32_t look_at_watched(struct pw_store *store, struct session *session, uint32_t most)
 {
-        struct session *session = pw_session_of(store, number);
+        uint32_t looked = 0;
 
-        store->now_us = now_us;
-        for (uint32_t i = session ? session->watched_count : 0; i-- > 0;) {
-                struct pw_object *object = session->watched[i];
+        if (session->rung_left > session->watched_count)
+                session->rung_left = session->watched_count;
+        for (; session->rung_left && looked < most; looked++) {
+                struct pw_object *object = session->watched[--session->rung_left];
                 uint64_t word = pw_entry_load(pw_object_entry(store, object));
 
                 if (pw_word_state(word) != PW_ENTRY_PENDING || pw_word_generation(word) != object->generation)
                         pw_watch_end(store, object, true);
         }
+        if (!session->rung_left && session->rung_again) {
+                session->rung_left = session->watched_count;
+                session->rung_again = false;
+        }
+        return looked;
+}
+
+void pw_watch_session_end(struct session *session) { pw_list_remove(&session->of_rung); }
+
+bool pw_watch_part(struct pw_store *store)
+{
+        uint32_t left = PART;
+        struct session *session;
+
+        while (left && !pw_list_empty(&store->rung)) {
+                session = pw_list_first(&store->rung, struct session, of_rung);
+                pw_list_remove(&session->of_rung);
+                left -= look_at_watched(store, session, pw_min_u64(left, FAIR));
+                if (session->rung_left)
+                        pw_list_append(&store->rung, &session->of_rung);
+        }
+        return !pw_list_empty(&store->rung);
+}
+
+/* Who rings while it is looked at is looked at once more from the beginning, once, however often it rings. */
+void pw_store_rung(struct pw_store *store, uint32_t number, uint64_t now_us)
+{
+        struct session *session = pw_session_of(store, number);
+
+        store->now_us = now_us;
+        if (!session || !session->watched_count)
+                return;
+        session->rung_again = session->rung_left != 0;
+        if (session->rung_left)
+                return;
+        session->rung_left = session->watched_count;
+        look_at_watched(store, session, FAIR);
+        if (session->rung_left)
+                pw_list_append(&store->rung, &session->of_rung);
 }

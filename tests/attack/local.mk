@@ -6,6 +6,7 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
+
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)
@@ -75,6 +76,12 @@ tests_attack_reconnect_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/requests_test
 tests_attack_requests_test_SOURCES = tests/attack/requests_test.c $(attack_sources)
 tests_attack_requests_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/peeks_test
+tests_attack_peeks_test_SOURCES = tests/attack/peeks_test.c $(attack_sources)
+tests_attack_peeks_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/references_test
+tests_attack_references_test_SOURCES = tests/attack/references_test.c $(attack_sources)
+tests_attack_references_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/room_queue_test
 tests_attack_room_queue_test_SOURCES = tests/attack/room_queue_test.c $(attack_sources)
 tests_attack_room_queue_test_LDADD = $(attack_libraries)
@@ -93,6 +100,9 @@ tests_attack_traces_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/unread_test
 tests_attack_unread_test_SOURCES = tests/attack/unread_test.c $(attack_sources)
 tests_attack_unread_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/waiting_runs_test
+tests_attack_waiting_runs_test_SOURCES = tests/attack/waiting_runs_test.c $(attack_sources)
+tests_attack_waiting_runs_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)

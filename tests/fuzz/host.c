@@ -11,6 +11,7 @@
 #include "daemon/name.h"
 #include "daemon/overhead.h"
 #include "daemon/program.h"
+#include "daemon/overhead.h"
 #include "daemon/room.h"
 #include "daemon/submit.h"
 #include "daemon/turn.h"
@@ -323,6 +324,7 @@ void fuzz_host_open(struct fuzz_host *host)
         pw_list_init(&daemon->hot);
         pw_list_init(&daemon->ended);
         pw_list_init(&daemon->submitted);
+        pw_list_init(&daemon->ready);
         pw_list_init(&daemon->batch);
         pw_list_init(&daemon->traces);
         pw_list_init(&daemon->trace_logs);

@@ -11,6 +11,7 @@
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
 #include "daemon/name.h"
+#include "daemon/overhead.h"
 #include "daemon/request.h"
 #include "daemon/turn.h"
 #include "store/object.h"
