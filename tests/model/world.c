@@ -204,6 +204,7 @@ bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { (void)scheduler; return false; }
+void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
 bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
