@@ -120,6 +120,7 @@ void pw_child_kill(struct pw_daemon *daemon, uint32_t device, enum pw_status sta
 }
 bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_inputs_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
+bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
