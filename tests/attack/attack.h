@@ -28,6 +28,8 @@ struct attack {
 /* Own: `attack` is borrowed. Returns an exit status; 77: skipped, said why. */
 int attack_main(const struct attack *attack);
 
+/* Others attack the same daemon at this time. */
+bool attack_is_shared(void);
 /* A child that is `user` of no group from its first line, and runs `work`: as it_fork(). Without root it stays who it is. */
 struct it_child attack_fork(unsigned user, int (*work)(void *context, int pipe), void *context);
 /* In such a child: the number that it ends with if an assertion of cmocka fails is another than 0, so assertions may be used. */

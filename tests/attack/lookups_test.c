@@ -28,7 +28,7 @@ static void fill(void *context, uint32_t i, Pathways__Wire__Request *request)
 
 static int look_up(void *context, int pipe)
 {
-        uint32_t count = (uint32_t)it_environment("PW_LOOKUPS", 200000) / SESSIONS;
+        uint32_t count = (uint32_t)it_environment("PW_LOOKUPS", attack_is_shared() ? 40000 : 200000) / SESSIONS;
         int fds[SESSIONS];
         char text[200];
 
@@ -40,7 +40,7 @@ static int look_up(void *context, int pipe)
                 raw_flood(&(struct raw_flood){ .fd = fds[i], .count = count, .fill = fill, .context = &lookups, .limit_us = 4 * IT_LONG,
                                                .unread = i < SESSIONS - 1 });
         }
-        assert_int_equal(write(pipe, "d", 1), 1);
+        (void)pipe;
         for (uint32_t i = 0; i < SESSIONS; i++)
                 close(fds[i]);
         return 0;
@@ -76,12 +76,10 @@ static int bind_late(void *context, int pipe)
 static void run(struct it_host *host)
 {
         struct it_child child = attack_fork(ATTACK_USER, look_up, host);
-        char byte;
 
-        it_read(&child, &byte, 1);
-        assert_int_equal(it_reap(&child, 0), 0);
+        assert_int_equal(it_reap_within(&child, 4 * IT_LONG), 0);
         child = attack_fork(ATTACK_USER, bind_late, host);
-        assert_int_equal(it_reap(&child, 0), 0);
+        assert_int_equal(it_reap_within(&child, 4 * IT_LONG), 0);
 }
 
 int main(void)

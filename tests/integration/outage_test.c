@@ -81,7 +81,7 @@ static void folders_that_take_nothing(void **state)
         assert_int_equal(mkdir(path, 0700), 0);
         snprintf(path, sizeof path, "%s/state/epoch", host->folder);
         assert_int_equal(symlink("/dev/full", path), 0);
-        it_refuses_to_start(host, IT_ARGS(IT_SMALL), "No space left on device");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL), "is a link, which is not followed");
         assert_int_equal(unlink(path), 0);
         if (geteuid() != 0) { /* root may write everywhere */
                 snprintf(path, sizeof path, "%s/state", host->folder);
