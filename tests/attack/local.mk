@@ -6,7 +6,6 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
-
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)
@@ -70,18 +69,18 @@ tests_attack_operator_view_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/peeks_test
 tests_attack_peeks_test_SOURCES = tests/attack/peeks_test.c $(attack_sources)
 tests_attack_peeks_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/programs_kept_test
+tests_attack_programs_kept_test_SOURCES = tests/attack/programs_kept_test.c $(attack_sources)
+tests_attack_programs_kept_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/reconnect_test
 tests_attack_reconnect_test_SOURCES = tests/attack/reconnect_test.c $(attack_sources)
 tests_attack_reconnect_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/requests_test
-tests_attack_requests_test_SOURCES = tests/attack/requests_test.c $(attack_sources)
-tests_attack_requests_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/peeks_test
-tests_attack_peeks_test_SOURCES = tests/attack/peeks_test.c $(attack_sources)
-tests_attack_peeks_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/references_test
 tests_attack_references_test_SOURCES = tests/attack/references_test.c $(attack_sources)
 tests_attack_references_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/requests_test
+tests_attack_requests_test_SOURCES = tests/attack/requests_test.c $(attack_sources)
+tests_attack_requests_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/room_queue_test
 tests_attack_room_queue_test_SOURCES = tests/attack/room_queue_test.c $(attack_sources)
 tests_attack_room_queue_test_LDADD = $(attack_libraries)
@@ -106,22 +105,6 @@ tests_attack_waiting_runs_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/why_loop_test
 tests_attack_why_loop_test_SOURCES = tests/attack/why_loop_test.c $(attack_sources)
 tests_attack_why_loop_test_LDADD = $(attack_libraries)
-
-attack_tests += tests/attack/collision_test
-tests_attack_collision_test_SOURCES = tests/attack/collision_test.c $(attack_sources)
-tests_attack_collision_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/compile_flood_test
-tests_attack_compile_flood_test_SOURCES = tests/attack/compile_flood_test.c $(attack_sources)
-tests_attack_compile_flood_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/compile_large_test
-tests_attack_compile_large_test_SOURCES = tests/attack/compile_large_test.c $(attack_sources)
-tests_attack_compile_large_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/slice_race_test
-tests_attack_slice_race_test_SOURCES = tests/attack/slice_race_test.c $(attack_sources)
-tests_attack_slice_race_test_LDADD = $(attack_libraries)
-attack_tests += tests/attack/programs_kept_test
-tests_attack_programs_kept_test_SOURCES = tests/attack/programs_kept_test.c $(attack_sources)
-tests_attack_programs_kept_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test

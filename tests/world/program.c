@@ -52,7 +52,15 @@ static enum pw_status lower(struct world *world, struct pw_graph *graph, struct 
         return pw_lower(graph, ret_image, ret_err);
 }
 
-static void compile(struct world *world, struct world_program *program, struct pw_graph *graph)
+static void discard(struct world *world, struct pw_graph *graph)
+{
+        for (uint32_t i = 0; i < graph->slice_count; i++)
+                pw_scheduler_slice_close(world->scheduler, graph->slices[i].id);
+        pw_graph_free(graph);
+}
+
+/* False: no device could ever hold a run of it. */
+static bool try_compile(struct world *world, struct world_program *program, struct pw_graph *graph)
 {
         struct pw_image *image = NULL;
         struct pw_error err;
@@ -65,6 +73,11 @@ static void compile(struct world *world, struct world_program *program, struct p
                 status = lower(world, graph, &image, &err);
         if (status == PW_OK)
                 status = pw_scheduler_program_add(world->scheduler, image, graph, "tenant", 1, &program->handle, &err);
+        if (status == PW_TOO_LARGE) {
+                free(image);
+                discard(world, graph);
+                return false;
+        }
         if (status != PW_OK)
                 world_fail(world, "program %s: %s", graph->name, err.text);
         program->row = pw_scheduler_program(world->scheduler, program->handle);
@@ -75,9 +88,14 @@ static void compile(struct world *world, struct world_program *program, struct p
         for (uint32_t i = 0; i < graph->value_count; i++)
                 if (graph->values[i].kind == PW_VALUE_INPUT)
                         program->donates[input++] = graph->values[i].flags & PW_DONATED;
-        for (uint32_t i = 0; i < graph->slice_count; i++)
-                pw_scheduler_slice_close(world->scheduler, graph->slices[i].id);
-        pw_graph_free(graph);
+        discard(world, graph);
+        return true;
+}
+
+static void compile(struct world *world, struct world_program *program, struct pw_graph *graph)
+{
+        if (!try_compile(world, program, graph))
+                world_fail(world, "a program does not fit");
 }
 
 /* Each axis of the mesh for itself; no dimension is split twice. */
@@ -157,7 +175,7 @@ static uint32_t random_value(struct world *world, struct pw_graph *graph)
                                                            &sharding, 1 });
 }
 
-void world_make_program(struct world *world, struct world_program *program)
+static struct pw_graph *random_graph(struct world *world)
 {
         static const char *const names[] = { "ada", "bob", "cyd", "dot", "eve", "fay", "gus", "hal" };
         struct pw_graph *graph = pw_graph_new(names[world_random(world, 8)]);
@@ -188,7 +206,14 @@ void world_make_program(struct world *world, struct world_program *program)
                 if (!pw_graph_add_result(graph, value))
                         world_fail(world, "out of memory");
         }
-        compile(world, program, graph);
+        return graph;
+}
+
+/* One that fits: what a device can never hold is refused. */
+void world_make_program(struct world *world, struct world_program *program)
+{
+        while (!try_compile(world, program, random_graph(world)))
+                ;
 }
 
 /* A result that other devices read while its program runs, and a program that updates such a value in place. */
