@@ -30,11 +30,11 @@ uint32_t pw_mesh_place(const uint32_t mesh[PW_MESH_AXES_MAX], const uint32_t coo
 
 uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX])
 {
-        uint32_t count = 1;
+        uint64_t count = 1;
 
-        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX && count < UINT32_MAX; axis++)
                 count *= axis_size(mesh, axis);
-        return count;
+        return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
 enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,

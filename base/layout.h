@@ -17,6 +17,7 @@ struct pw_box {
 /* Coordinates in the mesh of place i, row-major. An axis of size 0 or 1 has coordinate 0. */
 void pw_mesh_coords(const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place, uint32_t ret_coords[PW_MESH_AXES_MAX]);
 uint32_t pw_mesh_place(const uint32_t mesh[PW_MESH_AXES_MAX], const uint32_t coords[PW_MESH_AXES_MAX]);
+/* UINT32_MAX: as many, or more. */
 uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX]);
 
 /* Does `sharding` make sense for `dims` over `mesh`? Two splits of one dim over both axes are nested, first axis outermost.

@@ -45,6 +45,8 @@ static void test_mesh(void **state)
                 }
         assert_int_equal(pw_mesh_count(meshes[0]), 1);
         assert_int_equal(pw_mesh_count(mesh), 12);
+        assert_int_equal(pw_mesh_count((const uint32_t[]){ 3, 0xAAAAAAABu }), UINT32_MAX); /* 1 in 32 bits */
+        assert_int_equal(pw_mesh_count((const uint32_t[]){ 1u << 16, 1u << 16 }), UINT32_MAX);
 }
 
 static void test_uneven_split(void **state)

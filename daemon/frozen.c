@@ -194,6 +194,9 @@ void pw_frozen_free(struct pw_frozen *frozen)
 
 /* --- room, copy, object ------------------------------------------------------------------------------------------------------- */
 
+/* The copy's own claim, like a run's (there is no run 0): whoever frees the object by force meanwhile, its room stays until it is copied. */
+static const struct pw_owner the_copy = { PW_OWNER_RUN, 0 };
+
 static struct pw_cell cell_of(const struct pw_frozen *frozen)
 {
         return pw_cell_object(0, frozen->freezer->segment->number, frozen->slot, frozen->generation);
@@ -212,6 +215,7 @@ void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const st
 {
         struct pw_dsession *session = pw_session_get(daemon, frozen->session);
         struct pw_segment *segment = frozen->freezer->segment;
+        struct pw_object *object;
 
         if (action->kind == PW_STORE_REFUSE) {
                 refuse(daemon, frozen, action->status, action->text);
@@ -224,6 +228,13 @@ void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const st
             !pw_entry_take(pw_map_entry(&segment->map, frozen->slot), &frozen->generation)) {
                 pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
                 refuse(daemon, frozen, PW_NO_SPACE, "the room for a frozen put was taken back");
+                return;
+        }
+        object = pw_store_find(daemon->store, 0, segment->number, frozen->slot, frozen->generation);
+        if (!object || pw_store_hold(daemon->store, object, the_copy, NULL) != PW_OK) {
+                (void)!pw_store_drop(daemon->store, frozen->freezer->session, cell_of(frozen), pw_now_us());
+                pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
+                refuse(daemon, frozen, PW_NO_MEMORY, NULL);
                 return;
         }
         pw_store_extent_end(daemon->store, &action->grant, pw_now_us()); /* it goes when the object does */
@@ -255,6 +266,7 @@ static void hand_over(struct pw_daemon *daemon, struct pw_frozen *frozen, enum p
         pw_entry_decide(entry, frozen->generation, session ? status : PW_CANCELLED, PW_ENTRY_FROZEN, UINT32_MAX, &old);
         if (pw_store_drop(daemon->store, frozen->freezer->session, cell_of(frozen), now_us) != PW_OK)
                 pw_log(&daemon->log, PW_LOG_ERROR, "frozen put: the store does not know its own slot");
+        pw_store_release(daemon->store, object, the_copy, now_us);
         if (session && status == PW_OK)
                 pw_session_reply_object(session, frozen->id, pw_object_id(daemon->store, object));
         else if (session)
