@@ -65,6 +65,7 @@ static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, s
         struct pw_launch *launch = gang->launch;
         uint64_t head_bytes = shard->device == PW_NODE_NONE ? 0 : PW_ROOM_HEAD;
         struct pw_segments_part part = { shard->segment, shard->offset, head_bytes + source->bytes };
+        enum pw_status status;
         struct pw_error err;
         uint8_t *at;
 
@@ -72,7 +73,9 @@ static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, s
                 return too_short(gang, shard->bytes, part.bytes, ret_fault);
         if (shard->device != PW_NODE_NONE && shard->seq)
                 pw_wait_done(launch, shard->device, shard->seq);
-        if (pw_segments_at(&launch->segments, &part, &at, &err) != PW_OK) {
+        status = shard->device == PW_NODE_NONE ? pw_segments_lend(&launch->segments, &part, gang->seq, &at, &err)
+                                               : pw_segments_at(&launch->segments, &part, &at, &err);
+        if (status != PW_OK) {
                 *ret_fault = pw_gang_cause(gang, err.status, err.text);
                 return false;
         }

@@ -1,17 +1,24 @@
-/* The segments that an executor has mapped, by number: two array accesses on the hot path.
+/* The segments that an executor has mapped, by number, which names no other segment while this executor lives.
  *
- * A segment is mapped when first needed and stays so: its number names no other segment while this executor lives.
+ * Those with rooms of devices stay, two array accesses on the hot path: there are as many as devices and tenants. Those of host memory
+ * are as many as clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way.
  */
 #ifndef PW_EXECUTOR_SEGMENTS_H
 #define PW_EXECUTOR_SEGMENTS_H
 
+#include "base/table.h"
 #include "executor/surroundings.h"
 
 #define PW_SEGMENTS_PAGE 4096u /* squared: 24 bits */
+#define PW_SEGMENTS_LENT 256u  /* of host memory that are kept, unless one gang reads more */
+#define PW_SEGMENTS_LENT_BYTES (UINT64_C(32) << 40) /* of addresses that they take; a process has 128 TiB or more */
 
 struct pw_segments {
         const struct pw_surroundings *around; /* borrowed */
         struct pw_map *pages[PW_SEGMENTS_PAGE];
+        struct pw_table lent; /* of host memory */
+        uint64_t lent_bytes;
+        uint64_t gang;        /* that was lent to last: what it was lent stays */
 };
 
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around);
@@ -40,5 +47,8 @@ PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *se
         *ret_at = map->base + part->offset;
         return PW_OK;
 }
+/* The same of a part in host memory, for gang `gang`; good until another gang is lent something. */
+PW_MUST_CHECK enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_part *part, uint64_t gang,
+                                              uint8_t **ret_at, struct pw_error *ret_err);
 
 #endif
