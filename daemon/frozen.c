@@ -96,6 +96,21 @@ static enum pw_status freezer_of(struct pw_daemon *daemon, struct pw_tenant *ten
         return PW_OK;
 }
 
+void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        struct pw_freezer *freezer = tenant->freezer;
+
+        for (uint32_t lane = 0; freezer && lane < PW_LANES_MAX; lane++)
+                if (freezer->busy[lane])
+                        return;
+        if (!freezer)
+                return;
+        tenant->freezer = NULL;
+        pw_store_session_end(daemon->store, freezer->session, true, pw_now_us());
+        pw_freezer_free(freezer);
+        daemon->more = true;
+}
+
 static bool take_lane(struct pw_frozen *frozen)
 {
         struct pw_freezer *freezer = frozen->freezer;

@@ -59,6 +59,16 @@ struct pw_compiling *pw_compiling_new(void)
 
 bool pw_compiling_busy(const struct pw_compiling *compiling) { return compiling->begun || !pw_list_empty(&compiling->waiting); }
 
+void pw_compiling_forget(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        struct pw_compiling *compiling = tenant->compiling;
+
+        pw_shapes_done(&compiling->shapes);
+        pw_shapes_init(&compiling->shapes);
+        pw_kept_count(daemon, tenant, PW_KEPT_SHAPES, -(int64_t)compiling->shapes_bytes);
+        compiling->shapes_bytes = 0;
+}
+
 void pw_compiling_free(struct pw_compiling *compiling)
 {
         if (!compiling)

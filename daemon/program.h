@@ -25,6 +25,8 @@ void pw_programs_done(struct pw_daemon *daemon);
 struct pw_compiling;
 struct pw_compiling *pw_compiling_new(void);
 bool pw_compiling_busy(const struct pw_compiling *compiling);
+/* What shape functions answered is asked again. It is not busy. */
+void pw_compiling_forget(struct pw_daemon *daemon, struct pw_tenant *tenant);
 void pw_compiling_free(struct pw_compiling *compiling);
 
 /* Compilations that wait for shapes: of `session`, or of all (NULL). */

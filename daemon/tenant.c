@@ -108,14 +108,53 @@ enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_
         return PW_OK;
 }
 
-static bool is_empty(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
+/* Nobody of it is there, and nothing is kept for it but what serves those who may come again. */
+static bool has_left(const struct pw_tenant *tenant)
 {
         uint64_t kept = 0;
 
         for (uint32_t kind = 0; kind < PW_KEPT_KINDS; kind++)
-                kept += tenant->kept_bytes[kind];
-        return !tenant->connections && !tenant->sessions && !tenant->backings && tenant->segments == 1 && !tenant->freezer && !kept &&
-               pw_store_tenant_empty(daemon->store, tenant->name);
+                kept += kind == PW_KEPT_SHAPES ? 0 : tenant->kept_bytes[kind];
+        return !tenant->connections && !tenant->sessions && !tenant->backings && !kept && !pw_compiling_busy(tenant->compiling);
+}
+
+static uint32_t device_segments(const struct pw_tenant *tenant)
+{
+        uint32_t count = 0;
+
+        for (uint32_t device = 0; device < PW_DEVICES_MAX; device++)
+                count += tenant->devices[device] != NULL;
+        return count;
+}
+
+/* Its futures segment is left, and its memory on devices where it had any. */
+static bool is_empty(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
+{
+        return !tenant->freezer && tenant->segments == 1 + device_segments(tenant) && pw_store_tenant_empty(daemon->store, tenant->name);
+}
+
+static void drop_devices(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        for (uint32_t device = 0; device < PW_DEVICES_MAX; device++)
+                if (tenant->devices[device])
+                        pw_segment_remove(daemon, tenant->devices[device]);
+}
+
+/* False: something of it is left. */
+static bool end(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (!has_left(tenant))
+                return false;
+        pw_freezer_end(daemon, tenant);
+        pw_compiling_forget(daemon, tenant);
+        if (!is_empty(daemon, tenant) || !pw_scheduler_segments_end(daemon->scheduler, tenant->name))
+                return false;
+        pw_log(&daemon->log, PW_LOG_DEBUG, "tenant gone tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
+        pw_table_remove(&daemon->tenants, (uint64_t)tenant->uid + 1);
+        drop_devices(daemon, tenant);
+        drop_memory(daemon, tenant);
+        free_tenant(tenant);
+        return true;
 }
 
 /* Whoever has nothing left by now. Some of what a tenant had goes later than its last session: at the next one's begin it is gone. */
@@ -123,15 +162,9 @@ static void end_empty(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));) {
-                if (!is_empty(daemon, tenant))
-                        continue;
-                pw_log(&daemon->log, PW_LOG_DEBUG, "tenant gone tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
-                pw_table_remove(&daemon->tenants, (uint64_t)tenant->uid + 1);
-                drop_memory(daemon, tenant);
-                free_tenant(tenant);
-                i = 0; /* a removal may move another behind the cursor */
-        }
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+                if (end(daemon, tenant))
+                        i = 0; /* a removal may move another behind the cursor */
 }
 
 void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant)
@@ -175,7 +208,9 @@ static enum pw_status add_device(struct pw_daemon *daemon, struct pw_tenant *ten
         if (status != PW_OK)
                 return status;
         status = pw_scheduler_segment(daemon->scheduler, device, tenant->name, segment->number, bytes, ret_err);
-        if (status != PW_OK)
+        if (status == PW_OK)
+                tenant->devices[device] = segment;
+        else
                 pw_segment_remove(daemon, segment);
         return status;
 }

@@ -33,6 +33,7 @@ struct pw_tenant {
         uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */
+        struct pw_segment *devices[PW_DEVICES_MAX]; /* NULL: it had no slice */
         struct pw_quota quota;
         struct pw_compiling *compiling; /* program.h */
         struct pw_speakers speakers;
@@ -44,7 +45,8 @@ struct pw_tenant {
 PW_MUST_CHECK enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err);
 void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant);
 /* It said Hello: from now on it has memory. It ends when nothing is left of it: no connection, no session that a living process might
- * still write for, no object, name or lease, nothing kept; who had slices, or froze something, stays. */
+ * still write for, no object, name or lease, nothing kept, no room on devices. Its memory there, its freezer and what its shape functions
+ * answered end with it. */
 PW_MUST_CHECK enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
 /* Memory on every device, made at its first slice. */
 PW_MUST_CHECK enum pw_status pw_tenant_devices(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);

@@ -21,6 +21,7 @@ struct pw_rooms { /* of one tenant in one device */
         uint32_t segment;
         uint64_t bytes;
         struct pw_range *range;
+        uint32_t programs; /* that place rooms there */
 };
 
 #define PW_MARKER_END 0xffffffffu /* instead of a gang: what the part had ordered on this device is done */
@@ -54,6 +55,9 @@ void pw_device_free(struct pw_device *device);
 PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quota *quota, uint32_t segment,
                                                uint64_t bytes, struct pw_error *ret_err);
 struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant); /* NULL: none */
+static inline bool pw_rooms_idle(const struct pw_rooms *rooms) { return !rooms->programs && !pw_range_used(rooms->range); }
+/* Its tenant's segment of the device is no more; it is idle. */
+void pw_rooms_end(struct pw_device *device, struct pw_rooms *rooms);
 /* `bytes` is a multiple of 64, as all rooms are. False: no capacity, or no range that is long enough. */
 bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset);
 void pw_room_give(struct pw_device *device, const struct pw_room *room, enum pw_room_use use);

@@ -34,6 +34,17 @@ enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quot
         return PW_OK;
 }
 
+void pw_rooms_end(struct pw_device *device, struct pw_rooms *rooms)
+{
+        uint32_t i = 0;
+
+        while (device->rooms[i] != rooms)
+                i++;
+        device->rooms[i] = device->rooms[--device->room_count];
+        pw_range_free(rooms->range);
+        free(rooms);
+}
+
 bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
 {
         if (bytes > device->free || !pw_range_take(rooms->range, bytes, ret_offset))

@@ -193,11 +193,14 @@ enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, stru
                 if (!pw_table_put(&scheduler->programs, program->row.program, program))
                         status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
         }
-        if (status == PW_OK)
-                pw_list_append(&scheduler->all_programs, &program->of_all);
-        else
+        if (status != PW_OK) {
                 give_slices(program);
-        return status;
+                return status;
+        }
+        pw_list_append(&scheduler->all_programs, &program->of_all);
+        for (uint32_t i = 0; i < program->device_count; i++)
+                program->devices[i].rooms->programs++;
+        return PW_OK;
 }
 
 enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take, const struct pw_graph *graph,
@@ -253,6 +256,8 @@ void pw_program_maybe_end(struct pw_program *program)
                 return;
         pw_table_remove(&scheduler->programs, program->row.program);
         pw_list_remove(&program->of_all);
+        for (uint32_t i = 0; i < program->device_count; i++)
+                program->devices[i].rooms->programs--;
         pw_action_add(scheduler, PW_ACT_PROGRAM_ENDED)->program = &program->row;
         pw_list_append(&scheduler->actions.ended_programs, &program->link);
 }

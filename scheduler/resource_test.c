@@ -111,6 +111,27 @@ static void test_params(void **state)
         assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 64, 0, "cpu", 1 }, &err), PW_LIMIT);
 }
 
+/* Those of one tenant end, on all devices, and may be made again. */
+static void test_segments_end(void **state)
+{
+        struct pw_error err;
+
+        (void)state;
+        for (uint32_t d = 0; d < 10; d++) {
+                assert_int_equal(pw_scheduler_segment(scheduler, d, "ann", 10 + d, 4096, &err), PW_OK);
+                assert_int_equal(pw_scheduler_segment(scheduler, d, "bo", 30 + d, 4096, &err), PW_OK);
+                assert_int_equal(pw_scheduler_segment(scheduler, d, "cy", 50 + d, 4096, &err), PW_OK);
+        }
+        assert_true(pw_scheduler_segments_end(scheduler, "ann"));
+        assert_true(pw_scheduler_segments_end(scheduler, "ann"));
+        for (uint32_t d = 0; d < 10; d++) {
+                assert_false(pw_scheduler_has_segment(scheduler, d, "ann"));
+                assert_true(pw_scheduler_has_segment(scheduler, d, "bo") && pw_scheduler_has_segment(scheduler, d, "cy"));
+                assert_int_equal(pw_scheduler_segment(scheduler, d, "ann", 70 + d, 4096, &err), PW_OK);
+                assert_int_equal(pw_scheduler_segment(scheduler, d, "bo", 90 + d, 4096, &err), PW_EXISTS);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -118,6 +139,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_islands, make, drop),
                 cmocka_unit_test_setup_teardown(test_refusals, make, drop),
                 cmocka_unit_test_setup_teardown(test_params, make, drop),
+                cmocka_unit_test_setup_teardown(test_segments_end, make, drop),
         };
 
         return cmocka_run_group_tests_name("resource", tests, NULL, NULL);

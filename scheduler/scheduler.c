@@ -135,6 +135,21 @@ bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t num
         return device && pw_device_rooms(device, tenant);
 }
 
+bool pw_scheduler_segments_end(struct pw_scheduler *scheduler, const char *tenant)
+{
+        struct pw_rooms *rooms[PW_DEVICES_MAX] = { 0 };
+
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
+                rooms[i] = scheduler->devices[i] ? pw_device_rooms(scheduler->devices[i], tenant) : NULL;
+                if (rooms[i] && !pw_rooms_idle(rooms[i]))
+                        return false;
+        }
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
+                if (rooms[i])
+                        pw_rooms_end(scheduler->devices[i], rooms[i]);
+        return true;
+}
+
 bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint64_t done_count, uint64_t now_us)
 {
         struct pw_device *device = pw_scheduler_device(scheduler, number);

@@ -44,6 +44,8 @@ PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *schedu
 PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t device, const char *tenant,
                                                   uint32_t segment, uint64_t bytes, struct pw_error *ret_err);
 bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t device, const char *tenant);
+/* All of them end, on all devices. False: there is a program of the tenant, or somebody may touch a room there; then all of them stay. */
+bool pw_scheduler_segments_end(struct pw_scheduler *scheduler, const char *tenant);
 /* How much a tenant may have of all devices together; UINT64_MAX: no limit. A run beyond it waits for its tenant's own rooms. */
 PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes,
                                                 struct pw_error *ret_err);
