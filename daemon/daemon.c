@@ -277,6 +277,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->trace_logs);
         pw_list_init(&daemon->jobs);
         pw_list_init(&daemon->leaving);
+        pw_list_init(&daemon->recounts);
         status = start(daemon, ret_err);
         if (status != PW_OK) {
                 daemon->settings = (struct pw_settings){ 0 }; /* still the caller's */

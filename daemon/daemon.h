@@ -112,6 +112,7 @@ struct pw_daemon {
         struct pw_list traces;        /* sessions that trace */
         struct pw_list trace_logs;    /* what they are told of */
         uint64_t traced[PW_DEVICES_MAX]; /* of each device's history: how much was taken into the logs */
+        struct pw_list recounts;      /* of tenants' hint pages, in turn: recount.c */
         struct pw_list jobs;          /* compilations under way */
         struct pw_list leaving;       /* places of programs that go back */
 

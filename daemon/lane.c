@@ -1,6 +1,7 @@
 /* Lanes, read by the daemon. */
 #include "daemon/lane.h"
 
+#include "daemon/recount.h"
 #include "daemon/submit.h"
 
 #define QUIET_TURNS 64
@@ -33,11 +34,16 @@ static uint32_t lane_count(struct pw_dsession *session)
 /* Take back what its dead threads counted as waiting. */
 void pw_lanes_end(struct pw_dsession *session)
 {
+        struct pw_hint_marks marks = { { 0 } };
+        bool marked = false;
+
         for (uint32_t i = 0; i < session->lane_count; i++) {
                 pw_list_remove(&session->lanes[i]->hot);
-                pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX);
+                marked |= pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX, &marks);
                 free(session->lanes[i]);
         }
+        if (session->lane_count)
+                pw_recount_mark(session->daemon, session->tenant, marked ? &marks : NULL);
         free(session->lanes);
 }
 

@@ -6,6 +6,7 @@
 #include "daemon/frozen.h"
 #include "daemon/program.h"
 #include "daemon/quota.h"
+#include "daemon/recount.h"
 #include "daemon/segment.h"
 
 #include <pwd.h>
@@ -28,6 +29,7 @@ static char *user_name(uid_t uid)
 
 static void free_tenant(struct pw_tenant *tenant)
 {
+        pw_recount_free(tenant);
         pw_compiling_free(tenant->compiling);
         pw_freezer_free(tenant->freezer);
         if (tenant->hints)

@@ -21,6 +21,7 @@ struct pw_tenant {
         char *name;
         int hints_fd;
         struct pw_hint_page *hints;
+        struct pw_recounting *recounting; /* NULL: the dead left nothing on it */
         struct pw_segment *futures;
         uint32_t connections;   /* those that did not say Hello, and executors, too */
         uint32_t strangers;     /* that did not say Hello */

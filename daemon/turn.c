@@ -12,6 +12,7 @@
 #include "daemon/lane.h"
 #include "daemon/name.h"
 #include "daemon/overhead.h"
+#include "daemon/recount.h"
 #include "daemon/session.h"
 #include "daemon/submit.h"
 
@@ -93,6 +94,7 @@ bool pw_turn(struct pw_daemon *daemon)
         }
         any |= !pw_list_empty(&daemon->submitted);
         pw_overhead_turn(daemon);
+        any |= pw_recounts_turn(daemon, now_us);
         if (!pw_list_empty(&daemon->ended))
                 pw_sessions_reap(daemon);
         if (any && now_us - daemon->ticked_us < TICK_US)
@@ -115,6 +117,7 @@ uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
         next_us = pw_min_u64(next_us, pw_names_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_traces_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_audits_next_us(daemon));
+        next_us = pw_min_u64(next_us, pw_recounts_next_us(daemon));
         next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));
         if (daemon->runs_in_flight)
                 next_us = pw_min_u64(next_us, daemon->ticked_us + BOARDS_US);

@@ -122,18 +122,37 @@ void pw_hint_count_down(_Atomic uint32_t *waiters, uint32_t unit)
                 ;
 }
 
-void pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count)
+static void mark(struct pw_hint_marks *marks, uint32_t bucket)
 {
+        if (bucket < PW_HINT_BUCKETS)
+                marks->bits[bucket / 64] |= UINT64_C(1) << bucket % 64;
+}
+
+bool pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count, struct pw_hint_marks *marks)
+{
+        bool marked = false;
+
         for (uint32_t i = 0; i < count; i++) {
                 uint64_t note = atomic_exchange(&notes[i], 0);
-                uint32_t bucket = pw_note_bucket(note);
-                if (pw_note_state(note) != PW_NOTE_COUNTED)
+                enum pw_note_state state = pw_note_state(note);
+                uint32_t bucket = pw_note_bucket(note), unit = 1, last;
+
+                if (state == PW_NOTE_NONE || (bucket >= PW_HINT_BUCKETS && (i || bucket != PW_NOTE_EVERY)))
                         continue;
-                if (bucket < PW_HINT_BUCKETS)
-                        pw_hint_count_down(&page->waiters[bucket], 1);
-                for (bucket = 0; i == 0 && pw_note_bucket(note) == PW_NOTE_EVERY && bucket < PW_HINT_BUCKETS; bucket++)
-                        pw_hint_count_down(&page->waiters[bucket], PW_HINT_WIDE);
+                last = bucket;
+                if (bucket >= PW_HINT_BUCKETS) {
+                        unit = PW_HINT_WIDE;
+                        bucket = 0;
+                        last = PW_HINT_BUCKETS - 1;
+                }
+                for (; bucket <= last; bucket++)
+                        if (state == PW_NOTE_COUNTED)
+                                pw_hint_count_down(&page->waiters[bucket], unit);
+                        else
+                                mark(marks, bucket);
+                marked |= state != PW_NOTE_COUNTED;
         }
+        return marked;
 }
 
 static bool undecided(const struct pw_wait_item *item, uint64_t word)
@@ -198,6 +217,7 @@ static void enter(const struct pw_wait_place *place, const struct pw_wait_item *
         for (uint32_t i = 0; i < count; i++) {
                 atomic_store(&place->notes[i], note_of(PW_NOTE_GOING, &items[i]));
                 atomic_fetch_add(&place->page->waiters[pw_hint_bucket(items[i].segment, items[i].slot)], 1);
+                pw_hint_changed(place->page, pw_hint_bucket(items[i].segment, items[i].slot));
                 atomic_store(&place->notes[i], note_of(PW_NOTE_COUNTED, &items[i]));
         }
 }
@@ -207,6 +227,7 @@ static void leave(const struct pw_wait_place *place, const struct pw_wait_item *
         for (uint32_t i = 0; i < count; i++) {
                 atomic_store(&place->notes[i], note_of(PW_NOTE_LEAVING, &items[i]));
                 pw_hint_count_down(&place->page->waiters[pw_hint_bucket(items[i].segment, items[i].slot)], 1);
+                pw_hint_changed(place->page, pw_hint_bucket(items[i].segment, items[i].slot));
                 atomic_store(&place->notes[i], 0);
         }
 }

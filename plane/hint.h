@@ -3,7 +3,7 @@
  * A waiter notes {bucket, id} as `going`, counts its bucket up, notes `counted`, looks at the word again, sleeps; afterwards
  * notes `leaving`, counts down, clears the note. Who swapped an entry out of PENDING reads the bucket after the swap and wakes
  * the word only if it is not 0. For a dead waiter only `counted` is subtracted: a count left over costs a needless wake-up,
- * and is cleared when no session notes the bucket. All of it sequentially consistent.
+ * and is cleared by a recount (below). All of it sequentially consistent.
  *
  * Who waits for more entries than one sleep can watch sleeps on bells instead (wide.h): it is counted in every bucket, in units of
  * PW_HINT_WIDE, and who finds such a count rings the bell of the entry's segment, if that is armed.
@@ -24,10 +24,16 @@
 #define PW_HINT_BELLS 64u
 #define PW_HINT_ARMED 1u /* a bell's lowest bit: somebody looks or sleeps; above it the number of times it was armed */
 
+#ifndef PW_HINT_CHANGES
+#define PW_HINT_CHANGES 64u
+#endif
+
 struct pw_hint_page {
         _Atomic uint32_t waiters[PW_HINT_BUCKETS];
         _Atomic uint32_t bells[PW_HINT_BELLS]; /* of a segment: the one of its number modulo PW_HINT_BELLS */
         _Atomic uint32_t second_looks; /* waits whose end only a second look found: nobody woke them in time */
+        _Atomic uint32_t changes[PW_HINT_CHANGES]; /* of the counts of buckets, modulo this: each is counted up after a count changed,
+                                                      and before the note says so */
 };
 
 static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)
@@ -48,9 +54,17 @@ static inline bool pw_hint_wake(struct pw_hint_page *page, const struct pw_entry
 }
 /* Count one waiter of `unit` (1 or PW_HINT_WIDE) less; never below 0. */
 void pw_hint_count_down(_Atomic uint32_t *waiters, uint32_t unit);
-/* Daemon: take back what a dead waiter's `count` notes still count, and clear them. They are hostile: no count falls below 0, and
- * only the first note may be of every bucket. */
-void pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count);
+/* The caller's count of a bucket changed, and its note will say so: a recount that did not see it changes nothing. */
+static inline void pw_hint_changed(struct pw_hint_page *page, uint32_t bucket)
+{
+        atomic_fetch_add(&page->changes[bucket % PW_HINT_CHANGES], 1);
+}
+
+/* Buckets that a dead waiter may have left a count in: it was going or leaving. */
+struct pw_hint_marks { uint64_t bits[(PW_HINT_BUCKETS + 63) / 64]; };
+/* Daemon: take back what a dead waiter's `count` notes still count, and clear them; mark the buckets of which it is not known. The notes
+ * are hostile: no count falls below 0, and only the first may be of every bucket. Returns whether there are marks. */
+bool pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count, struct pw_hint_marks *marks);
 
 struct futex_waitv;
 struct pw_wait_item {

@@ -3,6 +3,7 @@
 
 #include "plane/control.h"
 #include "plane/maps_test.h"
+#include "plane/recount.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -307,12 +308,60 @@ static void test_forget_the_dead(void **state)
         atomic_store(&shared->notes[2], pw_note_make(PW_NOTE_LEAVING, 3, SEGMENT, 2));
         atomic_store(&shared->notes[3], pw_note_make(PW_NOTE_COUNTED, 4, SEGMENT, 3)); /* hostile: nothing is counted there */
         atomic_store(&shared->notes[4], pw_note_make(PW_NOTE_COUNTED, 0x2fff, SEGMENT, 4)); /* hostile: no such bucket */
-        pw_hint_forget(&shared->page, shared->notes, PW_NOTES_MAX);
+        pw_hint_forget(&shared->page, shared->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ { 0 } });
         assert_int_equal(atomic_load(&shared->page.waiters[3]), 1);
         assert_int_equal(atomic_load(&shared->page.waiters[PW_HINT_BUCKETS - 1]), 1);
         atomic_store(&shared->page.waiters[3], 0);
         atomic_store(&shared->page.waiters[PW_HINT_BUCKETS - 1], 0);
         assert_no_trace(shared);
+        maps_done(&maps);
+}
+
+static void assert_marked(const struct pw_recount *recount, bool marked)
+{
+        assert_int_equal(recount->marks.bits[0] >> 3 & 1, marked);
+}
+
+/* The dead left one of bucket 3, and a wide one everywhere. */
+static void test_recount(void **state)
+{
+        struct maps maps = shared_new(PW_ENTRY_PENDING);
+        struct shared *shared = maps.ours;
+        struct pw_recount recount = { 0 };
+        _Atomic uint64_t dead[2] = { pw_note_make(PW_NOTE_LEAVING, PW_NOTE_EVERY, 0, 0), pw_note_make(PW_NOTE_GOING, 3, SEGMENT, 0) };
+
+        (void)state;
+        assert_true(pw_hint_forget(&shared->page, dead, 2, &recount.marks));
+        for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
+                atomic_store(&shared->page.waiters[i], PW_HINT_WIDE + (i == 3 ? 3 : 0));
+        atomic_store(&shared->notes[1], pw_note_make(PW_NOTE_COUNTED, 3, SEGMENT, 1));
+        atomic_store(&shared->notes[2], pw_note_make(PW_NOTE_COUNTED, 3, SEGMENT, 2));
+        /* One leaves before its note is read, and another comes after that: nobody may be missed. */
+        pw_recount_begin(&recount, &shared->page);
+        pw_hint_count_down(&shared->page.waiters[3], 1);
+        pw_hint_changed(&shared->page, 3);
+        atomic_store(&shared->notes[1], 0);
+        pw_recount_notes(&recount, shared->notes, PW_NOTES_MAX);
+        atomic_fetch_add(&shared->page.waiters[3], 1);
+        pw_hint_changed(&shared->page, 3);
+        atomic_store(&shared->notes[1], pw_note_make(PW_NOTE_COUNTED, 3, SEGMENT, 1));
+        assert_true(pw_recount_end(&recount, &shared->page));
+        assert_int_equal(atomic_load(&shared->page.waiters[3]), PW_HINT_WIDE + 3);
+        assert_int_equal(atomic_load(&shared->page.waiters[4]), 0);
+        assert_marked(&recount, true);
+        /* Who is leaving may be counted, and is looked at again. */
+        atomic_store(&shared->notes[2], pw_note_make(PW_NOTE_LEAVING, 3, SEGMENT, 2));
+        pw_recount_begin(&recount, &shared->page);
+        pw_recount_notes(&recount, shared->notes, PW_NOTES_MAX);
+        assert_true(pw_recount_end(&recount, &shared->page));
+        assert_int_equal(atomic_load(&shared->page.waiters[3]), 2);
+        assert_marked(&recount, true);
+        atomic_store(&shared->notes[2], 0);
+        pw_recount_begin(&recount, &shared->page);
+        pw_recount_notes(&recount, shared->notes, PW_NOTES_MAX);
+        assert_false(pw_recount_end(&recount, &shared->page));
+        assert_int_equal(atomic_load(&shared->page.waiters[3]), 1);
+        assert_marked(&recount, false);
         maps_done(&maps);
 }
 
@@ -342,6 +391,7 @@ int main(void)
                 cmocka_unit_test(test_reopened),
                 cmocka_unit_test(test_read_only_map),
                 cmocka_unit_test(test_forget_the_dead),
+                cmocka_unit_test(test_recount),
                 cmocka_unit_test(test_raw_futex),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

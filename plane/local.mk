@@ -1,7 +1,7 @@
 noinst_LTLIBRARIES += plane/libplane.la
-plane_libplane_la_SOURCES = plane/board.c plane/entry.c plane/hint.c plane/ring.c plane/segment.c plane/wide.c
+plane_libplane_la_SOURCES = plane/board.c plane/entry.c plane/hint.c plane/recount.c plane/ring.c plane/segment.c plane/wide.c
 noinst_HEADERS += plane/board.h plane/control.h plane/entry.h plane/hint.h plane/image.h plane/maps_test.h plane/ring.h \
-	plane/segment.h plane/wide.h
+	plane/recount.h plane/segment.h plane/wide.h
 
 plane_tests = plane/board_test plane/entry_test plane/hint_test plane/ring_test plane/segment_test plane/wide_test \
 	plane/stress_test

@@ -13,6 +13,12 @@ static void note(const struct pw_wide *wide, enum pw_note_state state, uint32_t 
         atomic_store(&wide->place->notes[0], pw_note_make(state, PW_NOTE_EVERY, segment, slot));
 }
 
+static void changed(struct pw_hint_page *page)
+{
+        for (uint32_t i = 0; i < PW_HINT_CHANGES; i++)
+                pw_hint_changed(page, i);
+}
+
 void pw_wide_begin(struct pw_wide *wide, const struct pw_wait_place *place, uint64_t bells, const struct pw_wait_item *first)
 {
         wide->place = place;
@@ -21,6 +27,7 @@ void pw_wide_begin(struct pw_wide *wide, const struct pw_wait_place *place, uint
         note(wide, PW_NOTE_GOING, first->segment, first->slot);
         for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
                 atomic_fetch_add(&place->page->waiters[i], PW_HINT_WIDE);
+        changed(place->page);
         note(wide, PW_NOTE_COUNTED, first->segment, first->slot);
 }
 
@@ -29,6 +36,7 @@ void pw_wide_end(const struct pw_wide *wide)
         note(wide, PW_NOTE_LEAVING, 0, 0);
         for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
                 pw_hint_count_down(&wide->place->page->waiters[i], PW_HINT_WIDE);
+        changed(wide->place->page);
         atomic_store(&wide->place->notes[0], 0);
 }
 

@@ -114,7 +114,7 @@ static void test_forget(void **state)
         atomic_store(&ours->page.waiters[3], 1);
         begin(&wide, &place);
         atomic_store(&ours->notes[1], pw_note_make(PW_NOTE_COUNTED, PW_NOTE_EVERY, SEGMENT, 0)); /* hostile: it is not the first */
-        pw_hint_forget(&ours->page, ours->notes, PW_NOTES_MAX);
+        pw_hint_forget(&ours->page, ours->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ { 0 } });
         assert_int_equal(atomic_load(&ours->page.waiters[3]), 1);
         atomic_store(&ours->page.waiters[3], 0);
         assert_no_trace(ours);

@@ -37,7 +37,7 @@ static void forget(struct scene *scene)
         static uint32_t before[PW_HINT_BUCKETS];
 
         memcpy(before, (void *)scene->page.waiters, sizeof before);
-        pw_hint_forget(&scene->page, scene->notes, PW_NOTES_MAX);
+        pw_hint_forget(&scene->page, scene->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ { 0 } });
         for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
                 assert(atomic_load(&scene->page.waiters[i]) <= before[i]);
         for (uint32_t i = 0; i < PW_NOTES_MAX; i++)

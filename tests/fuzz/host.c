@@ -10,6 +10,7 @@
 #include "daemon/module.h"
 #include "daemon/name.h"
 #include "daemon/overhead.h"
+#include "daemon/recount.h"
 #include "daemon/program.h"
 #include "daemon/overhead.h"
 #include "daemon/room.h"
@@ -132,6 +133,12 @@ void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon,
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_recount_mark(struct pw_daemon *daemon, struct pw_tenant *tenant, const struct pw_hint_marks *marks)
+{
+        (void)daemon, (void)tenant, (void)marks;
+}
+bool pw_recounts_turn(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
+uint64_t pw_recounts_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
 void pw_overhead_reserved(struct pw_backing *backing) { (void)backing; }
 

@@ -93,6 +93,10 @@ mutate waiters plane/hint.c '/^static void enter/,/^}/{s/PW_NOTE_GOING/PW_NOTE_C
         'a waiter notes that it is counted before it is'
 mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE_COUNTED/}' \
         'a waiter counts down without noting that it leaves'
+mutate waiters plane/recount.c 's/less(count % PW_HINT_WIDE, noted % PW_HINT_WIDE)/count % PW_HINT_WIDE/' \
+        'what the living count goes with what the dead did'
+mutate wait daemon/lane.c 's/marked ? &marks : NULL/NULL/' \
+        'what the dead counted is not cleared'
 mutate letgo store/ending.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
 mutate wide plane/wide.c 's/^                while (!(before & PW_HINT_ARMED) \&\& .*$/                while (0)/' \

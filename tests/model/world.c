@@ -492,9 +492,11 @@ void world_begin(uint32_t clients)
         world.life = PW_LIFE_ALIVE;
         world.client_count = clients;
         world.tenant.hints = model_alloc(sizeof *world.tenant.hints);
+        model_share(world.tenant.hints->changes, sizeof world.tenant.hints->changes);
         runs_begin();
         world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
         pw_list_init(&world.daemon.hot);
+        pw_list_init(&world.daemon.recounts);
         pw_list_init(&world.daemon.ended);
         pw_list_init(&world.daemon.submitted);
         pw_list_init(&world.daemon.batch);
