@@ -228,6 +228,7 @@ static enum pw_status grant(struct pw_store *store, struct request *request)
 
         if (status == PW_NOT_READY)
                 return status;
+        pw_pass_gone(store, request);
         if (status == PW_OK && fresh && (row->asking || keep(store, row, request))) {
                 pw_list_append(&store->populating, &request->link);
                 ask_pages(store, request);
@@ -378,10 +379,8 @@ void pw_room_serve(struct pw_store *store)
                 pw_list_remove(&request->link);
                 count_waiting(store, request, -1);
                 row->queued = NULL;
-                if (grant(store, request) != PW_NOT_READY) {
-                        pw_pass_gone(store, request);
+                if (grant(store, request) != PW_NOT_READY)
                         continue;
-                }
                 pw_list_append(behind, &request->link); /* where it was */
                 row->queued = request;
                 if (count_waiting(store, request, 1) == 1 && request->over != over)

@@ -264,7 +264,7 @@ static const struct metric metrics[] = {
         { "pathways_references", "gauge", NULL, "Claims that keep objects alive, of sessions, runs, names and leases.", references },
         { "pathways_names", "gauge", NULL, "Names that are bound.", names },
         { "pathways_puts_waiting", "gauge", NULL, "Requests for host memory that wait for room.", puts_waiting },
-        { "pathways_tenants", "gauge", NULL, "Tenants seen since the start.", tenants },
+        { "pathways_tenants", "gauge", NULL, "Tenants that have not ended.", tenants },
         { "pathways_sessions", "gauge", NULL, "Sessions of clients.", sessions },
         { "pathways_sessions_total", "counter", NULL, "Sessions of clients ever begun.", sessions_total },
         { "pathways_connections_refused_total", "counter", NULL, "Connections refused for lack of descriptors or memory, or over a quota.",

@@ -5,9 +5,11 @@
 
 #include <unistd.h>
 
+#define QUOTA 2000u /* 16,384 unless it is said */
+
 static int reconnect(void *context, int pipe)
 {
-        uint32_t count = (uint32_t)it_environment("PW_RECONNECTS", 17000), i = 0;
+        uint32_t count = (uint32_t)it_environment("PW_RECONNECTS", QUOTA + 200), i = 0;
         enum pw_status status = PW_OK;
         char text[200];
 
@@ -55,5 +57,7 @@ static void run(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "reconnect", .rule = "a session that ended counts until its process is dead",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "512MiB", "--device-memory", "16MiB",
+                                                             "--quota", "*:sessions=2000"),
                                              .users = true, .alone = true, .run = run });
 }
