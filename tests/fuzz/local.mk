@@ -89,6 +89,6 @@ dist-corpus:
 .PHONY: dist-corpus
 
 # What is found first is left in the folder fuzz/ of the build tree.
-fuzz: $(fuzz_programs)
+fuzz: $(fuzz_programs) tests/integration/modules/broken.la
 	$(AM_TESTS_ENVIRONMENT) FUZZ_SECONDS='$(FUZZ_SECONDS)' '$(srcdir)/tests/fuzz/fuzz.sh' $(fuzz_programs)
 .PHONY: fuzz
