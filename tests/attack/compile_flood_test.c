@@ -1,12 +1,12 @@
 /* Twenty thousand requests to compile at once, each with parameters, each of which asks the describing executor, of one session that
- * does not wait for an answer. */
+ * does not wait for an answer; and clients that die while the describing executor is asked for them. */
 #include "tests/attack/attack.h"
 
-#include "libclient/connection.h"
-#include "libclient/program.h"
 #include "libclient/session.h"
+#include "tests/attack/post.h"
 #include "tests/integration/trace.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,28 +17,10 @@
 static void post(struct pw_session *session, const struct pw_slice *slice, uint64_t number)
 {
         static uint8_t params[PARAMS];
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__ProgramCompile compile = PATHWAYS__WIRE__PROGRAM_COMPILE__INIT;
-        Pathways__Wire__Value output = PATHWAYS__WIRE__VALUE__INIT, *values[] = { &output };
-        Pathways__Wire__Call call = PATHWAYS__WIRE__CALL__INIT, *calls[] = { &call };
-        uint32_t zero = 0;
 
         memcpy(params, &number, sizeof number);
-        output.producer_kind = 2;
-        output.slice = call.slice = slice->number;
-        call.function = (char *)(uintptr_t)"pw/there_is_none"; /* so it is asked about, and nothing is kept */
-        call.params = (ProtobufCBinaryData){ sizeof params, params };
-        call.output_count = 1;
-        compile.name = (char *)(uintptr_t)"flood";
-        compile.values = values;
-        compile.n_values = 1;
-        compile.calls = calls;
-        compile.n_calls = 1;
-        compile.results = &zero;
-        compile.n_results = 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE;
-        request.program_compile = &compile;
-        it_ok(pw_connection_post(session->connection, &request, IT_ERR));
+        /* so it is asked about, and nothing is kept */
+        attack_post_call(session, slice, &(struct attack_call){ "pw/there_is_none", params, sizeof params });
 }
 
 #define STEPS 100u /* after each of which the daemon is looked at */
@@ -60,6 +42,70 @@ static int flood(void *context, int pipe)
         return 0;
 }
 
+/* --- who dies meanwhile --------------------------------------------------------------------------------------------------------- */
+
+#define POSTED 6u /* more than begin at a time */
+#define DEATHS 2
+
+/* The describing executor is in the first one's shape function until it is ended. */
+static int post_and_wait(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_slice *slice = it_slice(session, 1, 0);
+
+        for (uint32_t i = 0; i < POSTED; i++)
+                attack_post_call(session, slice, &(struct attack_call){ .function = "broken/endless", .params = &i, .params_bytes = sizeof i });
+        it_ok(pw_session_fence(session, IT_ERR));
+        if (write(pipe, "p", 1) != 1)
+                return 1;
+        pause();
+        return 0;
+}
+
+static bool is_asked_about(struct pw_session *session, pid_t pid)
+{
+        struct pw_listing *listing;
+        char filter[32];
+        bool found = false;
+
+        snprintf(filter, sizeof filter, "pid %d", (int)pid);
+        listing = it_list(session, "why", filter);
+        for (size_t row = 0; row < it_rows(listing); row++)
+                found |= strstr(it_text(listing, row, "waits_for"), "broken/endless") != NULL;
+        pw_listing_free(listing);
+        return found;
+}
+
+static int compile_one(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_slice *slice = it_slice(session, 1, 0);
+
+        (void)pipe;
+        pw_program_free(it_one_node(session, slice, "pw/nop", PW_SCALAR, NULL));
+        pw_slice_close(slice);
+        pw_close(session);
+        return 0;
+}
+
+/* What was under way of a client that died makes room for what others of its user compile, wherever it was. */
+static void die_and_compile(struct it_host *host)
+{
+        struct it_child child;
+        char byte;
+
+        for (int i = 0; i < DEATHS; i++) {
+                child = attack_fork(ATTACK_USER, post_and_wait, host);
+                it_read(&child, &byte, 1);
+                for (int64_t since_us = it_now_us(); !is_asked_about(host->session, child.pid);)
+                        if (it_now_us() > since_us + IT_LONG)
+                                fail_msg("nothing is asked for client %d: what others of its user began goes on without them", i);
+                assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+        }
+        child = attack_fork(ATTACK_USER, compile_one, host);
+        assert_int_equal(it_reap_within(&child, IT_LONG), 0);
+}
+
 static void flood_and_look(struct it_host *host)
 {
         uint64_t before = attack_private_bytes(host->pid), now, most = 0;
@@ -77,10 +123,16 @@ static void flood_and_look(struct it_host *host)
                 fail_msg("the daemon has %d MiB more than before", (int)((most - before) >> 20));
 }
 
+static void run(struct it_host *host)
+{
+        flood_and_look(host);
+        die_and_compile(host);
+}
+
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "compile_flood",
                                              .rule = "a session has few compilations under way, tenants take turns, and every byte is charged",
                                              .alone = true, /* it is about how much the daemon has */
-                                             .run = flood_and_look });
+                                             .run = run });
 }

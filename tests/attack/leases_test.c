@@ -1,6 +1,6 @@
 /* A client that takes leases with falling ends, many of one object, until it is refused; then all end. */
 #include "tests/attack/attack.h"
-#include "tests/attack/raw.h"
+#include "tests/integration/raw.h"
 
 #include "libclient/session.h"
 

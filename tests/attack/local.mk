@@ -1,8 +1,8 @@
 # What one tenant's programs try on a daemon, its executors and other tenants; a program for each attack. together_test has all of them
 # attack one daemon at once.
 attack_tests =
-attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h tests/attack/group.c tests/attack/group.h tests/attack/raw.c \
-	tests/attack/raw.h $(integration_sources)
+attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h tests/attack/group.c tests/attack/group.h \
+	tests/attack/post.c tests/attack/post.h $(integration_raw) $(integration_sources)
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.

@@ -1,7 +1,7 @@
 /* A client that waits for as many names as it can, all of which give up at once, and one that waits for the same name many times until it
  * binds it. Lookups that wait are bounded, and end in parts. */
 #include "tests/attack/attack.h"
-#include "tests/attack/raw.h"
+#include "tests/integration/raw.h"
 
 #include <stdio.h>
 #include <unistd.h>

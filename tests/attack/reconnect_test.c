@@ -1,7 +1,7 @@
 /* One process that attaches and hangs up, again and again: each session that ended counts until the process is dead, so it is refused before
  * the daemon is out of maps; who comes afterwards is served, and once it is dead its user is, too. */
 #include "tests/attack/attack.h"
-#include "tests/attack/raw.h"
+#include "tests/integration/raw.h"
 
 #include <unistd.h>
 

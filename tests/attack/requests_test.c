@@ -1,6 +1,6 @@
 /* A client that writes requests as fast as it can: cheap ones, and `status`. Another tenant is answered in its turn. */
 #include "tests/attack/attack.h"
-#include "tests/attack/raw.h"
+#include "tests/integration/raw.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* 1,100 connections that say nothing, to a daemon with 1,024 descriptors: others attach, and operators do. Then as many users as there may
  * be, one after the other, each of whom attaches and leaves: none stays. */
 #include "tests/attack/attack.h"
-#include "tests/attack/raw.h"
+#include "tests/integration/raw.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>

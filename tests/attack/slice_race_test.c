@@ -1,6 +1,7 @@
 /* A slice is closed while a program over it compiles, and others are opened in its place: the program is of the slice that it was
  * compiled over, on as many devices. */
 #include "tests/attack/attack.h"
+#include "tests/attack/post.h"
 
 #include "libclient/connection.h"
 #include "libclient/program.h"
@@ -19,33 +20,7 @@
 /* The describing executor is in a shape function that does not come to an end: until it is ended everybody's questions wait. */
 static void hold_describer(struct pw_session *session, struct pw_slice *slice)
 {
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__ProgramCompile compile = PATHWAYS__WIRE__PROGRAM_COMPILE__INIT;
-        Pathways__Wire__Value input = PATHWAYS__WIRE__VALUE__INIT, output = PATHWAYS__WIRE__VALUE__INIT, *values[] = { &input, &output };
-        Pathways__Wire__Call call = PATHWAYS__WIRE__CALL__INIT, *calls[] = { &call };
-        uint32_t zero = 0, one = 1;
-        uint64_t dim = 8;
-
-        input.producer_kind = 1;
-        output.producer_kind = 2;
-        input.slice = output.slice = call.slice = slice->number;
-        input.dtype = PW_F64;
-        input.dims = &dim;
-        input.n_dims = 1;
-        call.function = (char *)(uintptr_t)"broken/endless";
-        call.args = &zero;
-        call.n_args = 1;
-        call.output_count = 1;
-        compile.name = (char *)(uintptr_t)"hold";
-        compile.values = values;
-        compile.n_values = 2;
-        compile.calls = calls;
-        compile.n_calls = 1;
-        compile.results = &one;
-        compile.n_results = 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE;
-        request.program_compile = &compile;
-        it_ok(pw_connection_post(session->connection, &request, IT_ERR));
+        attack_post_call(session, slice, &(struct attack_call){ .function = "broken/endless" });
         it_ok(pw_session_fence(session, IT_ERR));
 }
 

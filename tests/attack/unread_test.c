@@ -2,71 +2,39 @@
  * at their tenant, and who reads is told what is the matter. (How long others wait meanwhile for listings of their own is not looked at.)
  */
 #include "tests/attack/attack.h"
+#include "tests/integration/raw.h"
 #include "tests/integration/other.h"
 #include "tests/integration/trace.h"
 
 #include "base/size.h"
-#include "wire/frame.h"
-#include "wire/pathways.pb-c.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define KEPT_MAX_BYTES (160 * PW_MIB) /* 64 MiB of replies, and what one listing takes while it is made */
 #define NODES 8000u                   /* rows of one listing */
 #define ASKED 30u                     /* listings of one session */
+#define LEAVERS 3u
 
 struct attacked { const struct it_host *host; uint32_t sessions; };
-
-static int connect_raw(const struct it_host *host)
-{
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof address.sun_path, "%s", host->socket);
-        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        return fd;
-}
-
-static void send_request(int fd, Pathways__Wire__Request *request)
-{
-        uint8_t frame[512];
-        uint32_t bytes = (uint32_t)pathways__wire__request__pack(request, frame + PW_FRAME_HEADER);
-
-        pw_frame_header(frame, PW_FRAME_REQUEST, bytes, 0);
-        (void)!send(fd, frame, PW_FRAME_HEADER + bytes, MSG_NOSIGNAL);
-}
-
-static void say_hello(int fd)
-{
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__Hello hello = PATHWAYS__WIRE__HELLO__INIT;
-
-        hello.version = PW_WIRE_VERSION;
-        hello.layout = PW_LAYOUT_VERSION;
-        hello.role = (char *)(uintptr_t)"client";
-        request.id = 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_HELLO;
-        request.hello = &hello;
-        send_request(fd, &request);
-}
 
 static void ask(int fd, uint64_t id, char *filter)
 {
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__ListRequest list = PATHWAYS__WIRE__LIST_REQUEST__INIT;
+        uint8_t frame[512];
 
         list.what = (char *)(uintptr_t)"programs";
         list.filter = filter;
         request.id = id;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_LIST;
         request.list = &list;
-        send_request(fd, &request);
+        (void)!send(fd, frame, raw_pack(&request, frame), MSG_NOSIGNAL);
 }
 
 static struct pw_program *large_program(struct pw_session *session)
@@ -82,19 +50,41 @@ static struct pw_program *large_program(struct pw_session *session)
         return program;
 }
 
+/* Ends by what it says, while a reply waits that it has not read: what that was counted as is counted down again. (One that is killed is
+ * found out by the reply, which then goes nowhere.) */
+static void leave_unread(const struct it_host *host, char *number)
+{
+        char bytes[4096], text[200];
+
+        for (uint32_t i = 0; i < LEAVERS; i++) {
+                int fd = raw_connect(host);
+                struct pollfd on = { .fd = fd, .events = POLLIN };
+
+                assert_int_equal(raw_hello(fd, text), PW_OK);
+                ask(fd, 2, number);
+                assert_int_equal(poll(&on, 1, (int)(IT_LONG / 1000)), 1);
+                memset(bytes, 0xff, sizeof bytes);
+                assert_int_equal(send(fd, bytes, sizeof bytes, MSG_NOSIGNAL), sizeof bytes);
+                while (recv(fd, bytes, sizeof bytes, 0) > 0)
+                        ;
+                close(fd);
+        }
+}
+
 static int ask_and_read_nothing(void *context, int pipe)
 {
         const struct attacked *attacked = context;
         struct pw_session *session = it_connect(attacked->host);
-        char number[24];
+        char number[24], text[200];
 
         (void)large_program(session);
         struct pw_listing *programs = it_list(session, "programs", NULL);
         snprintf(number, sizeof number, "%lld", (long long)it_number(programs, 0, "program"));
+        leave_unread(attacked->host, number);
         for (uint32_t i = 0; i < attacked->sessions; i++) {
-                int fd = connect_raw(attacked->host);
+                int fd = raw_connect(attacked->host);
 
-                say_hello(fd);
+                assert_int_equal(raw_hello(fd, text), PW_OK);
                 for (uint64_t id = 2; id < 2 + ASKED; id++)
                         ask(fd, id, number);
         }

@@ -5,9 +5,9 @@
  * of ids that have 0 there, and of their segments 1, the client's own, and 2, that of its tenant's futures. The first byte says
  * whether the client says Hello. Afterwards another client is answered, and in the end store and scheduler find nothing wrong. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/integration/frame.h"
 #include "tests/threads/inside.h"
 #include "wire/frame.h"
-#include "wire/pathways.pb-c.h"
 
 #include "base/id.h"
 
@@ -107,16 +107,10 @@ static Pathways__Wire__Reply *await_reply(struct client *client, uint64_t id)
 
 static void say_hello(struct client *client)
 {
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__Hello hello = PATHWAYS__WIRE__HELLO__INIT;
+        uint8_t frame[256];
+        uint32_t bytes = raw_pack_hello(frame);
 
-        hello.version = PW_WIRE_VERSION;
-        hello.layout = PW_LAYOUT_VERSION;
-        hello.role = (char *)(uintptr_t)"client";
-        request.id = 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_HELLO;
-        request.hello = &hello;
-        must(send_request(client, &request), "Hello");
+        must(send(client->fd, frame, bytes, MSG_NOSIGNAL) == bytes, "Hello");
         Pathways__Wire__Reply *reply = await_reply(client, 1);
         must(reply && reply->body_case == PATHWAYS__WIRE__REPLY__BODY_WELCOME, "no Welcome");
         client->host = reply->welcome->host;

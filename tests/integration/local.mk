@@ -3,6 +3,7 @@ integration_tests =
 integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/others.c tests/integration/trace.c \
 	tests/integration/trace.h
 integration_folder = tests/integration/folder.c tests/integration/folder.h
+integration_raw = tests/integration/frame.c tests/integration/frame.h tests/integration/raw.c tests/integration/raw.h
 integration_scene = tests/integration/scene.c tests/integration/scene.h
 integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
 
@@ -193,10 +194,10 @@ tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(
 tests_integration_transfers_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/rude_test
-tests_integration_rude_test_SOURCES = tests/integration/rude_test.c tests/integration/process.c $(integration_sources)
+tests_integration_rude_test_SOURCES = tests/integration/rude_test.c tests/integration/process.c $(integration_raw) $(integration_sources)
 tests_integration_rude_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/vandal_test
-tests_integration_vandal_test_SOURCES = tests/integration/vandal_test.c $(integration_sources)
+tests_integration_vandal_test_SOURCES = tests/integration/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_vandal_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/versions_test
@@ -204,7 +205,7 @@ tests_integration_versions_test_SOURCES = tests/integration/versions_test.c $(in
 tests_integration_versions_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/waits_test
-tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_sources)
+tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_raw) $(integration_sources)
 tests_integration_waits_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/why_test

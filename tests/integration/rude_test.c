@@ -3,8 +3,8 @@
  * and burns no processor.
  */
 #include "tests/integration/process.h"
+#include "tests/integration/raw.h"
 #include "wire/frame.h"
-#include "wire/pathways.pb-c.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,38 +27,6 @@
 #define LINGER_S 60 /* longer than anybody waits for an answer */
 
 /* --- a socket without a library ------------------------------------------------------------------------------------------------ */
-
-static int connect_raw(const struct it_host *host)
-{
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof address.sun_path, "%s", host->socket);
-        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        return fd;
-}
-
-static uint32_t pack(Pathways__Wire__Request *request, uint8_t *frame)
-{
-        uint32_t bytes = (uint32_t)pathways__wire__request__pack(request, frame + PW_FRAME_HEADER);
-
-        pw_frame_header(frame, PW_FRAME_REQUEST, bytes, 0);
-        return PW_FRAME_HEADER + bytes;
-}
-
-static uint32_t pack_hello(uint8_t *frame)
-{
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__Hello hello = PATHWAYS__WIRE__HELLO__INIT;
-
-        hello.version = PW_WIRE_VERSION;
-        hello.layout = PW_LAYOUT_VERSION;
-        hello.role = (char *)(uintptr_t)"client";
-        request.id = 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_HELLO;
-        request.hello = &hello;
-        return pack(&request, frame);
-}
 
 static uint32_t pack_segment(uint8_t *frame, uint64_t id, uint32_t segment)
 {
@@ -70,7 +37,7 @@ static uint32_t pack_segment(uint8_t *frame, uint64_t id, uint32_t segment)
         request.id = id;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SEGMENT;
         request.segment = &body;
-        return pack(&request, frame);
+        return raw_pack(&request, frame);
 }
 
 /* The next reply; its descriptors go. */
@@ -88,7 +55,7 @@ static Pathways__Wire__Reply *next_reply(int fd, struct pw_decoder *decoder)
 static uint32_t attach_raw(int fd, struct pw_decoder *decoder)
 {
         uint8_t frame[256];
-        uint32_t bytes = pack_hello(frame), segment;
+        uint32_t bytes = raw_pack_hello(frame), segment;
 
         assert_int_equal(send(fd, frame, bytes, MSG_NOSIGNAL), bytes);
         Pathways__Wire__Reply *reply = next_reply(fd, decoder);
@@ -184,9 +151,9 @@ static void stop(pid_t pid)
 /* The last reference to `fd_take` is on its way to the daemon, which is stopped until that is so. */
 static void send_last(const struct it_host *host, enum how how, int fd_take)
 {
-        int socket = connect_raw(host), pair[2] = { -1, -1 };
+        int socket = raw_connect(host), pair[2] = { -1, -1 };
         uint8_t frame[256] = { 0 };
-        uint32_t bytes = pack_hello(frame);
+        uint32_t bytes = raw_pack_hello(frame);
 
         stop(host->pid);
         if (how == NESTED) {
@@ -256,7 +223,7 @@ static void odd_kinds(void **state)
         assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
         const int kinds[] = { pipes[0], pipes[1], open("/dev/zero", O_RDWR | O_CLOEXEC), open("/", O_PATH | O_CLOEXEC),
                               memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING), memfd_create("pages", MFD_CLOEXEC | MFD_HUGETLB),
-                              huge_file(), userfault(), connect_raw(host) };
+                              huge_file(), userfault(), raw_connect(host) };
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
                 if (kinds[i] >= 0) /* some systems have not all of them */
                         send_last(host, (enum how)(i % BEHIND_GARBAGE), kinds[i]);
@@ -273,7 +240,7 @@ static void floods_of_them(void **state)
         for (uint32_t i = 0; i < PW_MESSAGE_FDS_MAX; i++)
                 fds[i] = zero;
         for (int i = 0; i < 20; i++) {
-                int socket = connect_raw(host);
+                int socket = raw_connect(host);
 
                 send_with(socket, "", 1, fds, PW_MESSAGE_FDS_MAX, 0);
                 is_hung_up(socket);
@@ -288,7 +255,7 @@ static void floods_of_them(void **state)
 static void strangers_say_little(void **state)
 {
         struct it_host *host = *state;
-        int fd = connect_raw(host);
+        int fd = raw_connect(host);
         uint8_t header[PW_FRAME_HEADER];
 
         pw_frame_header(header, PW_FRAME_REQUEST, (uint32_t)MIB, 0);
@@ -325,7 +292,7 @@ static void frames_without_end(void **state)
 
         for (int i = 0; i < BEGINNERS; i++) {
                 pw_decoder_init(&decoders[i]);
-                fds[i] = connect_raw(host);
+                fds[i] = raw_connect(host);
                 attach_raw(fds[i], &decoders[i]);
                 refused += !begin_frame(fds[i], 40 * MIB);
                 others_are_served(host);
@@ -353,10 +320,10 @@ static void large_frames_that_end(void **state)
         request.id = 2;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
         request.name_remove = &body;
-        uint32_t bytes = pack(&request, frame);
+        uint32_t bytes = raw_pack(&request, frame);
         for (int i = 0; i < BEGINNERS; i++) {
                 pw_decoder_init(&decoders[i]);
-                fds[i] = connect_raw(host);
+                fds[i] = raw_connect(host);
                 attach_raw(fds[i], &decoders[i]);
                 assert_int_equal(send(fds[i], frame, bytes, MSG_NOSIGNAL), bytes);
                 Pathways__Wire__Reply *reply = next_reply(fds[i], &decoders[i]);
@@ -395,7 +362,7 @@ static void who_does_not_read_is_not_read(void **state)
 {
         struct it_host *host = *state;
         struct pw_decoder decoder;
-        int fd = connect_raw(host);
+        int fd = raw_connect(host);
 
         pw_decoder_init(&decoder);
         uint32_t segment = attach_raw(fd, &decoder), asked = 0, got = 0;
@@ -423,7 +390,7 @@ static void few_descriptors_are_on_their_way(void **state)
 {
         struct it_host *host = *state;
         struct pw_decoder decoder;
-        int fd = connect_raw(host);
+        int fd = raw_connect(host);
         enum pw_status status;
         size_t bytes;
 
@@ -462,7 +429,7 @@ static void who_shut_its_side(void **state)
         struct pw_decoder decoder;
         struct pw_future *none;
         uint8_t frame[64];
-        int fd = connect_raw(host);
+        int fd = raw_connect(host);
 
         pw_decoder_init(&decoder);
         uint32_t bytes = pack_segment(frame, 2, attach_raw(fd, &decoder));

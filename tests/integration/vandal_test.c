@@ -6,6 +6,7 @@
 #include "libclient/connection.h"
 #include "libclient/session.h"
 #include "plane/control.h"
+#include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define MAPS_MAX 64
@@ -326,16 +326,6 @@ static void who_lists_may_have_broken_the_protocol(void **state)
 
 /* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
 
-static int connect_raw(const struct it_host *host)
-{
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof address.sun_path, "%s", host->socket);
-        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        return fd;
-}
-
 /* The daemon closes it, whatever is said; what it still sends is read. */
 static void is_hung_up(int fd)
 {
@@ -357,7 +347,7 @@ static void garbage(void **state)
 
         for (int i = 0; i < 50; i++) {
                 uint8_t bytes[512];
-                int fd = connect_raw(host);
+                int fd = raw_connect(host);
 
                 for (size_t k = 0; k < sizeof bytes; k++)
                         bytes[k] = (uint8_t)it_random(&seed);

@@ -1,4 +1,5 @@
-/* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. */
+/* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. A thousand that wait for a name. */
+#include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
 
 #include "libclient/session.h"
@@ -281,6 +282,41 @@ static void results_wake(void **state)
         pw_slice_close(slice);
 }
 
+/* --- many who wait for one name ------------------------------------------------------------------------------------------------ */
+
+#define LOOKUPS 1000u /* of one session: several turns tell them */
+
+static void fill_lookup(void *context, uint32_t i, Pathways__Wire__Request *request)
+{
+        static Pathways__Wire__NameLookup body;
+
+        (void)i;
+        pathways__wire__name_lookup__init(&body);
+        body.name = context;
+        body.timeout_us = -1;
+        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP;
+        request->name_lookup = &body;
+}
+
+/* Nobody says a word to the daemon between the bind and the last answer: it goes on by itself until all are told. */
+static void all_are_told_of_a_name(void **state)
+{
+        struct it_host *host = *state;
+        char name[] = "late", text[200];
+        struct raw_flood flood = { .fd = raw_connect(host), .count = LOOKUPS, .fill = fill_lookup, .context = name, .limit_us = IT_LONG, .unread = true };
+        struct pw_future *future;
+
+        assert_int_equal(raw_hello(flood.fd, text), PW_OK);
+        assert_int_equal(raw_flood(&flood), 0);
+        assert_true(it_look(host->session, "status", "host") >= 0); /* what came before this was taken */
+        it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR));
+        it_ok(pw_name(future, name, IT_ERR));
+        assert_int_equal(raw_flood(&(struct raw_flood){ .fd = flood.fd, .before = LOOKUPS, .limit_us = IT_LONG }), LOOKUPS);
+        close(flood.fd);
+        it_ok(pw_unname(host->session, name, IT_ERR));
+        pw_unref(future);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -288,6 +324,7 @@ int main(void)
                 IT_TEST(a_killed_waiter_leaves_no_trace),
                 IT_TEST(who_seals_wakes),
                 IT_TEST(results_wake),
+                IT_TEST(all_are_told_of_a_name),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

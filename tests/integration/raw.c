@@ -1,5 +1,5 @@
 /* Frames by hand. */
-#include "tests/attack/raw.h"
+#include "tests/integration/raw.h"
 
 #include "wire/frame.h"
 
@@ -27,33 +27,15 @@ int raw_connect(const struct it_host *host)
         return -1;
 }
 
-static uint32_t pack(const Pathways__Wire__Request *request, uint8_t *frame)
-{
-        uint32_t bytes = (uint32_t)pathways__wire__request__get_packed_size(request);
-
-        assert_true(PW_FRAME_HEADER + bytes <= FRAME_MAX);
-        pathways__wire__request__pack(request, frame + PW_FRAME_HEADER);
-        pw_frame_header(frame, PW_FRAME_REQUEST, bytes, 0);
-        return PW_FRAME_HEADER + bytes;
-}
-
 enum pw_status raw_hello(int fd, char text[200])
 {
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        Pathways__Wire__Hello hello = PATHWAYS__WIRE__HELLO__INIT;
         struct pw_decoder decoder;
         struct pw_frame frame;
         uint8_t bytes[FRAME_MAX];
         enum pw_status status = PW_OK;
         size_t got;
 
-        hello.version = PW_WIRE_VERSION;
-        hello.layout = PW_LAYOUT_VERSION;
-        hello.role = (char *)(uintptr_t)"client";
-        request.id = 1;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_HELLO;
-        request.hello = &hello;
-        (void)!send(fd, bytes, pack(&request, bytes), MSG_NOSIGNAL); /* who was refused is told all the same */
+        (void)!send(fd, bytes, raw_pack_hello(bytes), MSG_NOSIGNAL); /* who was refused is told all the same */
         pw_decoder_init(&decoder);
         while (status == PW_OK && (status = pw_frame_next(&decoder, &frame, NULL)) == PW_NOT_READY)
                 status = pw_decoder_read(&decoder, fd, true, &got, NULL);
@@ -88,7 +70,8 @@ static void fill_buffer(struct state *state)
 
                 request.id = 100 + state->packed;
                 state->flood->fill(state->flood->context, state->packed++, &request);
-                state->end += pack(&request, state->buffer + state->end);
+                assert_true(PW_FRAME_HEADER + pathways__wire__request__get_packed_size(&request) <= FRAME_MAX);
+                state->end += raw_pack(&request, state->buffer + state->end);
         }
 }
 
@@ -121,7 +104,7 @@ static bool is_over(const struct state *state)
 {
         bool written = state->packed == state->flood->count && state->at == state->end;
 
-        return written && (state->flood->unread || state->answered >= state->flood->count);
+        return written && (state->flood->unread || state->answered >= state->flood->count + state->flood->before);
 }
 
 uint32_t raw_flood(const struct raw_flood *flood)
@@ -144,7 +127,7 @@ uint32_t raw_flood(const struct raw_flood *flood)
                 if (it_now_us() > until_us && flood->unread)
                         break;
                 if (it_now_us() > until_us)
-                        fail_msg("%u of %u requests answered after %d s", state.answered, flood->count, (int)(flood->limit_us / IT_SECOND));
+                        fail_msg("%u of %u requests answered after %d s", state.answered, flood->count + flood->before, (int)(flood->limit_us / IT_SECOND));
         }
         pw_decoder_done(&state.decoder);
         return state.ok;

@@ -1,10 +1,10 @@
 /* A client without the library: a socket, Hello, and requests as fast as they can be written while replies are read.
  */
-#ifndef PW_TESTS_ATTACK_RAW_H
-#define PW_TESTS_ATTACK_RAW_H
+#ifndef PW_TESTS_INTEGRATION_RAW_H
+#define PW_TESTS_INTEGRATION_RAW_H
 
+#include "tests/integration/frame.h"
 #include "tests/integration/harness.h"
-#include "wire/pathways.pb-c.h"
 
 /* A connected socket, Hello not said; -1: refused by the system. */
 int raw_connect(const struct it_host *host);
@@ -13,10 +13,10 @@ enum pw_status raw_hello(int fd, char text[200]);
 
 /* `count` requests, filled by `fill`, which gets a zeroed one with its id; each is answered, or the test fails after `limit_us`. Returns
  * how many were answered with PW_OK. Replies come in any order and bring no descriptors. `unread`: return when all are
- * written, or the time is over. */
+ * written, or the time is over. `before`: so many of an earlier flood were not read, and are awaited, too. */
 struct raw_flood {
         int fd;
-        uint32_t count;
+        uint32_t count, before;
         void (*fill)(void *context, uint32_t i, Pathways__Wire__Request *request);
         void *context;
         int64_t limit_us;
