@@ -239,6 +239,49 @@ static void test_rooms(void **state)
                 }
 }
 
+/* --- behind other runs --------------------------------------------------------------------------------------------------- */
+
+/* What each node comes behind of the run whose blocks this one takes over: "3: 7 9". */
+static void expect_behind(struct pw_graph *graph, const char *expected)
+{
+        struct pw_image *image = NULL;
+        struct pw_error err;
+        char text[256];
+        size_t at = 0;
+
+        if (lower(graph, &image, &err) != PW_OK)
+                fail_msg("%s", err.text);
+        for (uint32_t i = 0; i < image->node_count; i++) {
+                const struct pw_image_node *node = pw_image_node(image, i);
+
+                for (uint32_t b = 0; b < node->behind_count; b++)
+                        at += (size_t)snprintf(text + at, sizeof text - at, b ? " %u" : "%u: %u", b ? PW_IMAGE_AT(image, uint32_t, node->behind)[b] : i,
+                                               PW_IMAGE_AT(image, uint32_t, node->behind)[0]);
+                at += (size_t)snprintf(text + at, sizeof text - at, "%s", node->behind_count ? ", " : "");
+        }
+        assert_string_equal(text, expected);
+        free(image);
+}
+
+/* The stage's block may be of another run than the slice's: to come behind a read of the one says nothing of reads of the other, even
+ * of earlier ones. Within one block it does. */
+static void test_behind_each_block(void **state)
+{
+        static const struct { uint32_t stage; const char *expected; } cases[] = { { 1, "1: 7, 2: 4, " }, { 0, "1: 7, " } };
+
+        (void)state;
+        for (uint32_t i = 0; i < pw_array_count(cases); i++) {
+                struct pw_graph *graph = with_input(4);
+                uint32_t late = letter(graph, 'a', cases[i].stage, 0, 0), early = letter(graph, 'b', 0, 0, 0);
+
+                early = pw_make_as(graph, early, 1, (struct pw_sharding)PW_BROADCAST);
+                assert_true(pw_graph_add_result(graph, PW_MAKE_CALL(graph, 1, "m/c", PW_BROADCAST, early)));
+                late = pw_make_as(graph, late, 1, (struct pw_sharding)PW_BROADCAST);
+                assert_true(pw_graph_add_result(graph, PW_MAKE_CALL(graph, 1, "m/d", PW_BROADCAST, late)));
+                expect_behind(graph, cases[i].expected);
+        }
+}
+
 static void refused(struct pw_graph *graph, const char *why)
 {
         struct pw_image *image = NULL;
@@ -284,6 +327,7 @@ int main(void)
                 cmocka_unit_test(test_credit_without_argument),
                 cmocka_unit_test(test_results_take_no_credit),
                 cmocka_unit_test(test_rooms),
+                cmocka_unit_test(test_behind_each_block),
                 cmocka_unit_test(test_refused),
         };
 
