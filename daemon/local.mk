@@ -8,7 +8,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/attach.c daemon/audit.c daem
 	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/input.c daemon/install.c daemon/kept.c daemon/lane.c daemon/limits.c \
 	daemon/module.c daemon/module_file.c daemon/module_look.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
 	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/recount.c daemon/reload.c daemon/request.c daemon/room.c \
-	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/shapes.c daemon/slice.c daemon/submit.c daemon/tenant.c daemon/thread.c \
+	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/shapes.c daemon/slice.c daemon/submit.c daemon/tally.c daemon/tenant.c daemon/thread.c \
 	daemon/transfer.c daemon/turn.c daemon/worker.c
 daemon_libdaemon_la_SOURCES += daemon/own_file.c
 daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
@@ -26,7 +26,7 @@ noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h
 	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/kept.h daemon/lane.h daemon/limits.h daemon/module.h \
 	daemon/module_file.h daemon/module_look.h daemon/move.h daemon/name.h daemon/notify.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h daemon/recount.h \
 	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h daemon/shapes.h \
-	daemon/slice.h daemon/submit.h daemon/tenant.h daemon/thread.h daemon/transfer.h daemon/turn.h daemon/worker.h
+	daemon/slice.h daemon/submit.h daemon/tally.h daemon/tenant.h daemon/thread.h daemon/transfer.h daemon/turn.h daemon/worker.h
 noinst_HEADERS += daemon/own_file.h
 noinst_HEADERS += daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h
 noinst_HEADERS += daemon/http/health.h daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h

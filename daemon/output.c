@@ -23,6 +23,7 @@ struct pw_outgoing {
 
 static void count_unread(struct pw_dsession *session, int64_t bytes)
 {
+        session->unread_bytes = (uint64_t)((int64_t)session->unread_bytes + bytes);
         session->tenant->unread_bytes = (uint64_t)((int64_t)session->tenant->unread_bytes + bytes);
         pw_kept_count(session->daemon, session->tenant, PW_KEPT_SESSIONS, bytes);
 }

@@ -15,6 +15,9 @@ struct pw_segment;
  * could be read; UINT64_MAX: it was not tried yet. */
 struct pw_catching { uint64_t round, runs; };
 
+/* What its sessions count at it, counted again: tally.h. */
+struct pw_tally { uint64_t connections, lookups, unread_bytes, begun_bytes; };
+
 struct pw_tenant {
         uid_t uid;
         bool begun;
@@ -40,6 +43,7 @@ struct pw_tenant {
         struct pw_speakers speakers;
         struct pw_list listing, listers; /* in daemon->listing, or alone; its listings that were asked for */
         uint64_t kept_bytes[PW_KEPT_KINDS]; /* kept.h counts */
+        struct pw_tally tally;  /* of the last `check` */
 };
 
 /* Whoever connects is a user, known while a connection is: the tenant-to-be, without memory. The connection counts. */

@@ -7,6 +7,7 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/term.h"
 #include "daemon/overhead.h"
+#include "daemon/tally.h"
 #include "store/object.h"
 
 #include <inttypes.h>
@@ -181,5 +182,6 @@ void pw_list_check(struct pw_lister *lister)
 {
         pw_overhead_refresh(lister->daemon);
         pw_scheduler_check(lister->daemon->scheduler, problem, lister);
+        pw_tally_each(lister->daemon, problem, lister);
         pw_audit_each(lister->audit, problem, lister);
 }
