@@ -11,6 +11,7 @@
 
 #define LET_GO_NS 1000000 /* how long one close() may wait, where a signal ends it */
 #define LET_GO_SIGNAL SIGRTMIN
+#define PASSRIGHTS 83 /* SO_PASSRIGHTS, which headers do not know yet */
 #define LATE_US 100000u    /* no signal ended it: another thread goes on */
 #define LEAVE_US 1000000u  /* how long the end waits for threads */
 
@@ -161,12 +162,17 @@ void pw_closer_take(struct pw_daemon *daemon, const int *fds, uint32_t count)
                 close_all(fds, count);
 }
 
+bool pw_closer_refuse_files(int socket)
+{
+        return setsockopt(socket, SOL_SOCKET, PASSRIGHTS, &(int){ 0 }, sizeof(int)) == 0;
+}
+
 void pw_closer_take_socket(struct pw_daemon *daemon, int *fd)
 {
         int unread = 0;
 
         shutdown(*fd, SHUT_RDWR);
-        if (ioctl(*fd, FIONREAD, &unread) == 0 && !unread)
+        if (!daemon->may_be_sent_files || (ioctl(*fd, FIONREAD, &unread) == 0 && !unread))
                 close(*fd);
         else
                 pw_closer_take(daemon, fd, 1);

@@ -63,6 +63,7 @@ struct pw_daemon {
         struct event *listener, *listen_again;
         int64_t operators;      /* group; -1: none */
         int listen_fd, lock_fd;
+        bool may_be_sent_files; /* the system cannot refuse descriptors at the socket's door */
         int reserve_fd;         /* given up for a moment to refuse a client when no descriptor is left */
         bool refusing;          /* the last connection was refused */
         uint32_t fd_limit;      /* of descriptors */

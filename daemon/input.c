@@ -6,7 +6,6 @@
  *
  * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. */
 #include "base/memory.h"
-#include "daemon/closer.h"
 #include "daemon/lane.h"
 #include "daemon/request.h"
 #include "daemon/session.h"
@@ -47,12 +46,10 @@ static enum pw_status begun_check(struct pw_dsession *session, struct pw_error *
 static enum pw_status read_some(struct pw_dsession *session, struct pw_error *ret_err)
 {
         size_t bytes;
-        enum pw_status status = pw_decoder_read(&session->decoder, session->fd, false, &bytes, ret_err);
+        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->may_be_sent_files, &bytes, ret_err);
 
         if (status == PW_OK && bytes)
                 pw_lanes_rung(session);
-        if (status == PW_OK && session->decoder.fd_count)
-                status = pw_error_set(ret_err, PW_PROTOCOL, "it sent descriptors");
         return status == PW_OK ? begun_check(session, ret_err) : status;
 }
 
@@ -170,12 +167,7 @@ bool pw_inputs_turn(struct pw_daemon *daemon)
 
 void pw_session_input_done(struct pw_dsession *session)
 {
-        struct pw_decoder *decoder = &session->decoder;
-
         if (session->tenant)
                 session->tenant->begun_bytes -= session->begun_bytes;
-        if (decoder->fd_count)
-                pw_closer_take(session->daemon, decoder->fds, decoder->fd_count);
-        decoder->fd_count = 0;
-        pw_decoder_done(decoder);
+        pw_decoder_done(&session->decoder);
 }

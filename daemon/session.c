@@ -43,6 +43,7 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
         daemon->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (daemon->listen_fd < 0)
                 return pw_error_errno(ret_err, errno, "socket");
+        daemon->may_be_sent_files = !pw_closer_refuse_files(daemon->listen_fd); /* who connects gets a socket like it */
         status = pw_old_socket_remove(daemon->socket_path, ret_err); /* a dead daemon's: the lock of the run dir is ours */
         if (status != PW_OK)
                 return status;

@@ -89,34 +89,70 @@ static enum pw_status take_fds(struct pw_decoder *decoder, struct msghdr *messag
         return PW_OK;
 }
 
+static struct iovec read_room(const struct pw_decoder *decoder)
+{
+        return (struct iovec){ decoder->buffer + decoder->end, decoder->capacity - decoder->end };
+}
+
+/* *ret_got 0: nothing there now. */
+static enum pw_status receive(int socket, struct msghdr *message, int flags, size_t *ret_got, struct pw_error *ret_err)
+{
+        ssize_t got;
+        do {
+                got = recvmsg(socket, message, flags);
+        } while (got < 0 && errno == EINTR);
+        if (got < 0 && errno != EAGAIN && errno != ECONNRESET)
+                return pw_error_errno(ret_err, errno, "read from the socket");
+        if (got == 0 || (got < 0 && errno == ECONNRESET))
+                return pw_error_set(ret_err, PW_DAEMON_GONE, "the other side closed the socket");
+        *ret_got = got < 0 ? 0 : (size_t)got;
+        return PW_OK;
+}
+
 enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool block, size_t *ret_bytes, struct pw_error *ret_err)
 {
         enum pw_status status = reserve(decoder, READ_ROOM, ret_err);
         if (status != PW_OK)
                 return status;
-        struct iovec part = { decoder->buffer + decoder->end, decoder->capacity - decoder->end };
+        struct iovec part = read_room(decoder);
         union {
                 struct cmsghdr align;
                 char bytes[CMSG_SPACE(sizeof(int) * PW_MESSAGE_FDS_MAX)];
         } room;
         struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room };
-        ssize_t got;
-        do {
-                got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (block ? 0 : MSG_DONTWAIT));
-        } while (got < 0 && errno == EINTR);
-        if (got < 0 && errno == EAGAIN) {
-                *ret_bytes = 0;
-                return PW_OK;
-        }
-        if (got == 0 || (got < 0 && errno == ECONNRESET))
-                return pw_error_set(ret_err, PW_DAEMON_GONE, "the other side closed the socket");
-        if (got < 0)
-                return pw_error_errno(ret_err, errno, "read from the socket");
-        status = take_fds(decoder, &message, ret_err);
+        size_t got;
+        status = receive(socket, &message, MSG_CMSG_CLOEXEC | (block ? 0 : MSG_DONTWAIT), &got, ret_err);
+        if (status == PW_OK && got)
+                status = take_fds(decoder, &message, ret_err);
         if (status != PW_OK)
                 return status;
         decoder->end += (uint32_t)got;
-        *ret_bytes = (size_t)got;
+        *ret_bytes = got;
+        return PW_OK;
+}
+
+/* What a look with no room for descriptors sees of them is that they were cut off: the queue goes on to hold them. What it saw is read, no
+ * more: another message may have come meanwhile. */
+enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes, struct pw_error *ret_err)
+{
+        enum pw_status status = reserve(decoder, READ_ROOM, ret_err);
+        if (status != PW_OK)
+                return status;
+        struct iovec part = read_room(decoder);
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+        size_t got = 0;
+        if (looks) {
+                status = receive(socket, &message, MSG_PEEK | MSG_DONTWAIT, &got, ret_err);
+                if (status == PW_OK && message.msg_flags & MSG_CTRUNC)
+                        status = pw_error_set(ret_err, PW_PROTOCOL, "it sent descriptors");
+                part.iov_len = got;
+        }
+        if (status == PW_OK && (got || !looks))
+                status = receive(socket, &message, MSG_DONTWAIT, &got, ret_err);
+        if (status != PW_OK)
+                return status;
+        decoder->end += (uint32_t)got;
+        *ret_bytes = got;
         return PW_OK;
 }
 

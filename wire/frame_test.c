@@ -192,12 +192,69 @@ static void test_descriptors_without_frames(void **state)
         close(next), close(sockets[0]), close(sockets[1]), close(pipes[0]), close(pipes[1]);
 }
 
+static void send_file(int socket, int file, const char *bytes)
+{
+        struct iovec part = { (void *)(uintptr_t)bytes, strlen(bytes) };
+        union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof file)]; } room = { .bytes = { 0 } };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes };
+        struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+        *cmsg = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
+        memcpy(CMSG_DATA(cmsg), &file, sizeof file);
+        assert_int_equal(sendmsg(socket, &message, 0), part.iov_len);
+}
+
+static bool is_closed(int pipe)
+{
+        char byte;
+        return read(pipe, &byte, 1) == 0; /* nobody has the other end */
+}
+
+/* What comes before descriptors is read; they stay in the socket, and go with it. */
+static void test_bytes_alone(void **state)
+{
+        (void)state;
+        for (int looks = 0; looks < 2; looks++) {
+                struct pw_decoder decoder;
+                int sockets[2], pipes[2];
+                size_t bytes = 1;
+                assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+                assert_int_equal(pipe2(pipes, O_CLOEXEC | O_NONBLOCK), 0);
+                pw_decoder_init(&decoder);
+                assert_int_equal(pw_decoder_read_bytes(&decoder, sockets[1], looks, &bytes, NULL), PW_OK);
+                assert_int_equal(bytes, 0);
+                assert_int_equal(write(sockets[0], "before", 6), 6);
+                assert_int_equal(pw_decoder_read_bytes(&decoder, sockets[1], looks, &bytes, NULL), PW_OK);
+                assert_int_equal(bytes, 6);
+                assert_memory_equal(decoder.buffer + decoder.end - 6, "before", 6);
+                if (looks) {
+                        int next = dup(pipes[0]);
+                        close(next);
+                        send_file(sockets[0], pipes[1], "with");
+                        close(pipes[1]);
+                        for (int i = 0; i < 2; i++)
+                                assert_int_equal(pw_decoder_read_bytes(&decoder, sockets[1], true, &bytes, NULL), PW_PROTOCOL);
+                        assert_int_equal(decoder.fd_count, 0);
+                        assert_false(is_closed(pipes[0]));
+                        assert_int_equal(fcntl(next, F_GETFD), -1); /* none was received */
+                } else {
+                        close(pipes[1]);
+                        close(sockets[0]);
+                        assert_int_equal(pw_decoder_read_bytes(&decoder, sockets[1], false, &bytes, NULL), PW_DAEMON_GONE);
+                }
+                close(sockets[1]);
+                assert_true(is_closed(pipes[0]));
+                close(sockets[0]), close(pipes[0]);
+                pw_decoder_done(&decoder);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cut_at_every_byte), cmocka_unit_test(test_order_and_payload),
                 cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_random_bytes),
                 cmocka_unit_test(test_descriptors), cmocka_unit_test(test_descriptors_without_frames),
+                cmocka_unit_test(test_bytes_alone),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

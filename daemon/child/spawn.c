@@ -2,6 +2,7 @@
 #include "daemon/child/spawn.h"
 
 #include "base/memory.h"
+#include "daemon/closer.h"
 #include "daemon/install.h"
 
 #include <errno.h>
@@ -112,6 +113,7 @@ static enum pw_status launch_child(struct launch *launch, struct pw_spawned *ret
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
                 return pw_error_errno(ret_err, errno, "socketpair for an executor");
+        (void)pw_closer_refuse_files(pair[0]); /* the listener said whether the system can */
         launch->socket = pair[1];
         pid = fork();
         if (pid == 0)

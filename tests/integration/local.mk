@@ -194,7 +194,7 @@ tests_integration_transfers_test_SOURCES = tests/integration/transfers_test.c $(
 tests_integration_transfers_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/rude_test
-tests_integration_rude_test_SOURCES = tests/integration/rude_test.c tests/integration/process.c $(integration_raw) $(integration_sources)
+tests_integration_rude_test_SOURCES = tests/integration/rude_test.c tests/integration/older.c tests/integration/older.h tests/integration/process.c $(integration_raw) $(integration_sources)
 tests_integration_rude_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/vandal_test
 tests_integration_vandal_test_SOURCES = tests/integration/vandal_test.c $(integration_raw) $(integration_sources)

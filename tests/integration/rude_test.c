@@ -2,6 +2,7 @@
  * shut one side. The daemon goes on answering others within their time, holds a bounded number of descriptors and bytes for them,
  * and burns no processor.
  */
+#include "tests/integration/older.h"
 #include "tests/integration/process.h"
 #include "tests/integration/raw.h"
 #include "wire/frame.h"
@@ -451,5 +452,9 @@ int main(void)
                 IT_TEST(who_shut_its_side),
         };
 
+        if (!older_begin()) { /* else no descriptor gets to the daemon */
+                printf("this system cannot be made to take descriptors at every socket\n");
+                return 77;
+        }
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/child/child_board.h"
-#include "daemon/closer.h"
 #include "daemon/describe.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
@@ -330,9 +329,9 @@ void pw_connection_lost(struct pw_connection *connection) { (void)connection; }
 void pw_decoder_init(struct pw_decoder *decoder) { (void)decoder; }
 void pw_decoder_done(struct pw_decoder *decoder) { (void)decoder; }
 void pw_decoder_rest(struct pw_decoder *decoder) { (void)decoder; }
-enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool block, size_t *ret_bytes, struct pw_error *ret_err)
+enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes, struct pw_error *ret_err)
 {
-        (void)decoder, (void)block, (void)ret_err;
+        (void)decoder, (void)looks, (void)ret_err;
         *ret_bytes = socket_of(socket)->came != WORLD_NOTHING;
         socket_of(socket)->decoded = socket_of(socket)->came;
         socket_of(socket)->came = WORLD_NOTHING;
@@ -350,7 +349,6 @@ enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_fr
 }
 void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
 void pw_request_answered(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
-void pw_closer_take(struct pw_daemon *daemon, const int *fds_take, uint32_t count) { (void)daemon, (void)fds_take, (void)count; }
 struct event;
 int event_add(struct event *event, const struct timeval *after);
 int event_add(struct event *event, const struct timeval *after) { (void)event, (void)after; return 0; }
