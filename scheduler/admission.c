@@ -34,7 +34,8 @@ static void admit(struct pw_live *live)
         scheduler->queue_count--;
         live->run.state = PW_RUN_ADMITTED;
         live->run.row->runs_admitted++;
-        live->program->scheduler->admitted_count++;
+        live->admission = ++scheduler->admissions;
+        scheduler->admitted_count++;
         pw_deadline_admitted(live);
         if (live->run.sequential)
                 start_steps(live);

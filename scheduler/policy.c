@@ -6,7 +6,16 @@
 
 #include <stdio.h>
 
-static void fifo_enter(struct pw_island *island, struct pw_part *part) { pw_list_append(&island->parts, &part->link); }
+/* First come is who was admitted first: a run over several islands comes by message, and one that was admitted behind it and has
+ * this island alone may be here already. */
+static void fifo_enter(struct pw_island *island, struct pw_part *part)
+{
+        struct pw_list *before = island->parts.prev;
+
+        while (before != &island->parts && pw_list_item(before, struct pw_part, link)->live->admission > part->live->admission)
+                before = before->prev;
+        pw_list_append(before->next, &part->link);
+}
 
 static struct pw_part *fifo_next(struct pw_island *island, struct pw_part *part)
 {

@@ -46,6 +46,7 @@ struct pw_scheduler {
         struct pw_list timed;            /* admitted runs whose deadline is kept to their end */
         uint32_t queue_count, aside_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */
+        uint64_t admissions;     /* ever */
         bool look;                       /* room was given back, or a run arrived */
         uint64_t looks;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */

@@ -524,7 +524,7 @@ static void a_device_that_is_past_the_run(void **state)
         pw_result(both, pw_call(both, slices[1], "pw/nop", PW_ARGS(pw_input(both, slices[1], PW_F64, PW_SCALAR, PW_BROADCAST, 0)), PW_BROADCAST));
         it_ok(pw_compile(both, IT_ERR));
         early = it_run_1(sleeps[1], one);
-        snprintf(expected, sizeof expected, "(test/both|device h0:4: waits for |of run %llu ", (unsigned long long)newest_run(host));
+        snprintf(expected, sizeof expected, "(test/both|device h0:4: waits for pw/sleep_us of run %llu ", (unsigned long long)newest_run(host));
         it_ok(pw_run(both, PW_FUTURES(one, one), results, IT_ERR));
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
         late = it_run_1(sleeps[0], one);

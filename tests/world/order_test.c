@@ -385,6 +385,27 @@ static void test_reach(void **state)
         world_done(&world);
 }
 
+/* A run over two islands comes to each by message, one on an island of its own does not: it is not overtaken for that. */
+static void test_first_come(void **state)
+{
+        struct world_program *both = &world.programs[0], *one = &world.programs[1];
+        struct world_run *runs[2];
+        struct pw_gang_row first;
+
+        (void)state;
+        begin(2, 1, 8);
+        world_make_all_reduce(&world, both, 2, 2);
+        world_make_chain(&world, one, "one", 1, 64);
+        runs[0] = world_submit(&world, both, (struct world_object *[]){ world_put(&world, both, 0, true) }, false);
+        runs[1] = world_submit(&world, one, (struct world_object *[]){ world_put(&world, one, 0, true) }, false);
+        world_daemon(&world);
+        assert_true(pw_host_next_gang(world.host, 0, &first));
+        assert_int_equal(first.run, runs[0]->number);
+        world_settle(&world);
+        assert_int_equal(world.good, 2);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -393,7 +414,7 @@ int main(void)
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),
-                cmocka_unit_test(test_death_while_ringing),
+                cmocka_unit_test(test_death_while_ringing), cmocka_unit_test(test_first_come),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);
