@@ -88,7 +88,8 @@ dist-corpus:
 	cp -R '$(srcdir)/tests/fuzz/corpus' '$(distdir)/tests/fuzz/corpus'
 .PHONY: dist-corpus
 
-# What is found first is left in the folder fuzz/ of the build tree.
-fuzz: $(fuzz_programs) tests/integration/modules/broken.la
+# What is found first is left in the folder fuzz/ of the build tree. Two targets start executors, with the modules of the tree.
+fuzz: all
+	$(MAKE) $(AM_MAKEFLAGS) $(fuzz_programs) tests/integration/modules/broken.la
 	$(AM_TESTS_ENVIRONMENT) FUZZ_SECONDS='$(FUZZ_SECONDS)' '$(srcdir)/tests/fuzz/fuzz.sh' $(fuzz_programs)
 .PHONY: fuzz
