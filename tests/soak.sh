@@ -13,6 +13,7 @@ failed=0
 table='
 kills       tests/integration/kills_test       PW_KILLS           1000
 holders     tests/attack/holders_test        PW_HOLDERS         1000
+bells       tests/attack/doorbell_test         PW_DOORBELL_RUNS   10000
 starts      tests/integration/starts_test      PW_STARTS          100
 steps       tests/integration/steps_test       PW_STEPS           0
 torture     tests/integration/torture_test     PW_FAULTS          0
