@@ -5,29 +5,18 @@
 #ifndef PW_DAEMON_KEPT_H
 #define PW_DAEMON_KEPT_H
 
-#include "base/error.h"
+#include "store/quota.h"
 
 struct pw_daemon;
 struct pw_tenant;
 
-enum pw_kept_kind {
-        PW_KEPT_SESSIONS = 0, /* their records, frames that have begun, what waits to be sent */
-        PW_KEPT_REQUESTS,     /* that wait: for a name, for room, listings under way */
-        PW_KEPT_PROGRAMS,     /* images and parameters, slices */
-        PW_KEPT_COMPILING,    /* programs on their way */
-        PW_KEPT_SHAPES,       /* answers of shape functions */
-        PW_KEPT_TRACES,
-        PW_KEPT_NAMES,        /* names, leases */
-        PW_KEPT_KINDS
-};
-
-/* May `bytes` more be kept? Errors: PW_NO_SPACE, says who holds the memory; the kind's name stands in the sentence. */
+/* May `bytes` more be kept? Errors: PW_NO_SPACE, says what holds the memory; the kind's name stands in the sentence. */
 PW_MUST_CHECK enum pw_status pw_kept_ask(struct pw_daemon *daemon, const struct pw_tenant *tenant, enum pw_kept_kind kind, uint64_t bytes,
                                          struct pw_error *ret_err);
 /* So many more, or less. */
-void pw_kept_count(struct pw_daemon *daemon, struct pw_tenant *tenant, enum pw_kept_kind kind, int64_t bytes);
+void pw_kept_count(struct pw_daemon *daemon, const struct pw_tenant *tenant, enum pw_kept_kind kind, int64_t bytes);
 /* "programs 48 MiB, traces 2 MiB"; "": nothing. Returns `text`. */
-char *pw_kept_text(const struct pw_tenant *tenant, char *text, size_t text_bytes);
+char *pw_kept_text(const struct pw_use *use, char *text, size_t text_bytes);
 /* What a block of the heap takes of memory, its header included; 0 for NULL. */
 uint64_t pw_kept_heap_bytes(void *block);
 

@@ -16,7 +16,7 @@ static void add(struct pw_tally *tally, const struct pw_dsession *session)
         tally->begun_bytes += session->begun_bytes;
 }
 
-struct teller { void (*found)(void *context, const char *where, const char *problem); void *context; };
+struct teller { const struct pw_store *store; void (*found)(void *context, const char *where, const char *problem); void *context; };
 
 static void judge(const struct teller *teller, const struct pw_tenant *tenant)
 {
@@ -25,7 +25,7 @@ static void judge(const struct teller *teller, const struct pw_tenant *tenant)
                 { "connections", tenant->connections, tally->connections },
                 { "lookups that wait", tenant->lookups, tally->lookups },
                 { "bytes of replies that are not read", tenant->unread_bytes, tally->unread_bytes },
-                { "bytes kept of sessions", tenant->kept_bytes[PW_KEPT_SESSIONS], tally->unread_bytes },
+                { "bytes kept of sessions", pw_store_use(teller->store, tenant->name).kept[PW_KEPT_SESSIONS], tally->unread_bytes },
                 { "bytes of large frames that have begun", tenant->begun_bytes, tally->begun_bytes },
         };
         char where[100], text[120];
@@ -57,7 +57,7 @@ static void judge_all(const struct teller *teller, struct pw_table *tenants)
 
 void pw_tally_each(struct pw_daemon *daemon, void (*found)(void *context, const char *where, const char *problem), void *context)
 {
-        struct teller teller = { found, context };
+        struct teller teller = { daemon->store, found, context };
         struct pw_dsession *session;
 
         clear(&daemon->tenants);

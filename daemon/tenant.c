@@ -112,12 +112,11 @@ enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_
 }
 
 /* Nobody of it is there, and nothing is kept for it but what serves those who may come again. */
-static bool has_left(const struct pw_tenant *tenant)
+static bool has_left(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
-        uint64_t kept = 0;
+        const struct pw_use use = pw_store_use(daemon->store, tenant->name);
+        uint64_t kept = use.kept_bytes - use.kept[PW_KEPT_SHAPES];
 
-        for (uint32_t kind = 0; kind < PW_KEPT_KINDS; kind++)
-                kept += kind == PW_KEPT_SHAPES ? 0 : tenant->kept_bytes[kind];
         return !tenant->connections && !tenant->sessions && !tenant->backings && !kept && !pw_compiling_busy(tenant->compiling);
 }
 
@@ -146,7 +145,7 @@ static void drop_devices(struct pw_daemon *daemon, struct pw_tenant *tenant)
 /* False: something of it is left. */
 static bool end(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
-        if (!has_left(tenant))
+        if (!has_left(daemon, tenant))
                 return false;
         pw_freezer_end(daemon, tenant);
         pw_compiling_forget(daemon, tenant);

@@ -42,7 +42,6 @@ struct pw_tenant {
         struct pw_compiling *compiling; /* program.h */
         struct pw_speakers speakers;
         struct pw_list listing, listers; /* in daemon->listing, or alone; its listings that were asked for */
-        uint64_t kept_bytes[PW_KEPT_KINDS]; /* kept.h counts */
         struct pw_tally tally;  /* of the last `check` */
 };
 

@@ -187,7 +187,7 @@ static void test_holders(void **state)
         assert_non_null(strstr(text, "12 MiB held by tenant ann, digits[1], 0 us; 1 MiB held by tenant bo, digits[2]"));
         pw_store_holders_text(f.store, &(struct pw_holders_of){ .reader = "bo", .now_us = f.now_us }, text, sizeof text);
         assert_string_equal(text, "12 MiB held by other tenants; 1 MiB held by tenant bo, digits[2], 0 us");
-        pw_store_holders_text(f.store, &(struct pw_holders_of){ "bo", "bo", f.now_us }, text, sizeof text);
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ .tenant = "bo", .reader = "bo", .now_us = f.now_us }, text, sizeof text);
         assert_string_equal(text, "1 MiB held by tenant bo, digits[2], 0 us");
         fixture_drop(&f, ann, places[0]); /* the charge moves to who holds them */
         fixture_drop(&f, ann, places[1]);
@@ -202,7 +202,7 @@ static void test_holders(void **state)
 /* Beyond the first 8,192 slots it is not looked which of them have values: what was granted counts. */
 static void test_holders_of_many(void **state)
 {
-        const struct pw_holders_of of = { .tenant = "ann", .now_us = 1000000 };
+        const struct pw_holders_of of = { .tenant = "ann", .now_us = 1000000, .slots = true };
         struct fixture f;
         struct client *clients[3];
         struct place places[3];

@@ -1,4 +1,4 @@
-/* Who is charged: for an object; and who holds host memory, rooms with values summed by that. Of many rooms, those that were granted:
+/* Who is charged: for an object; and who holds host memory, rooms with values and what is kept summed by that. Of many rooms, those that were granted:
  * who is told has waited, and then what is idle is taken back. */
 #include "store/parts.h"
 
@@ -9,6 +9,7 @@
 #define LOOKED_AT 8192u  /* slots whose objects are looked at one by one */
 #define HIDDEN UINT8_MAX /* the kind of who holds what the reader may not see */
 #define HEIRS (UINT8_MAX - 1) /* the kind of who holds what ended sessions made */
+#define KEPT (UINT8_MAX - 2)  /* of what is kept because of a tenant; its number is what */
 
 struct holder {
         struct pw_charge charge;
@@ -25,7 +26,7 @@ static void add(struct holders *holders, const struct holder *holder)
         struct holder *item = holders->items, *end = item + holders->count;
 
         while (item < end && (item->charge.kind != holder->charge.kind || item->charge.number != holder->charge.number ||
-                               (holder->charge.kind == HEIRS && strcmp(item->tenant, holder->tenant))))
+                               (holder->charge.kind >= KEPT && holder->charge.kind != HIDDEN && strcmp(item->tenant, holder->tenant))))
                 item++;
         if (item == holders->items + HOLDERS_MAX)
                 return;
@@ -110,10 +111,21 @@ static void sum_of(struct pw_store *store, const struct pw_holders_of *of, bool 
         }
 }
 
+static void sum_kept(const struct pw_store *store, const struct pw_holders_of *of, struct holders *holders)
+{
+        const struct tenant *tenant;
+
+        for (uint32_t i = 0; !of->slots && (tenant = pw_table_next(&store->tenants, &i));)
+                for (uint32_t kind = 0; kind < PW_KEPT_KINDS && (!of->tenant || !strcmp(tenant->name, of->tenant)); kind++)
+                        if (tenant->kept[kind])
+                                charge(holders, of, (struct holder){ { .kind = KEPT, .number = kind, .since_us = of->now_us }, tenant->kept[kind], 1, tenant->name });
+}
+
 static void sum(struct pw_store *store, const struct pw_holders_of *of, struct holders *holders)
 {
         uint32_t budget = LOOKED_AT;
 
+        sum_kept(store, of, holders);
         sum_of(store, of, true, &budget, holders);
         sum_of(store, of, false, &budget, holders);
 }
@@ -161,6 +173,8 @@ static size_t holder_text(struct pw_store *store, const struct holder *holder, u
                 return (size_t)snprintf(text, text_bytes, " held by other tenants");
         if (holder->charge.kind == HEIRS)
                 return (size_t)snprintf(text, text_bytes, " held by tenant %s, names, leases and others that `pathways owners` lists", holder->tenant);
+        if (holder->charge.kind == KEPT)
+                return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s", holder->tenant, pw_kept_name((enum pw_kept_kind)holder->charge.number));
         return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s, %s", holder->tenant,
                                 pw_store_charge_text(store, &holder->charge, who, sizeof who),
                                 pw_duration_format(now_us - pw_min_u64(now_us, holder->charge.since_us), age));

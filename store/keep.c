@@ -1,6 +1,13 @@
 /* What the daemon keeps because of a tenant, besides its rooms: counted as overhead, charged to its quota of host memory. */
 #include "store/parts.h"
 
+const char *pw_kept_name(enum pw_kept_kind kind)
+{
+        static const char *const names[PW_KEPT_KINDS] = { "sessions", "requests", "programs", "compiling", "shapes", "traces", "names" };
+
+        return names[kind];
+}
+
 uint64_t pw_kept_bytes(const struct pw_store *store)
 {
         const struct tenant *tenant;
@@ -17,7 +24,8 @@ static bool is_there(struct pw_store *store, uint64_t bytes)
         return bytes <= INT64_MAX && pw_pages_reach(store, NULL, bytes, 0) != PW_NOT_READY;
 }
 
-enum pw_status pw_store_may_keep(struct pw_store *store, const char *name, uint64_t bytes, const char *what, struct pw_error *ret_err)
+enum pw_status pw_store_may_keep(struct pw_store *store, const char *name, uint64_t bytes, enum pw_kept_kind kind,
+                                 struct pw_error *ret_err)
 {
         struct tenant *tenant = pw_tenant_of(store, name);
         char holders[240], need[16], used[16], quota[16];
@@ -28,26 +36,35 @@ enum pw_status pw_store_may_keep(struct pw_store *store, const char *name, uint6
         charged = pw_tenant_charged(tenant);
         pw_size_format(bytes, need);
         if (charged > tenant->quota.host_bytes || bytes > tenant->quota.host_bytes - charged) {
-                pw_store_holders_text(store, &(struct pw_holders_of){ name, name, store->now_us }, holders, sizeof holders);
-                return pw_error_set(ret_err, PW_NO_SPACE, "%s for %s: tenant %s has %s of its quota of %s of host memory: %s; let go of some, or raise --quota",
-                                    need, what, name, pw_size_format(charged, used), pw_size_format(tenant->quota.host_bytes, quota), holders);
+                pw_store_holders_text(store, &(struct pw_holders_of){ .tenant = name, .reader = name, .now_us = store->now_us }, holders, sizeof holders);
+                return pw_error_set(ret_err, PW_NO_SPACE,
+                                    "%s for %s: tenant %s has %s of its quota of %s of host memory: %s; let go of some (pw_program_free), end a "
+                                    "session, or raise --quota",
+                                    need, pw_kept_name(kind), name, pw_size_format(charged, used), pw_size_format(tenant->quota.host_bytes, quota), holders);
         }
         if (is_there(store, bytes))
                 return PW_OK;
-        pw_store_holders_text(store, &(struct pw_holders_of){ NULL, name, store->now_us }, holders, sizeof holders);
-        return pw_error_set(ret_err, PW_NO_SPACE, "%s for %s: of host memory on h%u only %s are free: %s; let go of some, or raise --host-memory",
-                            need, what, store->params.host, pw_size_format(pw_store_free_bytes(store), used), holders);
+        pw_store_holders_text(store, &(struct pw_holders_of){ .reader = name, .now_us = store->now_us }, holders, sizeof holders);
+        return pw_error_set(ret_err, PW_NO_SPACE, "%s for %s: of host memory on h%u only %s are free: %s; let go of some (pw_program_free), end a session, or raise "
+                            "--host-memory",
+                            need, pw_kept_name(kind), store->params.host, pw_size_format(pw_store_free_bytes(store), used), holders);
 }
 
-void pw_store_keep(struct pw_store *store, const char *name, int64_t bytes)
+void pw_keep_count(struct pw_store *store, struct tenant *tenant, enum pw_kept_kind kind, int64_t bytes)
+{
+        tenant->kept[kind] += (uint64_t)bytes;
+        tenant->kept_bytes += (uint64_t)bytes;
+        store->kept_bytes += (uint64_t)bytes;
+        store->free_bytes -= bytes;
+}
+
+void pw_store_keep(struct pw_store *store, const char *name, enum pw_kept_kind kind, int64_t bytes)
 {
         struct tenant *tenant = pw_tenant_of(store, name);
 
         if (!tenant)
                 return;
-        tenant->kept_bytes = (uint64_t)((int64_t)tenant->kept_bytes + bytes);
-        store->kept_bytes = (uint64_t)((int64_t)store->kept_bytes + bytes);
-        store->free_bytes -= bytes;
+        pw_keep_count(store, tenant, kind, bytes);
         if (bytes < 0)
                 pw_room_serve(store);
 }

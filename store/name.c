@@ -66,9 +66,7 @@ static enum pw_status check_claims(struct pw_store *store, const struct pw_objec
 /* Charged to the tenant: the node, its place in the table or heap, a name. */
 static void keep(struct pw_store *store, const struct pw_object *object, int64_t bytes)
 {
-        pw_segment_of(store, object->segment)->tenant->kept_bytes += (uint64_t)bytes;
-        store->kept_bytes += (uint64_t)bytes;
-        store->free_bytes -= bytes;
+        pw_keep_count(store, pw_segment_of(store, object->segment)->tenant, PW_KEPT_NAMES, bytes);
 }
 
 static enum pw_status add_claim(struct pw_store *store, struct pw_object *object, enum pw_owner_kind kind, struct pw_ref **ret_ref)

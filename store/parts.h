@@ -119,6 +119,7 @@ static inline uint64_t pw_tenant_charged(const struct tenant *tenant)
         return tenant->host_bytes + tenant->leaving_bytes + tenant->kept_bytes;
 }
 uint64_t pw_kept_bytes(const struct pw_store *store); /* of all tenants */
+void pw_keep_count(struct pw_store *store, struct tenant *tenant, enum pw_kept_kind kind, int64_t bytes); /* nobody is served */
 
 /* quota.c */
 /* How many of `count` slots with such rooms the tenant may be granted. */

@@ -20,9 +20,13 @@ struct pw_use pw_store_use(const struct pw_store *store, const char *name)
 {
         const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
 
+        struct pw_use use = { .host_bytes = 0 };
+
         if (!tenant || strcmp(tenant->name, name))
-                return (struct pw_use){ 0, 0, 0 };
-        return (struct pw_use){ pw_tenant_charged(tenant), tenant->slots, tenant->kept_bytes };
+                return use;
+        use = (struct pw_use){ .host_bytes = pw_tenant_charged(tenant), .objects = tenant->slots, .kept_bytes = tenant->kept_bytes };
+        memcpy(use.kept, tenant->kept, sizeof use.kept);
+        return use;
 }
 
 static uint64_t left(uint64_t quota, uint64_t used) { return quota > used ? quota - used : 0; }

@@ -223,7 +223,7 @@ static void keep_fails(struct host *h, uint64_t bytes, const char *text)
 {
         struct pw_error err;
 
-        assert_int_equal(pw_store_may_keep(h->f.store, "ann", bytes, "programs", &err), PW_NO_SPACE);
+        assert_int_equal(pw_store_may_keep(h->f.store, "ann", bytes, PW_KEPT_PROGRAMS, &err), PW_NO_SPACE);
         assert_non_null(strstr(err.text, text));
 }
 
@@ -238,20 +238,22 @@ static void test_kept(void **state)
         fixture_grant(&h.f, h.ann, ROOM, 4);
         keep_fails(&h, 4 * ROOM + 1, "quota of 512 KiB");
         keep_fails(&h, UINT64_MAX, "programs");
-        assert_int_equal(pw_store_may_keep(h.f.store, "ann", 4 * ROOM, "programs", NULL), PW_OK);
+        assert_int_equal(pw_store_may_keep(h.f.store, "ann", 4 * ROOM, PW_KEPT_PROGRAMS, NULL), PW_OK);
         pw_store_terms(h.f.store, &before);
-        pw_store_keep(h.f.store, "ann", 3 * ROOM);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_PROGRAMS, 3 * ROOM);
         pw_store_terms(h.f.store, &after);
         assert_int_equal(after.overhead - before.overhead, 3 * ROOM);
         assert_int_equal(before.free - after.free, 3 * ROOM);
         assert_int_equal(after.unaccounted, 0);
         assert_int_equal(use(&h).host_bytes, 7 * ROOM);
         assert_int_equal(use(&h).kept_bytes, 3 * ROOM);
+        assert_int_equal(use(&h).kept[PW_KEPT_PROGRAMS], 3 * ROOM);
+        keep_fails(&h, 2 * ROOM, "has 448 KiB of its quota of 512 KiB of host memory: 192 KiB held by tenant ann, programs; let go");
         assert_int_equal(fixture_grant(&h.f, h.ann, ROOM, 4).slot_count, 1);
         ask(&h, h.ann, ROOM, 1);
         waits(&h);
         fixture_check(&h.f);
-        pw_store_keep(h.f.store, "ann", -3 * (int64_t)ROOM); /* who waits has it */
+        pw_store_keep(h.f.store, "ann", PW_KEPT_PROGRAMS, -3 * (int64_t)ROOM); /* who waits has it */
         assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 1);
         assert_int_equal(use(&h).kept_bytes, 0);
         fixture_close(&h.f);
@@ -267,11 +269,11 @@ static void test_kept_at_the_end(void **state)
         open_host(&h, BYTES(PW_QUOTA_NONE));
         for (uint32_t i = 0; i < 10; i++)
                 fixture_grant(&h.f, h.bo, PW_MIB, 4);
-        assert_int_equal(pw_store_may_keep(h.f.store, "ann", 30 * PW_MIB, "traces", &err), PW_NO_SPACE);
+        assert_int_equal(pw_store_may_keep(h.f.store, "ann", 30 * PW_MIB, PW_KEPT_TRACES, &err), PW_NO_SPACE);
         assert_non_null(strstr(err.text, "30 MiB for traces: of host memory on h0"));
-        pw_store_keep(h.f.store, "ann", 30 * PW_MIB);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_TRACES, 30 * PW_MIB);
         fixture_check(&h.f);
-        pw_store_keep(h.f.store, "ann", -30 * (int64_t)PW_MIB);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_TRACES, -30 * (int64_t)PW_MIB);
         fixture_close(&h.f);
 }
 

@@ -19,8 +19,10 @@ static void describe_over(struct pw_store *store, const struct tenant *tenant, c
 {
         char holders[240], used[16], quota[16];
 
-        pw_store_holders_text(store, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us }, holders, sizeof holders);
-        if (pw_quota_of_bytes(tenant, pw_room_bytes(ask)))
+        bool bytes = pw_quota_of_bytes(tenant, pw_room_bytes(ask));
+
+        pw_store_holders_text(store, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us, !bytes }, holders, sizeof holders);
+        if (bytes)
                 snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name,
                          pw_size_format(pw_tenant_charged(tenant), used), pw_size_format(tenant->quota.host_bytes, quota), holders);
         else
@@ -32,7 +34,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
 {
         const struct pw_room_request *ask = &request->ask;
         const struct session *session = pw_session_of(store, ask->session);
-        struct pw_holders_of of = { NULL, session && session->any_tenant ? NULL : request->tenant->name, store->now_us };
+        struct pw_holders_of of = { .reader = session && session->any_tenant ? NULL : request->tenant->name, .now_us = store->now_us };
         char who[360], need[16], waited[16];
 
         pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);

@@ -26,6 +26,7 @@ struct tenant {
         uint64_t leaving_bytes;  /* charged besides: pages given up, that the system does not have back yet */
         uint64_t slots;          /* granted and not taken back */
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
+        uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
         uint32_t claims;         /* names and leases of its objects */
         uint32_t over_count;     /* requests in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */

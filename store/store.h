@@ -20,6 +20,7 @@
 #include "plane/segment.h"
 #include "base/hash.h"
 #include "store/action.h"
+#include "store/quota.h"
 
 struct pw_store;
 struct pw_object; /* one known object: object.h */
@@ -239,12 +240,5 @@ struct pw_store_audit {
 bool pw_store_check_part(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots);
 /* All of it at once. Returns how many violations there are. */
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context);
-/* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`. */
-struct pw_holders_of {
-        const char *tenant; /* only what is its; NULL: all */
-        const char *reader; /* the tenant that reads it: of others it says how much they hold together; NULL: an operator */
-        uint64_t now_us;
-};
-char *pw_store_holders_text(struct pw_store *store, const struct pw_holders_of *of, char *text, size_t text_bytes);
 
 #endif

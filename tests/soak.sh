@@ -14,6 +14,7 @@ table='
 kills       tests/integration/kills_test       PW_KILLS           1000
 holders     tests/attack/holders_test        PW_HOLDERS         1000
 bells       tests/attack/doorbell_test         PW_DOORBELL_RUNS   10000
+kept        tests/attack/programs_kept_test  PW_PROGRAMS_KEPT   1000
 starts      tests/integration/starts_test      PW_STARTS          100
 steps       tests/integration/steps_test       PW_STEPS           0
 torture     tests/integration/torture_test     PW_FAULTS          0

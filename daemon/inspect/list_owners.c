@@ -157,7 +157,7 @@ static void quota_cells(struct pw_lister *lister, const struct pw_tenant *tenant
                 pw_rows_text(lister->rows, "quota", "%s", text);
         pw_rows_number(lister->rows, "kept_bytes", use.kept_bytes);
         if (use.kept_bytes)
-                pw_rows_text(lister->rows, "kept", "%s", pw_kept_text(tenant, text, sizeof text));
+                pw_rows_text(lister->rows, "kept", "%s", pw_kept_text(&use, text, sizeof text));
 }
 
 static bool owner_row(struct pw_lister *lister, const struct owner *owner)

@@ -83,5 +83,6 @@ static void run(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "many_runs", .rule = "runs are listed in parts, and counted without looking at each",
-                                             .users = true, .unwatched = true, .run = run });
+                                             
+                                             .users = true, .run = run });
 }
