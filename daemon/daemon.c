@@ -164,6 +164,8 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
         if (status != PW_OK)
                 return status;
         daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory, reserved, daemon->hash_secret });
+        if (daemon->store)
+                pw_store_tell_unnamed(daemon->store, pw_name_ended, daemon);
         daemon->boards = pw_host_new();
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");

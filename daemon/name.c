@@ -322,14 +322,19 @@ void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire
         serve_lookups(session, request->name, object);
 }
 
+void pw_name_ended(void *context, const char *tenant, const char *name, struct pw_id object)
+{
+        const struct pw_daemon *daemon = context;
+
+        pw_meta_unname(daemon->meta, tenant, name, object);
+}
+
 void pw_name_remove(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameRemove *request)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_error err;
         enum pw_status status = pw_store_name_remove(daemon->store, session->tenant->name, request->name, pw_now_us(), &err);
 
-        if (status == PW_OK)
-                pw_meta_unname(daemon->meta, session->tenant->name, request->name);
         answer(session, id, status, &err);
 }
 
@@ -365,27 +370,12 @@ void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wir
         answer(session, id, status, &err);
 }
 
-struct unnaming { struct pw_daemon *daemon; const char *tenant; };
-
-static void unname(void *context, const struct pw_ref_row *ref)
-{
-        const struct unnaming *unnaming = context;
-
-        if (ref->name)
-                pw_meta_unname(unnaming->daemon->meta, unnaming->tenant, ref->name);
-}
-
 void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Free *request)
 {
         struct pw_object *object;
         struct pw_error err;
         enum pw_status status = pw_object_by_id(session, request->object, &object, &err);
 
-        if (status == PW_OK) {
-                struct unnaming unnaming = { session->daemon, pw_object_tenant(session->daemon->store, object) };
-
-                pw_object_each_ref(object, unname, &unnaming);
-        }
         if (status == PW_OK)
                 status = pw_store_free_object(session->daemon->store, object, request->force, pw_now_us(), &err);
         answer(session, id, status, &err);

@@ -7,6 +7,8 @@
 
 void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request);
 void pw_name_remove(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameRemove *request);
+/* The store tells of a binding that has ended: pw_store_unnamed_fn, of the daemon. */
+void pw_name_ended(void *context, const char *tenant, const char *name, struct pw_id object);
 void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameLookup *request);
 void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Lease *request);
 void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Free *request);

@@ -30,22 +30,38 @@ static bool chain(struct pw_store *store, struct pw_ref *ref, uint64_t key)
         return true;
 }
 
-static void unchain(struct pw_store *store, const struct pw_ref *ref)
+/* False: it never was in the chain, for lack of memory. */
+static bool unchain(struct pw_store *store, const struct pw_ref *ref)
 {
         uint64_t key = name_key(store, pw_object_tenant(store, ref->object), ref->name);
         struct pw_ref *first = pw_table_get(&store->names, key);
+        bool found = false;
 
         for (struct pw_ref **at = &first; *at; at = &(*at)->same_key) {
                 if (*at != ref)
                         continue;
                 *at = ref->same_key;
                 store->name_count--;
+                found = true;
                 break;
         }
         if (first)
                 (void)!pw_table_put(&store->names, key, first); /* its cell is there */
         else
                 pw_table_remove(&store->names, key);
+        return found;
+}
+
+static void end_name(struct pw_store *store, const struct pw_ref *ref)
+{
+        if (unchain(store, ref) && store->unnamed)
+                store->unnamed(store->unnamed_context, pw_object_tenant(store, ref->object), ref->name, pw_object_id(store, ref->object));
+}
+
+void pw_store_tell_unnamed(struct pw_store *store, pw_store_unnamed_fn unnamed, void *context)
+{
+        store->unnamed = unnamed;
+        store->unnamed_context = context;
 }
 
 /* --- what is claimed ---------------------------------------------------------------------------------------------------------- */
@@ -91,7 +107,7 @@ void pw_name_ref_gone(struct pw_store *store, struct pw_ref *ref)
         if (ref->kind == PW_OWNER_LEASE)
                 pw_heap_remove(&store->leases, &ref->lease);
         else if (ref->name)
-                unchain(store, ref);
+                end_name(store, ref);
         free(ref->name);
 }
 

@@ -260,6 +260,78 @@ static void test_free_object(void **state)
         fixture_close(&n.f);
 }
 
+/* --- who is told --------------------------------------------------------------------------------------------------------------- */
+
+static void note_unnamed(void *context, const char *tenant, const char *name, struct pw_id object)
+{
+        char *told = context;
+
+        sprintf(told + strlen(told), "%s/%s %u.%u ", tenant, name, pw_id_slot(object), object.generation);
+}
+
+static void assert_told(char *told, const struct place *place, const char *names)
+{
+        char expected[200] = "", *copy = strdup(names), *rest = copy;
+
+        for (const char *name; (name = strsep(&rest, " "));)
+                if (*name)
+                        sprintf(expected + strlen(expected), "ann/%s %u.%u ", name, place->slot, place->generation);
+        assert_string_equal(told, expected);
+        free(copy);
+        *told = 0;
+}
+
+/* Each binding that ends is told, once, however it ends; those that do not end are not. */
+static void test_ends_are_told(void **state)
+{
+        struct named n;
+        char told[400] = "";
+
+        (void)state;
+        open_named(&n);
+        pw_store_tell_unnamed(n.f.store, note_unnamed, told);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "removed", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "for_a_time", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "for_a_time", 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "stays", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
+        assert_told(told, &n.place, "");
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "removed", 0, NULL), PW_OK);
+        assert_told(told, &n.place, "removed");
+        pw_store_tick(n.f.store, 1000);
+        assert_told(told, &n.place, "for_a_time");
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+        assert_told(told, &n.place, "stays");
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "a", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
+        assert_told(told, &n.place, "a");
+        assert_gone(&n);
+        assert_told(told, &n.place, "");
+        fixture_close(&n.f);
+}
+
+/* To free what a name meant once, for a time, says nothing of what it means now. */
+static void test_newer_is_not_told(void **state)
+{
+        struct named n;
+        struct place other;
+        char told[400] = "";
+
+        (void)state;
+        open_named(&n);
+        other = fixture_put(n.ann, n.place.slot + 1);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", fixture_known(&n.f, other), NULL), PW_OK);
+        pw_store_tell_unnamed(n.f.store, note_unnamed, told);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+        assert_told(told, &n.place, "");
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_told(told, &other, "weights");
+        fixture_close(&n.f);
+}
+
 /* An object that is closing comes back when it is named in the look. */
 static void test_named_in_the_look(void **state)
 {
@@ -290,6 +362,8 @@ int main(void)
                 cmocka_unit_test(test_leases),
                 cmocka_unit_test(test_names_that_end),
                 cmocka_unit_test(test_free_object),
+                cmocka_unit_test(test_ends_are_told),
+                cmocka_unit_test(test_newer_is_not_told),
                 cmocka_unit_test(test_named_in_the_look),
         };
 

@@ -209,6 +209,8 @@ struct pw_store {
         int64_t overhead_bytes;    /* measured, outside of the store */
         uint64_t record_bytes;     /* of all segments */
         uint64_t kept_bytes;       /* of all tenants */
+        pw_store_unnamed_fn unnamed; /* NULL: nobody is told */
+        void *unnamed_context;
         uint64_t name_count, name_serial, grants, now_us, queue_next_us;
 };
 

@@ -184,13 +184,13 @@ static void embedded_bind(struct pw_meta *base, const char *tenant, const char *
                 free_entry(entry);
 }
 
-static void embedded_unbind(struct pw_meta *base, const char *tenant, const char *name)
+static void embedded_unbind(struct pw_meta *base, const char *tenant, const char *name, struct pw_id id)
 {
         struct embedded *meta = pw_container_of(base, struct embedded, base);
         uint64_t key = key_of(meta, tenant, name);
         struct entry *found = find_entry(meta, tenant, name), *first = pw_table_get(&meta->names, key);
 
-        if (!found)
+        if (!found || !pw_id_equal(found->id, id))
                 return;
         for (struct entry **at = &first; *at; at = &(*at)->next) {
                 if (*at == found) {

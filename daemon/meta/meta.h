@@ -26,9 +26,10 @@ struct pw_meta_kind {
         enum pw_status (*open)(const struct pw_meta_params *params, struct pw_meta **ret_meta, struct pw_meta_host *ret_host,
                                struct pw_error *ret_err);
         void (*close)(struct pw_meta *meta);
-        /* A name of a tenant was bound, resp. removed, on this host. */
+        /* A name of a tenant was bound on this host. */
         void (*bind)(struct pw_meta *meta, const char *tenant, const char *name, struct pw_id id);
-        void (*unbind)(struct pw_meta *meta, const char *tenant, const char *name);
+        /* That binding has ended. The name stays if it is bound to another object by now. */
+        void (*unbind)(struct pw_meta *meta, const char *tenant, const char *name, struct pw_id id);
         /* Find a name that another host bound. PW_NOT_FOUND; PW_NOT_READY: asked for, try again later. */
         enum pw_status (*find)(struct pw_meta *meta, const char *tenant, const char *name, struct pw_id *ret_id);
 };
@@ -42,9 +43,9 @@ static inline void pw_meta_name(struct pw_meta *meta, const char *tenant, const 
 {
         meta->kind->bind(meta, tenant, name, id);
 }
-static inline void pw_meta_unname(struct pw_meta *meta, const char *tenant, const char *name)
+static inline void pw_meta_unname(struct pw_meta *meta, const char *tenant, const char *name, struct pw_id id)
 {
-        meta->kind->unbind(meta, tenant, name);
+        meta->kind->unbind(meta, tenant, name, id);
 }
 static inline void pw_meta_close(struct pw_meta *meta)
 {

@@ -1,9 +1,11 @@
-/* A client that takes leases with falling ends, many of one object, until it is refused; then all end. */
+/* A client that takes leases with falling ends, many of one object, until it is refused; then all end. And one that binds names for a
+ * time, each of which ends at once. */
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 
 #include "libclient/session.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #define OBJECTS 64u
@@ -47,10 +49,64 @@ static int lease(void *context, int pipe)
         return 0;
 }
 
+/* --- names for a time ---------------------------------------------------------------------------------------------------------- */
+
+#define NAME_BYTES 200
+#define KEPT_MAX_BYTES (UINT64_C(4) << 20) /* of what has ended */
+
+static void fill_name(void *context, uint32_t i, Pathways__Wire__Request *request)
+{
+        static char name[NAME_BYTES + 1];
+        static Pathways__Wire__NameBind body;
+        static Pathways__Wire__ObjectId id;
+        const struct leases *leases = context;
+
+        pathways__wire__name_bind__init(&body);
+        pathways__wire__object_id__init(&id);
+        id = pw_wire_id(leases->ids[i % OBJECTS]);
+        snprintf(name, sizeof name, "%0*u", NAME_BYTES, i);
+        body.name = name;
+        body.object = &id;
+        body.ttl_us = 1;
+        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_BIND;
+        request->name_bind = &body;
+}
+
+/* Each ends at once, and nobody keeps it. */
+static int name_for_a_time(void *context, int pipe)
+{
+        struct leases leases = { .count = (uint32_t)it_environment("PW_NAMES_FOR_A_TIME", 40000) };
+        struct pw_session *session = it_connect(context);
+        struct pw_future *futures[OBJECTS];
+        char text[200];
+        int fd = raw_connect(context);
+
+        (void)pipe;
+        assert_int_equal(raw_hello(fd, text), PW_OK);
+        for (uint32_t i = 0; i < OBJECTS; i++) {
+                it_ok(pw_put(session, &i, sizeof i, NULL, &futures[i], IT_ERR));
+                leases.ids[i] = pw_future_id(futures[i]);
+        }
+        assert_true(raw_flood(&(struct raw_flood){ .fd = fd, .count = leases.count, .fill = fill_name, .context = &leases, .limit_us = 4 * IT_LONG }) >
+                    leases.count / 2);
+        for (uint32_t i = 0; i < OBJECTS; i++)
+                pw_unref(futures[i]);
+        pw_close(session);
+        close(fd);
+        return 0;
+}
+
 static void run(struct it_host *host)
 {
-        struct it_child child = attack_fork(ATTACK_USER, lease, host);
+        uint64_t before = attack_private_bytes(host->pid), after;
+        struct it_child child = attack_fork(ATTACK_USER, name_for_a_time, host);
 
+        assert_int_equal(it_reap_within(&child, 4 * IT_LONG), 0);
+        after = attack_private_bytes(host->pid);
+        printf("leases: the daemon has %lld KiB more after names for a time\n", (long long)(after - before) / 1024);
+        if (!attack_is_shared())
+                assert_true(after < before + KEPT_MAX_BYTES);
+        child = attack_fork(ATTACK_USER, lease, host);
         assert_int_equal(it_reap_within(&child, 4 * IT_LONG), 0);
 }
 

@@ -109,8 +109,11 @@ static void test_names(void **state)
                 pw_meta_name(meta, "ada", "weights", second);
                 assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
                 assert_true(pw_id_equal(id, second));
-                pw_meta_unname(meta, "ada", "weights");
-                pw_meta_unname(meta, "ada", "weights");
+                pw_meta_unname(meta, "ada", "weights", first); /* bound to another one since */
+                assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
+                assert_true(pw_id_equal(id, second));
+                pw_meta_unname(meta, "ada", "weights", second);
+                pw_meta_unname(meta, "ada", "weights", second);
                 assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_NOT_FOUND);
                 assert_int_equal(kind->find(meta, "bo", "weights", &id), PW_OK);
                 pw_meta_close(meta);
