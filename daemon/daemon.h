@@ -124,6 +124,7 @@ struct pw_daemon {
 
         struct pw_counters counters;
         uint64_t runs_done, runs_in_flight;
+        uint64_t children_start_us;   /* when one is started again; UINT64_MAX: none waits for that */
         uint64_t children_looked_us;  /* when functions were looked at that take too long */
         uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         bool hungry;                  /* somebody queues for room of the host's memory */

@@ -33,7 +33,6 @@ static void name_child(const struct pw_child *child, char text[40])
 }
 
 static void on_exited(evutil_socket_t fd, short what, void *context);
-static void on_delay(evutil_socket_t fd, short what, void *context);
 
 /* Functions may have started processes: these go with it. Nobody has waited for it yet, so the number is that of its group. */
 static void end_group(const struct pw_child *child) { kill(-child->pid, SIGKILL); }
@@ -82,47 +81,57 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
         return status;
 }
 
+/* pw_children_tick() starts it then. */
+static void start_later(struct pw_child *child, uint64_t wait_us)
+{
+        struct pw_daemon *daemon = child->daemon;
+
+        child->next_start_us = pw_now_us() + wait_us;
+        child->waits = true;
+        daemon->children_start_us = pw_min_u64(daemon->children_start_us, child->next_start_us);
+}
+
+/* False: it was not started, and nothing comes by itself. */
+static bool start_now(struct pw_child *child)
+{
+        struct pw_error err;
+
+        if (start(child, &err) == PW_OK)
+                return true;
+        pw_log(&child->daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
+        return child->pidfd >= 0; /* it is on its way out, and comes to its end by itself */
+}
+
 /* Start it again, now or later. */
 static void start_again(struct pw_child *child)
 {
-        struct pw_daemon *daemon = child->daemon;
         uint64_t wait_us = child->crashes < 2 ? 0 : BACKOFF_FIRST_US;
-        struct timeval delay;
-        struct pw_error err;
 
-        if (daemon->phase >= PW_STOPPING)
+        if (child->daemon->phase >= PW_STOPPING)
                 return;
         for (uint32_t i = 2; i < child->crashes && wait_us < BACKOFF_MAX_US; i++)
                 wait_us *= 2;
-        wait_us = pw_min_u64(wait_us, BACKOFF_MAX_US);
         child->restarts++;
-        child->next_start_us = pw_now_us() + wait_us;
-        if (!wait_us && start(child, &err) == PW_OK)
-                return;
-        if (!wait_us) {
-                pw_log(&daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
-                if (child->pidfd >= 0)
-                        return; /* it is on its way out, and comes here again */
-                wait_us = BACKOFF_MAX_US;
-        }
-        delay = (struct timeval){ (time_t)(wait_us / 1000000), (suseconds_t)(wait_us % 1000000) };
-        event_add(child->delay, &delay);
+        if (wait_us || !start_now(child))
+                start_later(child, wait_us ? pw_min_u64(wait_us, BACKOFF_MAX_US) : BACKOFF_MAX_US);
 }
 
-static void on_delay(evutil_socket_t fd, short what, void *context)
+static void start_due(struct pw_daemon *daemon, uint64_t now_us)
 {
-        struct pw_child *child = context;
-        struct pw_error err;
+        daemon->children_start_us = UINT64_MAX;
+        for (uint32_t i = 0; daemon->phase < PW_STOPPING && i <= daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children[i];
 
-        (void)fd;
-        (void)what;
-        if (child->daemon->phase >= PW_STOPPING || start(child, &err) == PW_OK)
-                return;
-        pw_log(&child->daemon->log, PW_LOG_ERROR, "executor not started reason=\"%s\"", err.text);
-        if (child->pidfd >= 0)
-                return;
-        child->crashes++;
-        start_again(child);
+                if (child->waits && child->next_start_us > now_us) {
+                        daemon->children_start_us = pw_min_u64(daemon->children_start_us, child->next_start_us);
+                } else if (child->waits) {
+                        child->waits = false;
+                        if (start_now(child))
+                                continue;
+                        child->crashes++;
+                        start_again(child);
+                }
+        }
 }
 
 static bool is_overrun(const siginfo_t *info) { return info->si_code == CLD_EXITED && info->si_status == PW_EXIT_OVERRUN; }
@@ -207,11 +216,9 @@ enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_
                 daemon->children[i] =
                         (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
         status = pw_child_boards(daemon, ret_err);
-        for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++) {
-                daemon->children[i].delay = event_new(daemon->base, -1, 0, on_delay, &daemon->children[i]);
-                status = daemon->children[i].delay ? start(&daemon->children[i], ret_err)
-                                                   : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
-        }
+        daemon->children_start_us = UINT64_MAX;
+        for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++)
+                status = start(&daemon->children[i], ret_err);
         return status;
 }
 
@@ -238,8 +245,6 @@ void pw_children_done(struct pw_daemon *daemon)
                 stop_child(child);
                 if (child->exited)
                         event_free(child->exited);
-                if (child->delay)
-                        event_free(child->delay);
         }
         pw_child_boards_done(daemon);
         free(daemon->children);
@@ -347,7 +352,7 @@ static uint64_t look_us(const struct pw_daemon *daemon)
 }
 
 /* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
-uint64_t pw_children_next_us(const struct pw_daemon *daemon)
+static uint64_t next_look_us(const struct pw_daemon *daemon)
 {
         uint64_t next_us = look_us(daemon), shortest_us = daemon->shortest_limit_us;
 
@@ -360,7 +365,9 @@ uint64_t pw_children_next_us(const struct pw_daemon *daemon)
         return pw_min_u64(next_us, pw_now_us() + shortest_us);
 }
 
-void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
+uint64_t pw_children_next_us(const struct pw_daemon *daemon) { return pw_min_u64(daemon->children_start_us, next_look_us(daemon)); }
+
+static void look_at_functions(struct pw_daemon *daemon, uint64_t now_us)
 {
         if (!daemon->runs_in_flight || (!daemon->shortest_limit_us && look_us(daemon) > now_us))
                 return;
@@ -375,4 +382,11 @@ void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
                 snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
                 pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
         }
+}
+
+void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        if (daemon->children_start_us <= now_us)
+                start_due(daemon, now_us);
+        look_at_functions(daemon, now_us);
 }

@@ -17,10 +17,11 @@ struct pw_child {
         enum pw_child_state state;
         pid_t pid;
         int pidfd;
-        struct event *exited, *delay;
+        struct event *exited;
         struct pw_dsession *session;
         uint32_t restarts, crashes; /* crashes: in a row */
         uint64_t started_us, next_start_us;
+        bool waits;                 /* for next_start_us */
         uint64_t done_at_start;     /* gangs done when it started */
         char kill_reason[120];      /* why the daemon killed it; empty: it did not */
         enum pw_status kill_status;
