@@ -226,22 +226,23 @@ static uint32_t count_of(struct pw_http *http, uint64_t peer)
         return count;
 }
 
-/* Which one makes room for another: the oldest of who has its share, and among those one that has not asked yet. NULL: all are young. */
+/* Which one makes room for another: of those whose peer has its share, where there are any, one that has not asked yet, the oldest. NULL:
+ * all of these are young. Others' are older then, and make no room all the same. */
 static struct connection *oldest(struct pw_http *http, uint64_t now_us)
 {
         struct connection *connection, *found = NULL;
-        bool found_over = false;
+        bool any_over = false;
 
         pw_list_each(&http->connections, connection, struct connection, link) {
-                bool over;
+                bool over = !connection->ending && count_of(http, peer_of(connection)) >= PEER_MAX;
 
-                if (connection->ending || now_us - connection->since_us < YOUNG_US)
+                if (over && !any_over)
+                        found = NULL; /* from now on only those */
+                any_over |= over;
+                if (connection->ending || over != any_over || now_us - connection->since_us < YOUNG_US)
                         continue;
-                over = count_of(http, peer_of(connection)) >= PEER_MAX;
-                if (found && (found_over > over || (found_over == over && found->asked <= connection->asked)))
-                        continue;
-                found = connection;
-                found_over = over;
+                if (!found || found->asked > connection->asked)
+                        found = connection;
         }
         return found;
 }

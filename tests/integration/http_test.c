@@ -48,6 +48,20 @@ static int dial(const char *text)
         return fd;
 }
 
+/* As a peer of another address. */
+static int dial_from(const char *text, const char *own)
+{
+        struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr(own) }, to = in;
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_true(fd >= 0);
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        to.sin_port = htons((in_port_t)strtoul(strrchr(text, ':') + 1, NULL, 10));
+        assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+        return fd;
+}
+
 /* Until the end of the connection, however it ends; returns the bytes. */
 static size_t read_all(int fd, char *text)
 {
@@ -347,6 +361,45 @@ static void a_unix_socket(void **state)
         free(text);
 }
 
+#define CROWD 60u  /* more connections than there are */
+#define ENDED 20u  /* of them, to make room for others of the crowd */
+
+/* One peer takes all connections there are and wants more: those make room that are its own, not an older one of somebody else who is slow. */
+static void who_has_more_than_his_share_makes_room(void **state)
+{
+        struct it_host *host = *state;
+        static char body[ANSWER_BYTES];
+        struct pollfd crowd[CROWD];
+        char address[120], byte;
+        uint32_t ended = 0;
+        int slow;
+
+        address_of(host, address);
+        slow = dial(address);
+        send_text(slow, "GET /health HTTP/1.1\r\n");
+        for (uint32_t i = 0; i < CROWD; i++) {
+                crowd[i] = (struct pollfd){ .fd = dial_from(address, "127.0.0.2"), .events = POLLIN };
+                send_text(crowd[i].fd, "GET /health HTTP/1.1\r\n");
+        }
+        while (ended < ENDED) {
+                assert_true(poll(crowd, CROWD, IT_LONG / 1000) > 0);
+                for (uint32_t i = 0; i < CROWD; i++) {
+                        if (crowd[i].fd < 0 || !crowd[i].revents || recv(crowd[i].fd, &byte, 1, 0) > 0)
+                                continue;
+                        close(crowd[i].fd);
+                        crowd[i].fd = -1;
+                        ended++;
+                }
+        }
+        send_text(slow, "Host: localhost\r\n\r\n");
+        read_all(slow, body);
+        if (strncmp(body, "HTTP/1.1 200", 12))
+                fail_msg("who is slow is answered \"%s\"", body);
+        for (uint32_t i = 0; i < CROWD; i++)
+                if (crowd[i].fd >= 0)
+                        close(crowd[i].fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -354,6 +407,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(requests_of_all_kinds, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(health_ends_with_the_work, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(the_slow_are_cut_off, setup_http, it_teardown),
+                cmocka_unit_test_setup_teardown(who_has_more_than_his_share_makes_room, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(garbage_is_refused, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(only_this_host_is_served, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(a_unix_socket, setup_http, it_teardown),
