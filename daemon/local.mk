@@ -35,9 +35,10 @@ noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/
 noinst_HEADERS += daemon/meta/kinds.h daemon/meta/meta.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test daemon/shapes_test \
+check_PROGRAMS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test daemon/overhead_test daemon/shapes_test \
+	daemon/worker_test tests/conformance/meta_test
+TESTS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test daemon/overhead_test daemon/shapes_test daemon/worker_test \
 	tests/conformance/meta_test
-TESTS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/limits_test daemon/module_test daemon/shapes_test tests/conformance/meta_test
 daemon_closer_test_SOURCES = daemon/closer_test.c daemon/closer.c daemon/thread.c
 daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
 daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
@@ -48,8 +49,12 @@ daemon_limits_test_SOURCES = daemon/limits_test.c daemon/limits.c
 daemon_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_module_test_SOURCES = daemon/module_test.c daemon/module.c daemon/module_file.c daemon/module_look.c daemon/thread.c
 daemon_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS) -lpthread
+daemon_overhead_test_SOURCES = daemon/overhead_test.c daemon/overhead.c
+daemon_overhead_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_shapes_test_SOURCES = daemon/shapes_test.c daemon/shapes.c
 daemon_shapes_test_LDADD = base/libbase.la $(XXHASH_LIBS) $(CMOCKA_LIBS)
+daemon_worker_test_SOURCES = daemon/worker_test.c daemon/worker.c daemon/thread.c
+daemon_worker_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(CMOCKA_LIBS) -lpthread
 tests_conformance_meta_test_SOURCES = tests/conformance/meta_test.c daemon/meta/kinds.c daemon/meta/embedded.c daemon/own_file.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -341,6 +342,42 @@ static void test_crash_before_reader(void **state)
         program_done(&program);
 }
 
+/* --- a function writes past its output -------------------------------------------------------------------------------------- */
+
+/* Behind the room too: whoever copied of the device meanwhile has to know before the process is gone, and the daemon ever hears of it. */
+static void test_past_the_room(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        (void)state;
+
+        for (uint32_t far = 0; far < 2; far++) {
+                struct program program;
+                struct world world;
+                struct run run;
+                int status;
+
+                world_init(&world, 1, 1);
+                program_init(&program, &world, build_failing(1, far ? "broken/far" : "broken/over", 0, true));
+                run_init(&run, &program, &input);
+                world_start_all(&world);
+                run_order_all(&run);
+                if (far) {
+                        assert_int_equal(waitpid(world.pids[0], &status, 0), world.pids[0]);
+                        world.pids[0] = 0;
+                        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == PW_EXIT_OVERRUN);
+                        assert_true(atomic_load(&world.boards[0]->spoilt_before) > 0);
+                        assert_int_equal(atomic_load(&world.boards[0]->spoilt_before), atomic_load(&world.boards[0]->running));
+                } else {
+                        run_wait(&run);
+                        assert_int_equal(run_head(&run, 1, 0)->status, PW_OVERRUN);
+                        assert_int_equal(atomic_load(&world.boards[0]->spoilt_before), 0);
+                }
+                world_done(&world);
+                program_done(&program);
+        }
+}
+
 /* --- a function writes past its room while another device copies from there ---------------------------------------------- */
 
 static struct world
@@ -447,7 +484,7 @@ int main(void)
                 cmocka_unit_test(test_input_in_error), cmocka_unit_test(test_cancelled),
                 cmocka_unit_test(test_lost_device), cmocka_unit_test(test_lost_and_failed),
                 cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_crash_before_reader),
-                cmocka_unit_test(test_spoilt_while_copied),
+                cmocka_unit_test(test_past_the_room), cmocka_unit_test(test_spoilt_while_copied),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
