@@ -66,7 +66,7 @@ static enum pw_status make_client(struct pw_dsession *session, struct pw_error *
         if (status == PW_OK)
                 status = open_in_store(session, ret_err);
         if (status == PW_OK)
-                status = pw_segment_new(daemon, &like, &session->own, ret_err);
+                status = pw_segment_reserve(daemon, &like, &session->own, ret_err);
         if (status != PW_OK)
                 pw_backed_done(daemon, &like.backed);
         return status;

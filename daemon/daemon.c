@@ -383,6 +383,9 @@ static void free_segments(struct pw_daemon *daemon)
                 for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
                         pw_segment_remove(daemon, segment);
         pw_table_done(&daemon->segments);
+        free(daemon->spare_segments);
+        daemon->spare_segments = NULL;
+        daemon->spare_segment_count = daemon->spare_segment_capacity = 0;
 }
 
 static void stop_compiling(struct pw_daemon *daemon)

@@ -98,7 +98,9 @@ struct pw_daemon {
         struct event *impatience;     /* at the end of what the oldest of them has for it */
         struct pw_table segments;     /* number -> struct pw_segment */
         struct pw_list backings;      /* memfds of sessions */
-        uint32_t next_segment;        /* numbers are never used again */
+        uint32_t next_segment;        /* numbers are never used again, but */
+        uint32_t *spare_segments;     /* those under which nothing was ever granted */
+        uint32_t spare_segment_count, spare_segment_capacity;
         struct pw_table room_tokens;  /* token -> struct pw_room_wait */
         uint64_t next_token;
         struct pw_table watched;      /* object -> runs that wait for it */

@@ -192,6 +192,11 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
         case PW_STORE_SEGMENT_IDLE:
                 segment_idle(daemon, action->segment);
                 break;
+        case PW_STORE_SEGMENT_QUIET:
+                segment = pw_segment_get(daemon, action->segment);
+                if (segment)
+                        pw_segment_quiet(segment);
+                break;
         case PW_STORE_END_SESSION:
                 session = pw_session_get(daemon, (uint32_t)action->number);
                 if (session)

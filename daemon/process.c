@@ -1,5 +1,6 @@
 /* Attached processes: one pidfd each, whose end ends all sessions of the process. */
 #include "base/memory.h"
+#include "daemon/segment.h"
 #include "daemon/session.h"
 
 #include <errno.h>
@@ -8,8 +9,22 @@
 
 #define DYING_PART 64u /* sessions that end in a turn when their process is dead */
 
+/* The process is dead, or the daemon ends. */
+static void end_last(struct pw_process *process)
+{
+        struct pw_ended ended = process->ended[--process->ended_count];
+
+        if (ended.own)
+                pw_segment_remove(process->daemon, ended.own);
+        ended.tenant->sessions--;
+        if (process->daemon->phase != PW_STOPPING)
+                pw_store_session_dead(process->daemon->store, ended.number, pw_now_us());
+}
+
 static void free_process(struct pw_process *process)
 {
+        while (process->ended_count)
+                end_last(process);
         pw_list_remove(&process->dying);
         if (process->event)
                 event_free(process->event);
@@ -47,16 +62,11 @@ static void on_exit_(evutil_socket_t fd, short what, void *context)
 /* Some of what its sessions held. False: there is no more. */
 static bool die_in_part(struct pw_process *process)
 {
-        struct pw_daemon *daemon = process->daemon;
         struct pw_dsession *session;
         uint32_t part = DYING_PART;
 
-        for (; part && process->ended_count; part--) {
-                struct pw_ended ended = process->ended[--process->ended_count];
-
-                ended.tenant->sessions--;
-                pw_store_session_dead(daemon->store, ended.number, pw_now_us());
-        }
+        for (; part && process->ended_count; part--)
+                end_last(process);
         pw_list_each(&process->sessions, session, struct pw_dsession, of_process) {
                 if (!part)
                         break;

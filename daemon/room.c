@@ -6,6 +6,7 @@
 #include "daemon/frozen.h"
 #include "daemon/inspect/waits.h"
 #include "daemon/lane.h"
+#include "daemon/segment.h"
 
 struct pw_room_wait {
         struct pw_list of_session; /* among those of its session; alone once that has ended */
@@ -52,9 +53,16 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
         struct pw_daemon *daemon = session->daemon;
         uint64_t now_us = pw_now_us();
         struct pw_room_wait *wait;
+        struct pw_error err;
+        enum pw_status status;
 
         if (session->role != PW_ROLE_CLIENT || !valid(request)) {
                 pw_session_reply_error(session, id, PW_INVALID, "room request: lane, count or size class cannot be");
+                return;
+        }
+        status = request->futures ? PW_OK : pw_segment_begin(daemon, session->own, &err);
+        if (status != PW_OK) {
+                pw_session_reply_error(session, id, status, err.text);
                 return;
         }
         wait = note_wait(session, &(struct pw_room_wait){ .lane = request->lane, .id = id, .bytes = request->room_bytes, .since_us = now_us,

@@ -12,6 +12,7 @@
 #include "daemon/own_file.h"
 #include "daemon/program.h"
 #include "daemon/room.h"
+#include "daemon/segment.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -320,6 +321,8 @@ static void free_session(struct pw_dsession *session)
         pw_unmap(&session->control_map);
         pw_closer_take_socket(session->daemon, &session->fd);
         pw_backed_done(session->daemon, &session->control_backed);
+        if (session->own && !session->own->number)
+                pw_segment_remove(session->daemon, session->own);
         pw_table_done(&session->slices);
         pw_table_done(&session->programs);
         if (session->tenant)
@@ -378,6 +381,7 @@ static void leave_store(struct pw_dsession *session)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_process *process = session->process;
+        struct pw_segment *unused = session->own && !session->own->number ? session->own : NULL;
         bool dead = process->pidfd < 0 || session->left;
 
         if (!session->in_store)
@@ -388,7 +392,10 @@ static void leave_store(struct pw_dsession *session)
         if (dead)
                 session->tenant->sessions--;
         else
-                process->ended[process->ended_count++] = (struct pw_ended){ session->number, session->tenant };
+                process->ended[process->ended_count++] = (struct pw_ended){ session->number, session->tenant, unused };
+        if (dead && unused)
+                pw_segment_remove(daemon, unused);
+        session->own = NULL;
         pw_store_session_end(daemon->store, session->number, dead, pw_now_us());
 }
 

@@ -25,7 +25,7 @@ struct pw_dlane {
         uint64_t looked;     /* the round in which it was the last to look at the others */
 };
 
-struct pw_ended { uint32_t number; struct pw_tenant *tenant; };
+struct pw_ended { uint32_t number; struct pw_tenant *tenant; struct pw_segment *own; /* that was granted nothing; NULL: the store knows it */ };
 
 /* A process with sessions: one pidfd however many it opens. */
 struct pw_process {
@@ -74,7 +74,7 @@ struct pw_dsession {
         struct pw_backed control_backed;
         struct pw_map control_map;
         struct pw_control *control;
-        struct pw_segment *own;
+        struct pw_segment *own;    /* NULL: none, or it has ended */
         struct pw_dlane **lanes;    /* those that the client ever used, made when that is seen: lane.c */
         uint32_t lane_count, lane_capacity;
         struct pw_catching catching; /* on its own lanes */

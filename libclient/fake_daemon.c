@@ -80,6 +80,7 @@ static void on_hello(struct fake_daemon *fake, uint64_t id)
         welcome.host_capacity = fake->rooms_end - fake->next_room;
         welcome.own = &own;
         welcome.futures = &futures;
+        own.segment = 0; /* the first grant says it */
         own.bytes = fake->rooms_end;
         welcome.control_bytes = PW_CONTROL_BYTES;
         welcome.control_offset = fake->rooms_end;

@@ -79,3 +79,19 @@ enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wi
         segment = NULL;
         return PW_OK;
 }
+
+enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_segment *segment, uint32_t number, struct pw_error *ret_err)
+{
+        uint32_t has = segment->number;
+        if (has == number && number)
+                return PW_OK;
+        if (has || !number || number > PW_SEGMENT_MAX || pw_segment_map_get(map, number))
+                return pw_error_set(ret_err, PW_PROTOCOL, "segment %x cannot be %x from now on", has, number);
+        struct pw_segment_leaf *leaf = leaf_make(map, number);
+        if (!leaf)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the map of segment %x", number);
+        segment->number = number;
+        atomic_store(&leaf->items[number & 0xff], segment);
+        atomic_store(&leaf_make(map, 0)->items[0], NULL); /* it is there, so this does not fail */
+        return PW_OK;
+}

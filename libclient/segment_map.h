@@ -11,7 +11,7 @@
 struct pw_connection;
 
 struct pw_segment {
-        uint32_t number;
+        _Atomic uint32_t number; /* 0: a session's own, which it was granted nothing in yet */
         enum pw_segment_kind kind;
         uint32_t slot_count;
         uint64_t room_offset;
@@ -37,5 +37,10 @@ static inline struct pw_segment *pw_segment_map_get(struct pw_segment_map *map, 
  * Errors: PW_PROTOCOL (a layout that cannot be), PW_NO_MEMORY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wire__SegmentInfo *info, int fd,
                                                 bool writable, struct pw_segment **ret_segment, struct pw_error *ret_err);
+
+/* `segment`, which was added without a number, is `number` from now on. One caller at a time. Errors: PW_PROTOCOL (it has another one, or
+ * another one has it), PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_segment *segment, uint32_t number,
+                                                 struct pw_error *ret_err);
 
 #endif

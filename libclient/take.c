@@ -45,10 +45,18 @@ static int64_t left_us(int64_t deadline_ns)
 static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slot_request *request,
                                 const Pathways__Wire__RoomGrant *grant, struct pw_error *ret_err)
 {
-        const struct pw_session *session = lane->session;
-        const struct pw_segment *segment = request->row == PW_ROW_FUTURES ? session->futures : session->own;
+        struct pw_session *session = lane->session;
+        struct pw_segment *own = session->own;
+        const struct pw_segment *segment = request->row == PW_ROW_FUTURES ? session->futures : own;
         if (grant->look)
                 return PW_OK;
+        if (!own->number) { /* the first grant says it */
+                pthread_mutex_lock(&session->lock);
+                enum pw_status status = request->row == PW_ROW_FUTURES ? PW_OK : pw_segment_map_name(&session->segments, own, grant->segment, ret_err);
+                pthread_mutex_unlock(&session->lock);
+                if (status != PW_OK)
+                        return status;
+        }
         if (grant->segment != segment->number ||
             (request->row < PW_CLASS_COUNT && grant->room_bytes < pw_class_bytes(request->row)))
                 return pw_error_set(ret_err, PW_PROTOCOL,

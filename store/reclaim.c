@@ -149,7 +149,7 @@ static void free_one(struct pw_store *store, struct pw_object *object)
                 if (wanted)
                         pw_room_came_back(store, extent->row);
         }
-        if (segment->dead && !segment->known_count)
+        if (segment->ended && !segment->known_count)
                 pw_segment_settle(store, segment);
 }
 

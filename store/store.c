@@ -256,17 +256,21 @@ void pw_segment_settle(struct pw_store *store, struct segment *segment)
 {
         struct pw_store_action *action;
 
-        if (!segment->dead || segment->idle_told)
+        if (!segment->ended || segment->idle_told)
                 return;
         if (segment->known_count || segment->populating_count || pw_session_ending(segment->session)) {
-                pw_pages_punch_idle(store, segment, UINT64_MAX);
+                if (segment->dead)
+                        pw_pages_punch_idle(store, segment, UINT64_MAX);
                 return;
         }
-        action = pw_store_act(store, PW_STORE_SEGMENT_IDLE);
+        if (!segment->dead && !segment->map.base)
+                return; /* said */
+        action = pw_store_act(store, segment->dead ? PW_STORE_SEGMENT_IDLE : PW_STORE_SEGMENT_QUIET);
         if (!action)
                 return;
         action->segment = segment->number;
-        segment->idle_told = true;
+        segment->idle_told = segment->dead;
+        segment->map = (struct pw_map){ 0 }; /* nothing is granted there any more, so nothing is looked at */
 }
 
 /* Claims of what is in it are void. */

@@ -64,7 +64,7 @@ static struct pw_object *noted(struct pw_daemon *daemon, const struct pw_wait_ro
         struct pw_segment *segment = pw_segment_get(daemon, wait->segment);
         uint64_t word;
 
-        if (!segment || segment->tenant != wait->session->tenant || wait->slot >= segment->layout.slot_count)
+        if (!segment || segment->tenant != wait->session->tenant || wait->slot >= segment->layout.slot_count || !segment->map.base)
                 return NULL;
         word = pw_entry_load(pw_map_entry(&segment->map, wait->slot));
         return pw_store_find(daemon->store, wait->session->number, wait->segment, wait->slot, pw_word_generation(word));

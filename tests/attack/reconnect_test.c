@@ -1,11 +1,20 @@
-/* One process that attaches and hangs up, again and again: each session that ended counts until the process is dead, so it is refused before
- * the daemon is out of maps; who comes afterwards is served, and once it is dead its user is, too. */
+/* One process that attaches and hangs up, again and again: each session that ended counts until the process is dead, so it is refused;
+ * meanwhile the daemon keeps no map and no number for any of them, as nothing was granted to them. Nor does it keep a map where all that was
+ * put is gone. Who comes afterwards is served, and once the process is dead its user is, too. */
 #include "tests/attack/attack.h"
+#include "tests/integration/process.h"
 #include "tests/integration/raw.h"
 
+#include "base/id.h"
+#include "libclient/connection_private.h"
+#include "libclient/session.h"
+
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define QUOTA 2000u /* 16,384 unless it is said */
+#define PUTS 200u   /* sessions that put something, of another process */
+#define SLACK 64u   /* maps of the daemon, and numbers, besides */
 
 static int reconnect(void *context, int pipe)
 {
@@ -34,6 +43,56 @@ static int attach(void *context, int pipe)
         return 0;
 }
 
+/* Puts something, drops it, and hangs up without a word: its memory stays mapped here. */
+static int put_and_go(void *context, int pipe)
+{
+        for (uint32_t i = 0; i < PUTS; i++) {
+                struct pw_session *session = it_connect(context);
+                struct pw_future *future;
+
+                it_ok(pw_put(session, "something", 10, NULL, &future, IT_ERR));
+                pw_unref(future);
+                it_ok(pw_session_fence(session, IT_ERR));
+                assert_int_equal(shutdown(session->connection->socket.fd, SHUT_RDWR), 0);
+        }
+        assert_int_equal(write(pipe, "d", 1), 1);
+        pause();
+        return 0;
+}
+
+/* Tells the number of the segment in which a value comes to lie that is put now. */
+static int put_one(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+
+        it_ok(pw_put(session, "something", 10, NULL, &future, IT_ERR));
+        assert_int_equal(write(pipe, &future->segment, sizeof future->segment), sizeof future->segment);
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}
+
+static uint32_t next_number(struct it_host *host)
+{
+        struct it_child other = attack_fork(ATTACK_VICTIM, put_one, host);
+        uint32_t segment;
+
+        it_read(&other, &segment, sizeof segment);
+        assert_int_equal(it_reap(&other, 0), 0);
+        return segment;
+}
+
+struct most { const struct it_host *host; uint64_t maps; };
+
+static bool has_few_maps(const struct pw_listing *status, void *context)
+{
+        const struct most *most = context;
+
+        (void)status;
+        return it_has(most->host->pid).maps <= most->maps;
+}
+
 static bool is_clean(const struct pw_listing *check, void *context)
 {
         (void)context;
@@ -42,10 +101,20 @@ static bool is_clean(const struct pw_listing *check, void *context)
 
 static void run(struct it_host *host)
 {
-        struct it_child child = attack_fork(ATTACK_USER, reconnect, host);
+        struct most most = { host, it_has(host->pid).maps + SLACK };
+        uint32_t first = next_number(host), last;
+        struct it_child child = attack_fork(ATTACK_USER, reconnect, host), putter;
         char byte;
 
         it_read(&child, &byte, 1);
+        it_until(host->session, "status", has_few_maps, &most);
+        last = next_number(host);
+        if (last > first + SLACK)
+                fail_msg("%u times attached: the segment before was %u, then %u", QUOTA, first, last);
+        putter = attack_fork(ATTACK_VICTIM, put_and_go, host);
+        it_read(&putter, &byte, 1);
+        it_until(host->session, "status", has_few_maps, &most);
+        it_reap(&putter, 9);
         struct it_child other = attack_fork(ATTACK_VICTIM, attach, host);
         assert_int_equal(it_reap(&other, 0), 0);
         assert_int_equal(it_reap(&child, 9), 128 + 9);

@@ -105,6 +105,24 @@ static Pathways__Wire__Reply *await_reply(struct client *client, uint64_t id)
         }
 }
 
+/* Its own segment has a number once something is granted there. */
+static void own_number(struct client *client)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__RoomRequest room = PATHWAYS__WIRE__ROOM_REQUEST__INIT;
+
+        room.inline_only = true;
+        room.count = 1;
+        request.id = 2;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_ROOM;
+        request.room = &room;
+        must(send_request(client, &request), "a request for room");
+        Pathways__Wire__Reply *reply = await_reply(client, 2);
+        must(reply && reply->body_case == PATHWAYS__WIRE__REPLY__BODY_ROOM, "no room");
+        client->own = reply->room->segment;
+        pathways__wire__reply__free_unpacked(reply, NULL);
+}
+
 static void say_hello(struct client *client)
 {
         uint8_t frame[256];
@@ -115,9 +133,9 @@ static void say_hello(struct client *client)
         must(reply && reply->body_case == PATHWAYS__WIRE__REPLY__BODY_WELCOME, "no Welcome");
         client->host = reply->welcome->host;
         client->epoch = reply->welcome->epoch;
-        client->own = reply->welcome->own->segment;
         client->futures = reply->welcome->futures->segment;
         pathways__wire__reply__free_unpacked(reply, NULL);
+        own_number(client);
 }
 
 /* Whatever was sent before was handled, or ended the session. */

@@ -322,6 +322,12 @@ int model_unlock(pthread_mutex_t *lock)
         return 0;
 }
 
+enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_segment *segment, uint32_t number, struct pw_error *ret_err)
+{
+        (void)map, (void)segment, (void)number;
+        return pw_error_set(ret_err, PW_PROTOCOL, "its segment has had a number from the beginning");
+}
+
 bool pw_descriptor_is_ours(const struct pw_descriptor *descriptor) { return descriptor->fd > 0; }
 void pw_connection_lost(struct pw_connection *connection) { (void)connection; }
 
