@@ -342,6 +342,38 @@ static void test_crash_before_reader(void **state)
         program_done(&program);
 }
 
+/* Where an input lies, less was granted than its shape needs: nothing is read behind that. */
+static void test_short_shards(void **state)
+{
+        static const struct { uint64_t bytes; bool room; enum pw_status status; } cases[] = {
+                { 8, false, PW_OK }, { 7, false, PW_PROTOCOL }, { 0, false, PW_PROTOCOL },
+                { PW_ROOM_HEAD + 7, true, PW_PROTOCOL }, { 8, true, PW_PROTOCOL },
+        };
+        (void)state;
+
+        for (uint32_t i = 0; i < pw_array_count(cases); i++) {
+                struct input input = { .bytes = 8, .mesh = { 1 }, .shard_count = 1 };
+                uint32_t segment = cases[i].room ? DEVICE_SEGMENT(0) : HOST_SEGMENT;
+                struct program program;
+                struct world world;
+                struct run run;
+
+                world_init(&world, 1, 1);
+                program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
+                input.shards[0] = (struct pw_run_shard){ .segment = segment, .device = cases[i].room ? 0 : PW_NODE_NONE,
+                                                         .offset = world_room(&world, segment, 4096), .bytes = cases[i].bytes };
+                run_init(&run, &program, &input);
+                world_start_all(&world);
+                run_order_all(&run);
+                run_wait(&run);
+                assert_int_equal(run_head(&run, 1, 0)->status, cases[i].status);
+                if (cases[i].status != PW_OK)
+                        assert_non_null(strstr(world_report(&world, 0).text, "where it lies, its shape needs"));
+                world_done(&world);
+                program_done(&program);
+        }
+}
+
 /* --- a function writes past its output -------------------------------------------------------------------------------------- */
 
 /* Behind the room too: whoever copied of the device meanwhile has to know before the process is gone, and the daemon ever hears of it. */
@@ -484,7 +516,7 @@ int main(void)
                 cmocka_unit_test(test_input_in_error), cmocka_unit_test(test_cancelled),
                 cmocka_unit_test(test_lost_device), cmocka_unit_test(test_lost_and_failed),
                 cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_crash_before_reader),
-                cmocka_unit_test(test_past_the_room), cmocka_unit_test(test_spoilt_while_copied),
+                cmocka_unit_test(test_short_shards), cmocka_unit_test(test_past_the_room), cmocka_unit_test(test_spoilt_while_copied),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* The launch loop, driven without a daemon: what gangs compute, what happens around sleep, what is measured. */
 #include "executor/fixture_test.h"
+#include "executor/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -462,6 +463,41 @@ static void test_measured_peak(void **state)
         program_done(&program);
 }
 
+/* A run that has begun while more programs come than are kept: what was resolved of its own is gone, and resolved again. */
+static void test_programs_come_and_go(void **state)
+{
+        static struct program others[PW_PROGRAMS_MAX];
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run, other;
+        (void)state;
+
+        world_init(&world, 1, 1);
+        program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_order(&run, 0);
+        run_wait(&run);
+        for (uint32_t i = 0; i < PW_PROGRAMS_MAX; i++) {
+                program_init(&others[i], &world, build_failing(1, "broken/fail", 99, true));
+                run_init(&other, &others[i], &input);
+                run_order(&other, 0);
+        }
+        run_wait(&other);
+        for (uint32_t node = 1; node < program.image->node_count; node++)
+                run_order(&run, node);
+        run_wait(&run);
+        assert_int_equal(run_head(&run, 1, 0)->status, PW_OK);
+        assert_true(*(const double *)run_data(&run, 1, 0) == 2.0);
+        world_no_report(&world);
+        world_done(&world);
+        program_done(&program);
+        for (uint32_t i = 0; i < PW_PROGRAMS_MAX; i++)
+                program_done(&others[i]);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -470,6 +506,7 @@ int main(void)
                 cmocka_unit_test(test_results_as_inputs), cmocka_unit_test(test_sleep_and_log),
                 cmocka_unit_test(test_record_being_overwritten), cmocka_unit_test(test_doorbell),
                 cmocka_unit_test(test_full_reports), cmocka_unit_test(test_measured_peak),
+                cmocka_unit_test(test_programs_come_and_go),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -348,6 +348,37 @@ static void test_lost(void **state)
         fixture_close(&r.f);
 }
 
+/* A loss that is found while the value closes: who reopens it sees what is lost. */
+static void test_lost_in_the_look(void **state)
+{
+        for (int closing = 0; closing < 2; closing++) {
+                struct runs r;
+                struct place place;
+                const struct pw_shard_list *list;
+
+                (void)state;
+                open_runs(&r);
+                place = result(&r, 0);
+                pw_store_decide(r.f.store, claim(&r, place, 1), &ready, 0);
+                list = (const void *)(r.f.futures.base + place.entry->room_offset);
+                if (closing) {
+                        fixture_drop(&r.f, r.ann, place);
+                        assert_true(pw_store_reclaim_begin(r.f.store));
+                        assert_int_equal(fixture_state(place), PW_ENTRY_CLOSING);
+                }
+                pw_store_lose_shards(r.f.store, fixture_known(&r.f, place), 2);
+                if (closing) {
+                        fixture_ref(&r.f, r.other, place);
+                        pw_store_reclaim_finish(r.f.store, 0);
+                }
+                assert_int_equal(fixture_state(place), PW_ENTRY_READY);
+                assert_int_equal(list->lost, 2);
+                fixture_drop(&r.f, closing ? r.other : r.ann, place);
+                fixture_reclaim(&r.f);
+                fixture_close(&r.f);
+        }
+}
+
 /* --- watched entries -------------------------------------------------------------------------------------------------------- */
 
 static void test_watch(void **state)
@@ -411,7 +442,7 @@ int main(void)
                 cmocka_unit_test(test_kept_in_the_look),
                 cmocka_unit_test(test_session_end),
                 cmocka_unit_test(test_arena_full),
-                cmocka_unit_test(test_lost),
+                cmocka_unit_test(test_lost), cmocka_unit_test(test_lost_in_the_look),
                 cmocka_unit_test(test_watch),
                 cmocka_unit_test(test_watch_future),
         };
