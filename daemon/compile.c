@@ -93,6 +93,7 @@ void pw_compile_done(struct pw_compile *compile)
         free(compile->ask);
         pw_program_unmake(compile->program);
         free(compile->reply);
+        free(compile->image);
 }
 
 /* One of a single call has the name of its function, which what went wrong may begin with already. */

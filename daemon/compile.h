@@ -47,6 +47,7 @@ struct pw_compile {
         uint64_t bytes_kept, shapes_bytes;  /* of memory, by it and in `shapes`, at the end of a step; 0: as before */
         uint64_t shortest_limit_us;         /* of its functions; 0: none has one */
         struct pw_outgoing *reply;          /* SEND */
+        struct pw_image *image;             /* what the program was placed from; NULL: not yet */
         enum pw_compile_step step;
         struct pw_error err;                /* FAILED */
 };

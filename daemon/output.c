@@ -7,10 +7,13 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #define OUTGOING_MAX_BYTES (64u << 20)
 #define UNREAD_MAX_BYTES (64u << 20) /* of the clients of a tenant together */
+#define SEND_MOST (1u << 20) /* of a session in a turn: who reads as fast as it is written holds nobody else up */
+#define PAGE_BYTES 4096u
 #define AGAIN_US 10000 /* when the host is short of what a reply takes */
 
 struct pw_outgoing {
@@ -37,7 +40,7 @@ static void free_outgoing(struct pw_dsession *session, struct pw_outgoing *out)
         free(out);
 }
 
-enum sent { ALL_SENT, UNREAD, SHORT, CLOSED };
+enum sent { ALL_SENT, UNREAD, SHORT, ENOUGH, CLOSED }; /* ENOUGH: for this turn */
 
 /* Why the socket did not take it: what went before is unread, the host is short of something, or the session hears nothing more.
  * A client that shut its side may still be heard, and says itself when it leaves. */
@@ -62,19 +65,33 @@ static bool all_read(const struct pw_dsession *session)
         return ioctl(session->fd, SIOCOUTQ, &unread) < 0 || unread < 256;
 }
 
+/* Pages of what was sent go back as it is sent: all at once they take the system longer than a turn may. */
+static void give_back(struct pw_outgoing *out, uint32_t from)
+{
+        uintptr_t first = pw_round_up((uintptr_t)(out->data + from), PAGE_BYTES), end = (uintptr_t)(out->data + out->sent) & ~(uintptr_t)(PAGE_BYTES - 1);
+
+        if (first < end)
+                (void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 /* Send what is left of `out`; descriptors travel with its first byte, and only to who has read all before: the kernel lets no user
  * have more of them on their way than it may have open, and all that the daemon sends are of one user. */
-static enum sent send_some(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
+static enum sent send_some(struct pw_dsession *session, struct pw_outgoing *out, const int *fds, uint32_t *budget)
 {
         union { struct cmsghdr align; char space[CMSG_SPACE(sizeof out->fds)]; } control;
+        uint32_t before = out->sent;
 
         if (!out->sent && out->fd_count && !all_read(session))
                 return UNREAD;
         while (out->sent < out->bytes) {
-                struct iovec part = { out->data + out->sent, out->bytes - out->sent };
+                struct iovec part = { out->data + out->sent, pw_min_u64(out->bytes - out->sent, *budget) };
                 struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
                 ssize_t sent;
 
+                if (!*budget) {
+                        give_back(out, before);
+                        return ENOUGH;
+                }
                 if (!out->sent && out->fd_count) {
                         message.msg_control = control.space;
                         message.msg_controllen = CMSG_SPACE(out->fd_count * sizeof(int));
@@ -89,6 +106,7 @@ static enum sent send_some(struct pw_dsession *session, struct pw_outgoing *out,
                 if (sent < 0)
                         return not_sent(session, errno);
                 out->sent += (uint32_t)sent;
+                *budget -= (uint32_t)sent;
         }
         return ALL_SENT;
 }
@@ -132,10 +150,10 @@ static void wait_no_more(struct pw_dsession *session)
 static void on_sendable(evutil_socket_t fd, short what, void *context);
 
 /* A socket that is not full says nothing when the rest is read, unless it is asked for edges: by a descriptor of its own, since
- * what comes in is not. Of what the host is short of nobody says when there is some again. */
+ * what comes in is not. Of what the host is short of nobody says when there is some again, nor of one that would take more. */
 static void wait_to_send(struct pw_dsession *session, enum sent why)
 {
-        static const struct timeval again = { 0, AGAIN_US };
+        const struct timeval again = { 0, why == ENOUGH ? 0 : AGAIN_US };
 
         if (!session->sendable) {
                 session->sendable_fd = fcntl(session->fd, F_DUPFD_CLOEXEC, 0);
@@ -143,9 +161,9 @@ static void wait_to_send(struct pw_dsession *session, enum sent why)
                         session->sendable =
                                 event_new(session->daemon->base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST, on_sendable, session);
         }
-        if (!session->sendable || event_add(session->sendable, why == SHORT ? &again : NULL) < 0)
+        if (!session->sendable || event_add(session->sendable, why == UNREAD ? NULL : &again) < 0)
                 pw_session_end(session, "out of descriptors or memory for a reply");
-        else if (why != SHORT)
+        else if (why == UNREAD)
                 event_remove_timer(session->sendable);
 }
 
@@ -167,7 +185,8 @@ struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMess
 static void send_out(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
 {
         bool first = pw_list_empty(&session->outgoing);
-        enum sent how = first ? send_some(session, out, fds) : UNREAD;
+        uint32_t budget = SEND_MOST;
+        enum sent how = first ? send_some(session, out, fds, &budget) : UNREAD;
 
         if (how == ALL_SENT || how == CLOSED) {
                 free(out);
@@ -270,6 +289,7 @@ static void on_sendable(evutil_socket_t fd, short what, void *context)
 {
         struct pw_dsession *session = context;
         enum sent how = ALL_SENT;
+        uint32_t budget = SEND_MOST;
 
         (void)fd;
         (void)what;
@@ -277,8 +297,8 @@ static void on_sendable(evutil_socket_t fd, short what, void *context)
                 struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
 
                 if (!session->deaf)
-                        how = send_some(session, out, out->fds);
-                if (how == UNREAD || how == SHORT) {
+                        how = send_some(session, out, out->fds, &budget);
+                if (how == UNREAD || how == SHORT || how == ENOUGH) {
                         wait_to_send(session, how);
                         break;
                 }

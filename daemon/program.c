@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #define PAGE_BYTES 4096u
+#define LARGE_BYTES (1u << 20)
 #define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
 
 struct pw_compiling {
@@ -37,6 +38,7 @@ struct job {
         char client[48];
         uint64_t charged_bytes, since_us, asked_us; /* asked_us: 0: no question of it is asked */
         bool begun, installed;            /* installed: the scheduler has its program, and nobody else knows it */
+        bool dropped;                     /* only what it has in memory is left, and that is at a thread */
         uint32_t *slices, slice_count;    /* held */
         struct pw_module_uses *modules;   /* versions that its calls run */
         struct pw_module_asker *asker;    /* NULL: waits for none */
@@ -102,9 +104,47 @@ static void leave_session(struct job *job)
 
 static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling);
 
+static void end_job(struct job *job)
+{
+        charge(job, 0);
+        pw_list_remove(&job->link);
+        free(job);
+}
+
+static void work_drop(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        pw_compile_done(&job->compile);
+        job->compile = (struct pw_compile){ .buffer = NULL };
+}
+
+static void dropped(struct pw_compile_work *work) { end_job((struct job *)work); }
+
+static void drop_now(struct job *job)
+{
+        pw_compile_done(&job->compile);
+        end_job(job);
+}
+
+/* To give many pages back takes the system longer than a turn may: it is charged until a thread has done that. */
+static void drop(struct job *job)
+{
+        if (!job->daemon->compiler || job->charged_bytes < LARGE_BYTES) {
+                drop_now(job);
+                return;
+        }
+        job->dropped = true;
+        job->work = (struct pw_compile_work){ .lane = pw_compiler_lane(job->daemon->compiler), .work = work_drop, .done = dropped };
+        pw_list_init(&job->work.link);
+        pw_compiler_ask(job->daemon->compiler, &job->work);
+}
+
 /* Nothing of it is at a thread. */
 static void free_job(struct job *job)
 {
+        struct pw_daemon *daemon = job->daemon;
+        struct pw_compiling *compiling = job->compiling;
         struct pw_dsession *session = job->session;
 
         for (uint32_t i = 0; i < job->slice_count; i++)
@@ -118,13 +158,10 @@ static void free_job(struct job *job)
                 job->compile.program = NULL;
         }
         job->compiling->begun -= job->begun;
-        charge(job, 0);
         leave_session(job);
-        pw_list_remove(&job->link);
-        pw_compile_done(&job->compile);
         free(job->slices);
-        begin_next(job->daemon, job->compiling);
-        free(job);
+        drop(job);
+        begin_next(daemon, compiling);
         if (session && !session->ended)
                 pw_session_mind(session);
 }
@@ -388,7 +425,7 @@ static void send_reply(struct job *job)
                 return;
         }
         job->installed = false; /* the session's now */
-        free(pw_host_program_settle(job->daemon->boards, compile->program));
+        compile->image = pw_host_program_settle(job->daemon->boards, compile->program);
         compile->program = NULL;
         struct pw_outgoing *reply = compile->reply;
         compile->reply = NULL;
@@ -572,8 +609,14 @@ void pw_programs_session_end(struct pw_dsession *session)
 
 void pw_programs_done(struct pw_daemon *daemon)
 {
-        while (!pw_list_empty(&daemon->jobs))
-                free_job(pw_list_first(&daemon->jobs, struct job, link));
+        while (!pw_list_empty(&daemon->jobs)) {
+                struct job *job = pw_list_first(&daemon->jobs, struct job, link);
+
+                if (job->dropped)
+                        drop_now(job);
+                else
+                        free_job(job);
+        }
         while (!pw_list_empty(&daemon->leaving))
                 let_go(pw_list_first(&daemon->leaving, struct leaving, link));
 }

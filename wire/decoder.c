@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#define READ_MOST (256u << 10) /* at a time: who writes as fast as it is read keeps the reader for no longer */
 #define READ_ROOM 16384u /* at least this much per read: the buffer grows with bytes that came, never with lengths that were said */
 
 void pw_decoder_init(struct pw_decoder *decoder)
@@ -91,7 +92,7 @@ static enum pw_status take_fds(struct pw_decoder *decoder, struct msghdr *messag
 
 static struct iovec read_room(const struct pw_decoder *decoder)
 {
-        return (struct iovec){ decoder->buffer + decoder->end, decoder->capacity - decoder->end };
+        return (struct iovec){ decoder->buffer + decoder->end, pw_min_u64(decoder->capacity - decoder->end, READ_MOST) };
 }
 
 /* *ret_got 0: nothing there now. */

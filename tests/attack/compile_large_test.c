@@ -1,4 +1,4 @@
-/* One request to compile a program of as many values as there may be, of shapes that cost most to lower. It may take as long as it does:
+/* One request to compile a program of as many values as there may be, of shapes that cost most to lower, or of as many bytes. It may take as long as it does:
  * nobody else waits for it. */
 #include "tests/attack/attack.h"
 
@@ -6,9 +6,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STAGES 4000u
 #define ARGS 16
+#define PARAMS_BYTES 60000000u
 
 static uint32_t items(uint32_t most) { return (uint32_t)it_environment("PW_COMPILE_PERMILLE", 1000) * (most / 1000); }
 
@@ -89,6 +91,23 @@ static void stages(struct pw_session *session, struct pw_slice *slice)
         compile(program, "stages");
 }
 
+/* Few values, many bytes: they go through the daemon to where shapes are asked for, and into a board. */
+static void parameters(struct pw_session *session, struct pw_slice *slice)
+{
+        uint8_t *bytes = calloc(1, PARAMS_BYTES);
+
+        for (uint32_t i = 0; i < 4; i++) {
+                struct pw_program *program = pw_program_new(session, "large/parameters");
+                struct pw_value *x = pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0);
+
+                memset(bytes, (int)i, PARAMS_BYTES);
+                pw_result(program, pw_call_with(program, slice, "pw/nop", PW_ARGS(x), PW_BROADCAST,
+                                                &(struct pw_call_params){ .params = bytes, .params_bytes = PARAMS_BYTES }));
+                compile(program, "parameters");
+        }
+        free(bytes);
+}
+
 static int compile_all(void *context, int pipe)
 {
         struct pw_session *session = it_connect(context);
@@ -99,6 +118,7 @@ static int compile_all(void *context, int pipe)
         layouts(session, slice);
         results(session, slice);
         stages(session, slice);
+        parameters(session, slice);
         pw_slice_close(slice);
         pw_slice_close(other);
         pw_close(session);
