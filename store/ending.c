@@ -16,10 +16,16 @@ static void free_rows(struct session *session)
         pw_table_done(&session->rows);
 }
 
+static void leave_ending(struct session *session)
+{
+        session->tenant->on_way -= !pw_list_empty(&session->of_ending);
+        pw_list_remove(&session->of_ending);
+}
+
 void pw_session_free(struct session *session)
 {
         free_rows(session);
-        pw_list_remove(&session->of_ending);
+        leave_ending(session);
         pw_look_session_end(session);
         pw_table_done(&session->held);
         pw_range_free(session->rings);
@@ -60,7 +66,7 @@ static void release_held(struct pw_store *store, struct session *session, uint32
 /* Nothing of it is left. */
 static void settle(struct pw_store *store, struct session *session)
 {
-        pw_list_remove(&session->of_ending);
+        leave_ending(session);
         if (session->segment)
                 pw_segment_settle(store, session->segment);
         else
@@ -94,7 +100,8 @@ void pw_ending_extent(struct pw_store *store, struct extent *extent)
         extent->leaving = true;
         pw_list_remove(&extent->of_row);
         pw_list_remove(&extent->of_touched);
-        pw_list_remove(&extent->of_ending);
+        pw_ending_extent_leave(extent);
+        extent->segment->tenant->on_way++;
         pw_list_append(&store->ending_extents, &extent->of_ending);
         extent->row = NULL;
         extent->ended_slots = 0;
@@ -142,6 +149,7 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         session->ended = true;
         pw_watch_session_end(session);
         pw_list_append(&store->ending_sessions, &session->of_ending);
+        session->tenant->on_way++;
         pw_room_session_end(store, session);
         pw_look_session_end(session);
         end_watched(store, session);

@@ -51,7 +51,7 @@ static void free_extent(struct pw_store *store, struct extent *extent)
         pw_list_remove(&extent->of_session);
         pw_list_remove(&extent->of_row);
         pw_list_remove(&extent->of_touched);
-        pw_list_remove(&extent->of_ending);
+        pw_ending_extent_leave(extent);
         pw_handles_remove(&store->extents, extent->number);
         free(extent);
 }
@@ -453,7 +453,7 @@ bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budg
         }
         if (extent->ended_slots < extent->slot_count && !extent->populating)
                 return false;
-        pw_list_remove(&extent->of_ending);
+        pw_ending_extent_leave(extent);
         if (session_ended) {
                 pw_list_remove(&extent->of_session);
                 extent->session = NULL;

@@ -29,7 +29,7 @@ struct pw_object {
         uint8_t leaving : 1;     /* it is listed as dropped or closing */
         uint8_t backed : 1;      /* the value lies in the room of `backing`, which it holds */
         uint8_t forced : 1;      /* references of sessions were taken away: a handle may still name it */
-        uint8_t zero;
+        uint8_t crowded;         /* references of runs may be indexed: ref.c */
         uint16_t claims;         /* names and leases */
         struct pw_ref *holders;  /* claims with a node of their own: a ring; sessions, names and leases before runs */
         union {
@@ -78,7 +78,13 @@ struct pw_object_row {
 };
 /* The next slots of a walk over all objects, so many at most, from *at: 0 is the beginning. True: there are more. What is there all
  * the time is seen once; what comes or goes meanwhile may be seen or not. */
-struct pw_walk { uint32_t slots; bool (*row)(void *context, const struct pw_object_row *row); void *context; };
+struct pw_walk {
+        uint32_t slots;
+        bool (*row)(void *context, const struct pw_object_row *row); /* false: it does not fit, and comes first the next time */
+        void *context;
+        const char *tenant; /* only what is its; NULL: all */
+        bool uncharged;     /* rows do not say who is charged, which is a look at each claim */
+};
 bool pw_store_walk(struct pw_store *store, const struct pw_walk *walk, uint64_t *at);
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context);
 /* The row of one object. */

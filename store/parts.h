@@ -141,6 +141,11 @@ enum pw_status pw_pages_reach(struct pw_store *store, struct segment *segment, u
 /* ending.c: sessions and lanes end in parts */
 void pw_ending_extent(struct pw_store *store,
                       struct extent *extent); /* its lane, or its session, ended: from now on it serves none */
+static inline void pw_ending_extent_leave(struct extent *extent)
+{
+        extent->segment->tenant->on_way -= !pw_list_empty(&extent->of_ending);
+        pw_list_remove(&extent->of_ending);
+}
 bool pw_ending_part(struct pw_store *store); /* true: there is more */
 bool pw_ending_more(const struct pw_store *store);
 static inline bool pw_session_ending(const struct session *session) { return session && !pw_list_empty(&session->of_ending); }

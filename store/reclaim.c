@@ -1,13 +1,14 @@
 /* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is freed, or was reopened. */
 #include "store/parts.h"
 
-#define PART 4096u /* closed between two looks: others get their turn */
+#define PART 1024u /* closed between two looks: others get their turn */
 
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
 {
         if (!pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, store->dropped_count, sizeof *store->dropped))
                 return; /* it stays until its session ends; the audit names it */
         store->dropped[store->dropped_count++] = object;
+        pw_segment_of(store, object->segment)->tenant->on_way++;
         object->leaving = 1;
 }
 
@@ -47,6 +48,13 @@ bool pw_store_reclaims(const struct pw_store *store)
         return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching || !pw_list_empty(&store->rung);
 }
 
+bool pw_store_reclaims_of(const struct pw_store *store, const char *name)
+{
+        const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
+
+        return tenant && tenant->on_way;
+}
+
 /* Those that were closed leave their places when they are the most. */
 static void shorten(struct pw_store *store)
 {
@@ -63,13 +71,15 @@ static void close_dropped(struct pw_store *store, uint32_t count)
 {
         for (uint32_t end = store->dropped_first + count; store->dropped_first < end; store->dropped_first++) {
                 struct pw_object *object = store->dropped[store->dropped_first];
+                struct segment *segment = pw_segment_of(store, object->segment);
 
+                segment->tenant->on_way--;
                 if (!object->known || object->refs || object->closing) {
                         object->leaving = object->closing != 0;
                         continue; /* somebody took a reference; or it is listed twice */
                 }
-                close_one(store, pw_segment_of(store, object->segment), object);
-                pw_look_for(store, pw_segment_of(store, object->segment), object);
+                close_one(store, segment, object);
+                pw_look_for(store, segment, object);
                 store->closing[store->closing_count++] = object;
         }
         shorten(store);
@@ -111,7 +121,7 @@ static void clear(struct pw_store *store, struct segment *segment, struct pw_obj
                 pw_watch_end(store, object, false);
         if (object->body_lines)
                 pw_future_give_body(segment, object);
-        object->closing = object->donated = 0;
+        object->closing = object->donated = object->crowded = 0;
         object->known = object->claimed = object->leaving = object->forced = 0;
         object->run = 0;
         object->program = object->body = 0;

@@ -4,6 +4,7 @@
 /* References to one object: of one session or run, and of all together. A session that takes more is ended. */
 #define PW_REFS_OF_OWNER_MAX (1u << 24)
 #define PW_REFS_MAX (1u << 31)
+#define CROWD 64u /* claims, from where on those of runs are indexed */
 
 struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *ref)
 {
@@ -15,7 +16,47 @@ struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *
         return next == object->holders ? NULL : next;
 }
 
-/* Runs come last, oldest first, and end about in that order: looked for from both ends, since there may be many of either kind. */
+static uint64_t place_of(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
+
+/* Of an object with many claims the runs' are indexed, whatever the order in which they end. */
+static uint64_t run_key(const struct pw_object *object, uint64_t run) { return place_of(object) * UINT64_C(0x9e3779b97f4a7c15) ^ run; }
+
+static void index_run(struct pw_store *store, struct pw_ref *ref)
+{
+        uint64_t key = run_key(ref->object, ref->number);
+
+        ref->same_key = pw_table_get(&store->run_refs, key);
+        ref->indexed = pw_table_put(&store->run_refs, key, ref); /* without memory it is looked for */
+        ref->object->crowded |= ref->indexed;
+}
+
+static void unindex_run(struct pw_store *store, const struct pw_ref *ref)
+{
+        uint64_t key = run_key(ref->object, ref->number);
+        struct pw_ref *other = pw_table_get(&store->run_refs, key);
+
+        if (other == ref && !ref->same_key) {
+                pw_table_remove(&store->run_refs, key);
+        } else if (other == ref) {
+                (void)!pw_table_put(&store->run_refs, key, ref->same_key); /* a key that is there takes no memory */
+        } else {
+                while (other->same_key != ref)
+                        other = other->same_key;
+                other->same_key = ref->same_key;
+        }
+}
+
+static struct pw_ref *find_indexed(const struct pw_store *store, const struct pw_object *object, uint64_t run)
+{
+        struct pw_ref *ref = pw_table_get(&store->run_refs, run_key(object, run));
+
+        while (ref && (ref->object != object || ref->number != run))
+                ref = ref->same_key;
+        return ref;
+}
+
+/* Runs come last, oldest first, and end about in that order: looked for from both ends, since there may be many of either kind. Those
+ * that are not indexed are few, and came when there were few. */
 static struct pw_ref *find_run(const struct pw_object *object, uint64_t run)
 {
         struct pw_ref *first = object->holders, *last;
@@ -38,14 +79,15 @@ static struct pw_ref *find_run(const struct pw_object *object, uint64_t run)
         return NULL;
 }
 
-static uint64_t place_of(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
-
 struct pw_ref *pw_ref_find(struct pw_store *store, const struct pw_object *object, struct pw_owner owner)
 {
         struct session *session;
+        struct pw_ref *indexed = NULL;
 
+        if (owner.kind == PW_OWNER_RUN && object->crowded)
+                indexed = find_indexed(store, object, owner.number);
         if (owner.kind == PW_OWNER_RUN)
-                return find_run(object, owner.number);
+                return indexed ? indexed : find_run(object, owner.number);
         session = pw_session_of(store, (uint32_t)owner.number);
         return session ? pw_table_get(&session->held, place_of(object)) : NULL;
 }
@@ -86,6 +128,8 @@ enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, stru
                 .object = object, .number = owner.number, .since_us = store->now_us, .count = 1, .kind = (uint8_t)owner.kind
         };
         link_ref(object, ref);
+        if (owner.kind == PW_OWNER_RUN && object->refs >= CROWD)
+                index_run(store, ref);
         if (object->closing)
                 pw_reclaim_reopen(store, object);
         pw_future_held(store, object);
@@ -124,6 +168,8 @@ void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
 
         if (session)
                 pw_table_remove(&session->held, place_of(object));
+        if (ref->indexed)
+                unindex_run(store, ref);
         if (object->holders == ref)
                 object->holders = pw_ref_next(object, ref);
         pw_list_remove(&ref->of_object);

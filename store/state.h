@@ -28,6 +28,7 @@ struct tenant {
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
         uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
         uint32_t claims;         /* names and leases of its objects */
+        uint64_t on_way;         /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */
         uint32_t over_count;     /* requests in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
@@ -38,7 +39,7 @@ struct pw_ref {
         struct pw_list of_object;
         union {
                 struct pw_heap_item lease; /* of a lease: in the store's, by its end */
-                struct pw_ref *same_key;   /* of a name: the next one with its key */
+                struct pw_ref *same_key;   /* of a name, or of a run and indexed: the next one with its key */
         };
         struct pw_object *object;
         uint64_t number;           /* of the owner */
@@ -48,6 +49,7 @@ struct pw_ref {
         uint32_t count;
         uint8_t kind;              /* enum pw_owner_kind */
         uint8_t charged;           /* 1: the object was transferred to this owner */
+        uint8_t indexed;           /* of a run: in the store's run_refs */
         uint8_t given;             /* 1: the claim was made for a session that has not asked for it: its next one is this */
 };
 
@@ -197,6 +199,7 @@ struct pw_store {
         uint64_t serving;          /* of the queue: counts up */
         struct pw_heap leases;     /* by their end */
         struct pw_list spare_refs;
+        struct pw_table run_refs;        /* of runs, to objects with many claims: the first of its key */
         struct pw_list ending_sessions, ending_extents, rung;
         struct pw_object **dropped, **closing; /* without references, the first of them behind; of these, found so by begin */
         uint32_t dropped_first, dropped_count, dropped_capacity, closing_count, closing_capacity;

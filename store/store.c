@@ -60,6 +60,7 @@ static void free_tables(struct pw_store *store)
                 free(tenant->name);
                 free(tenant);
         }
+        pw_table_done(&store->run_refs);
         pw_handles_done(&store->extents);
         for (uint32_t i = 1; i <= store->results.top; i++)
                 free(pw_handles_get(&store->results, i));
@@ -304,14 +305,15 @@ static void unlist(struct pw_object **list, uint32_t *count, uint32_t segment)
 }
 
 /* The same of those that were not closed yet. */
-static void unlist_dropped(struct pw_store *store, uint32_t segment)
+static void unlist_dropped(struct pw_store *store, const struct segment *segment)
 {
         uint32_t count = store->dropped_count - store->dropped_first;
 
         memmove(store->dropped, store->dropped + store->dropped_first, count * sizeof *store->dropped);
         store->dropped_first = 0;
         store->dropped_count = count;
-        unlist(store->dropped, &store->dropped_count, segment);
+        unlist(store->dropped, &store->dropped_count, segment->number);
+        segment->tenant->on_way -= count - store->dropped_count;
 }
 
 struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t number)
@@ -326,7 +328,7 @@ struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t
                 pw_ending_part(store);
         store->last_claimed = NULL;
         drop_objects(store, segment);
-        unlist_dropped(store, number);
+        unlist_dropped(store, segment);
         unlist(store->closing, &store->closing_count, number);
         pw_room_segment_gone(store, segment);
         pw_list_each(&segment->extents, extent, struct extent, of_segment)

@@ -159,6 +159,7 @@ bool pw_store_reclaim_begin(struct pw_store *store);
 const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
 bool pw_store_reclaims(const struct pw_store *store); /* something is on its way out */
+bool pw_store_reclaims_of(const struct pw_store *store, const char *tenant); /* of this tenant's */
 
 /* --- futures ------------------------------------------------------------------------------------------------------------ */
 

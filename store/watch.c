@@ -77,7 +77,17 @@ static uint32_t look_at_watched(struct pw_store *store, struct session *session,
         return looked;
 }
 
-void pw_watch_session_end(struct session *session) { pw_list_remove(&session->of_rung); }
+static void join_rung(struct pw_store *store, struct session *session)
+{
+        session->tenant->on_way += pw_list_empty(&session->of_rung);
+        pw_list_append(&store->rung, &session->of_rung);
+}
+
+void pw_watch_session_end(struct session *session)
+{
+        session->tenant->on_way -= !pw_list_empty(&session->of_rung);
+        pw_list_remove(&session->of_rung);
+}
 
 bool pw_watch_part(struct pw_store *store)
 {
@@ -86,10 +96,10 @@ bool pw_watch_part(struct pw_store *store)
 
         while (left && !pw_list_empty(&store->rung)) {
                 session = pw_list_first(&store->rung, struct session, of_rung);
-                pw_list_remove(&session->of_rung);
+                pw_watch_session_end(session);
                 left -= look_at_watched(store, session, pw_min_u64(left, FAIR));
                 if (session->rung_left)
-                        pw_list_append(&store->rung, &session->of_rung);
+                        join_rung(store, session);
         }
         return !pw_list_empty(&store->rung);
 }
@@ -108,5 +118,5 @@ void pw_store_rung(struct pw_store *store, uint32_t number, uint64_t now_us)
         session->rung_left = session->watched_count;
         look_at_watched(store, session, FAIR);
         if (session->rung_left)
-                pw_list_append(&store->rung, &session->of_rung);
+                join_rung(store, session);
 }
