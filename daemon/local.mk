@@ -14,7 +14,7 @@ daemon_libdaemon_la_SOURCES += daemon/own_file.c
 daemon_libdaemon_la_SOURCES += daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c
 daemon_libdaemon_la_SOURCES += daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c
 daemon_libdaemon_la_SOURCES += daemon/inspect/blocked.c daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_host.c \
-	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
+	daemon/inspect/list_gangs.c daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
 	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace.c daemon/inspect/trace_log.c daemon/inspect/trace_program.c daemon/inspect/waits.c daemon/inspect/why.c \
 	daemon/inspect/why_device.c daemon/inspect/why_host.c daemon/inspect/why_memory.c daemon/inspect/why_process.c daemon/inspect/why_run.c
 daemon_libdaemon_la_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c

@@ -34,6 +34,7 @@ static void admit(struct pw_live *live)
         scheduler->queue_count--;
         live->run.state = PW_RUN_ADMITTED;
         live->run.row->runs_admitted++;
+        live->program->quota->runs_admitted++;
         live->admission = ++scheduler->admissions;
         scheduler->admitted_count++;
         pw_deadline_admitted(live);

@@ -66,5 +66,16 @@ struct pw_gang_row {
 bool pw_host_next_gang(struct pw_host *host, uint32_t device, struct pw_gang_row *ret_row);
 void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row),
                        void *context);
+/* In parts: the next of those that there were when the walk began, behind the gang `seq`, so many looks at most; to what returns false.
+ * True: there are more. */
+struct pw_gang_walk {
+        uint32_t device;
+        uint64_t seq;            /* the last one seen */
+        uint64_t past, past_end; /* of its history */
+        uint64_t head;           /* of the order */
+};
+void pw_host_gangs_begin(const struct pw_host *host, uint32_t device, uint64_t seq, struct pw_gang_walk *ret_walk);
+bool pw_host_gangs(struct pw_host *host, struct pw_gang_walk *walk, uint32_t most,
+                   bool (*row)(void *context, const struct pw_gang_row *row), void *context);
 
 #endif

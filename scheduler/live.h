@@ -102,7 +102,7 @@ static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t block,
 {
         return live->block_offsets[live->program->blocks[block].first_place + place];
 }
-static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->devices[0].rooms->quota; }
+static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->quota; }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
 
 /* run.c */

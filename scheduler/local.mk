@@ -31,7 +31,7 @@ scheduler_test_libs = scheduler/libscheduler.la plane/libplane.la base/libbase.l
 
 # From a compiled program to gangs in order.
 scheduler_libscheduler_la_SOURCES += scheduler/action.c scheduler/admission.c scheduler/chain.c scheduler/check.c scheduler/device.c scheduler/ended.c \
-	scheduler/host.c scheduler/island.c scheduler/loss.c scheduler/memory.c scheduler/place.c scheduler/plan.c \
+	scheduler/gangs.c scheduler/host.c scheduler/island.c scheduler/loss.c scheduler/memory.c scheduler/place.c scheduler/plan.c \
 	scheduler/policy.c scheduler/prepare.c scheduler/program.c scheduler/report.c scheduler/resource.c scheduler/result.c \
 	scheduler/rows.c scheduler/run.c scheduler/scheduler.c
 scheduler_libscheduler_la_SOURCES += scheduler/lack.c scheduler/quota.c

@@ -95,6 +95,7 @@ static enum pw_status take_devices(struct pw_program *program, struct pw_error *
                                             program->row.name, program->scheduler->host, device->device->number,
                                             program->row.tenant);
         }
+        program->quota = program->devices[0].rooms->quota;
         return PW_OK;
 }
 
@@ -252,7 +253,7 @@ void pw_program_maybe_end(struct pw_program *program)
 {
         struct pw_scheduler *scheduler = program->scheduler;
 
-        if (!program->row.freed || program->row.runs_in_flight)
+        if (!program->row.freed || program->row.runs_in_flight || program->listers)
                 return;
         pw_table_remove(&scheduler->programs, program->row.program);
         pw_list_remove(&program->of_all);

@@ -62,6 +62,8 @@ struct pw_chain {
 struct pw_program {
         struct pw_program_row row;
         struct pw_scheduler *scheduler;
+        struct pw_device_quota *quota;       /* of its tenant */
+        uint32_t listers;                    /* that go on with it: it stays */
         uint32_t column_count;
         struct pw_plan *plans;               /* per column */
         uint32_t *step_members;              /* per node: members over all islands, 0: no gang */

@@ -14,6 +14,7 @@ struct pw_device_quota {
         char *tenant;
         uint64_t bytes;     /* UINT64_MAX: no limit */
         uint64_t used[3];   /* by enum pw_room_use */
+        uint64_t runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t held;      /* look at the queue in which one of its runs waits for others of its own to give back */
 };
 

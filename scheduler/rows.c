@@ -39,12 +39,60 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
         }
 }
 
-void pw_scheduler_each_program(struct pw_scheduler *scheduler, void (*row)(void *, const struct pw_program_row *), void *context)
+static void let_go(struct pw_program_row *row)
 {
-        struct pw_program *program;
+        struct pw_program *program = row ? pw_program_of(row) : NULL;
 
-        pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
-                row(context, &program->row);
+        if (!program)
+                return;
+        program->listers--;
+        pw_program_maybe_end(program);
+}
+
+static struct pw_program *program_at(struct pw_scheduler *scheduler, const struct pw_list *node)
+{
+        return node == &scheduler->all_programs ? NULL : pw_list_item(node, struct pw_program, of_all);
+}
+
+/* Where the program `after` is gone, from the first one. */
+static struct pw_program *program_behind(struct pw_scheduler *scheduler, uint32_t after)
+{
+        struct pw_program *program = after ? pw_table_get(&scheduler->programs, after) : NULL;
+
+        return program_at(scheduler, program ? program->of_all.next : scheduler->all_programs.next);
+}
+
+bool pw_scheduler_programs(struct pw_scheduler *scheduler, struct pw_program_walk *walk, uint32_t most,
+                           bool (*row)(void *, const struct pw_program_row *), void *context)
+{
+        struct pw_program *program = walk->next ? pw_program_of(walk->next) : program_behind(scheduler, walk->after);
+        struct pw_program_row *held = walk->next;
+
+        for (; program && most; program = program_at(scheduler, program->of_all.next), most--) {
+                if (program->row.program > walk->after && !row(context, &program->row))
+                        break;
+                walk->after = (uint32_t)pw_max_u64(walk->after, program->row.program);
+        }
+        walk->next = program ? &program->row : NULL;
+        if (program)
+                program->listers++;
+        let_go(held);
+        return program;
+}
+
+void pw_scheduler_programs_done(struct pw_program_walk *walk)
+{
+        let_go(walk->next);
+        walk->next = NULL;
+}
+
+void pw_scheduler_tenant_runs(const struct pw_scheduler *scheduler, const char *tenant, uint64_t *ret_in_flight, uint64_t *ret_waiting)
+{
+        const struct pw_device_quota *quota = pw_table_get(&scheduler->quotas, pw_text_key(tenant));
+        bool found = quota && !strcmp(quota->tenant, tenant);
+
+        *ret_in_flight = found ? quota->runs_in_flight : 0;
+        *ret_waiting = found ? quota->runs_in_flight - quota->runs_admitted : 0;
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------------------------- */
@@ -229,20 +277,36 @@ static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
         pw_live_waiting_for(live, ret_row);
 }
 
+static bool ended_row(const struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row)
+{
+        uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS), i = 0;
+
+        while (i < ended && scheduler->ended[i].number != number)
+                i++;
+        if (i < ended)
+                pw_ended_row(&scheduler->ended[i], ret_row);
+        return i < ended;
+}
+
 bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last)
 {
         struct pw_live *live = pw_table_get(&scheduler->runs, number);
-        uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS);
 
         *ret_last = scheduler->run_count;
-        if (live)
-                live_row(live, ret_row);
-        for (uint32_t i = 0; !live && i < ended; i++)
-                if (scheduler->ended[i].number == number) {
-                        pw_ended_row(&scheduler->ended[i], ret_row);
-                        return true;
-                }
-        return live;
+        if (!live)
+                return ended_row(scheduler, number, ret_row);
+        live_row(live, ret_row);
+        return true;
+}
+
+bool pw_scheduler_run_known(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row)
+{
+        const struct pw_live *live = pw_table_get(&scheduler->runs, number);
+
+        if (!live)
+                return ended_row(scheduler, number, ret_row);
+        pw_scheduler_run_brief(&live->run, ret_row);
+        return true;
 }
 
 void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *, const struct pw_run *), void *context)
@@ -278,29 +342,52 @@ static void sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
         }
 }
 
-enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler *scheduler, const char *tenant, uint64_t **ret_numbers, uint32_t *ret_count)
+/* Of all tenants; only the keys are read, which lie in a row. */
+static uint32_t live_numbers(const struct pw_table *runs, uint64_t after, uint64_t *numbers)
 {
-        uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS), count = 0, cursor = 0;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < runs->capacity; i++)
+                if (runs->cells[i].value && runs->cells[i].key > after)
+                        numbers[count++] = runs->cells[i].key;
+        return count;
+}
+
+/* The first `most` that are the tenant's, in place. */
+static uint32_t keep_own(const struct pw_scheduler *scheduler, const struct pw_runs_of *of, uint64_t *numbers, uint32_t count)
+{
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < count && kept < of->most; i++) {
+                const struct pw_live *live = of->tenant ? pw_table_get(&scheduler->runs, numbers[i]) : NULL;
+
+                if (!live || !strcmp(live->run.row->tenant, of->tenant))
+                        numbers[kept++] = numbers[i];
+        }
+        return kept;
+}
+
+enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler *scheduler, const struct pw_runs_of *of, uint64_t **ret_numbers,
+                                        uint32_t *ret_count)
+{
+        uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS), count;
         size_t most = (size_t)scheduler->runs.count + ended + 1;
         pw_auto_free uint64_t *spare = malloc(most * sizeof *spare);
         uint64_t *numbers = malloc(most * sizeof *numbers);
-        const struct pw_live *live;
-        struct pw_run_row row;
 
         if (!spare || !numbers) {
                 free(numbers);
                 return PW_NO_MEMORY;
         }
+        count = live_numbers(&scheduler->runs, of->after, numbers);
         for (uint32_t i = 0; i < ended; i++) {
-                pw_ended_row(&scheduler->ended[i], &row);
-                if (!tenant || !strcmp(row.tenant, tenant))
-                        numbers[count++] = row.number;
+                const struct pw_ended *past = &scheduler->ended[i];
+
+                if (past->number > of->after && (!of->tenant || !strcmp(past->tenant, of->tenant)))
+                        numbers[count++] = past->number;
         }
-        while ((live = pw_table_next(&scheduler->runs, &cursor)))
-                if (!tenant || !strcmp(live->run.row->tenant, tenant))
-                        numbers[count++] = live->run.number;
         sort_numbers(numbers, spare, count);
+        *ret_count = keep_own(scheduler, of, numbers, count);
         *ret_numbers = numbers;
-        *ret_count = count;
         return PW_OK;
 }

@@ -122,6 +122,7 @@ struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t num
         if (pw_table_put(&scheduler->runs, live->run.number, live)) {
                 program->row.runs++;
                 program->row.runs_in_flight++;
+                program->quota->runs_in_flight++;
                 return &live->run;
         }
 fail:
@@ -376,6 +377,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         scheduler->admitted_count -= run->state == PW_RUN_ADMITTED;
         run->row->runs_admitted -= run->state == PW_RUN_ADMITTED;
+        live->program->quota->runs_admitted -= run->state == PW_RUN_ADMITTED;
         scheduler->aside_count -= live->aside;
         live->aside = false;
         run->state = PW_RUN_ENDED;
@@ -392,6 +394,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         action->status = status;
         pw_list_append(&scheduler->actions.ended_runs, &live->link);
         live->program->row.runs_in_flight--;
+        live->program->quota->runs_in_flight--;
         pw_program_maybe_end(live->program);
         scheduler->look = true;
         pw_scheduler_dirty(scheduler, NULL);

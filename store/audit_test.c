@@ -355,7 +355,7 @@ static void test_walk(void **state)
         }
         for (uint32_t slots = 1; slots < 50; slots++) {
                 uint64_t sum = 0, all = 0, at = 0;
-                const struct pw_walk walk = { slots, sum_slot, &sum };
+                const struct pw_walk walk = { .slots = slots, .row = sum_slot, .context = &sum };
                 uint32_t parts = 1;
 
                 while (pw_store_walk(f.store, &walk, &at))
@@ -364,7 +364,7 @@ static void test_walk(void **state)
                 assert_true(sum == all && all > 0);
                 assert_true(parts >= 40 / slots && parts <= 1 + 46 / slots);
         }
-        for (uint64_t at = 0, sum = 0, last = 0; pw_store_walk(f.store, &(struct pw_walk){ 3, sum_slot, &sum }, &at); last = at)
+        for (uint64_t at = 0, sum = 0, last = 0; pw_store_walk(f.store, &(struct pw_walk){ .slots = 3, .row = sum_slot, .context = &sum }, &at); last = at)
                 if (!last)
                         pw_store_session_end(f.store, ann->session, true, f.now_us);
         fixture_close(&f);

@@ -126,7 +126,8 @@ const char *pw_object_tenant(struct pw_store *store, const struct pw_object *obj
 
 /* --- listings --------------------------------------------------------------------------------------------------------- */
 
-static void fill_row(struct pw_store *store, const struct extent *extent, const struct pw_object *object, struct pw_object_row *ret_row)
+static void fill_row(struct pw_store *store, const struct extent *extent, const struct pw_object *object, bool uncharged,
+                     struct pw_object_row *ret_row)
 {
         const struct segment *segment = extent->segment;
         const struct pw_entry *entry = pw_segment_entry(segment, object->slot);
@@ -139,30 +140,35 @@ static void fill_row(struct pw_store *store, const struct extent *extent, const 
                                            .room_bytes = extent->room_bytes,
                                            .refs = object->known ? object->refs : 1,
                                            .tenant = segment->tenant->name,
-                                           .charge = pw_object_charge(store, extent, object),
                                            .object = object->known ? object : NULL,
                                            .entry = entry };
+        if (!uncharged)
+                ret_row->charge = pw_object_charge(store, extent, object);
 }
 
-static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object,
-                      bool (*row)(void *context, const struct pw_object_row *row), void *context)
+static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object, const struct pw_walk *walk)
 {
         struct pw_object_row out;
 
         if (object->taken || pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, object->slot))) < PW_ENTRY_PENDING ||
             (pw_extent_futures(extent) && !(object->known && object->claimed)))
                 return true;
-        fill_row(store, extent, object, &out);
-        return row(context, &out);
+        fill_row(store, extent, object, walk->uncharged, &out);
+        return walk->row(walk->context, &out);
 }
 
 void pw_object_row(struct pw_store *store, const struct pw_object *object, struct pw_object_row *ret_row)
 {
-        fill_row(store, pw_handles_get(&store->extents, object->extent), object, ret_row);
+        fill_row(store, pw_handles_get(&store->extents, object->extent), object, false, ret_row);
 }
 
 /* Where a walk goes on: extent and slot in it. */
 static uint64_t walk_at(uint32_t extent, uint32_t slot) { return (uint64_t)extent << 32 | slot; }
+
+static bool is_walked(const struct pw_walk *walk, const struct extent *extent)
+{
+        return extent && !extent->populating && (!walk->tenant || !strcmp(extent->segment->tenant->name, walk->tenant));
+}
 
 bool pw_store_walk(struct pw_store *store, const struct pw_walk *walk, uint64_t *at)
 {
@@ -175,9 +181,9 @@ bool pw_store_walk(struct pw_store *store, const struct pw_walk *walk, uint64_t 
                         *at = walk_at(i, slot);
                         if (!left--)
                                 return true;
-                        if (!extent || extent->populating || slot >= extent->slot_count)
+                        if (!is_walked(walk, extent) || slot >= extent->slot_count)
                                 break;
-                        if (!list_slot(store, extent, pw_object_at(extent->segment, extent->first_slot + slot), walk->row, walk->context))
+                        if (!list_slot(store, extent, pw_object_at(extent->segment, extent->first_slot + slot), walk))
                                 return false;
                 } while (++slot < extent->slot_count);
         }
@@ -186,7 +192,7 @@ bool pw_store_walk(struct pw_store *store, const struct pw_walk *walk, uint64_t 
 
 void pw_store_each_object(struct pw_store *store, bool (*row)(void *context, const struct pw_object_row *row), void *context)
 {
-        const struct pw_walk walk = { UINT32_MAX, row, context };
+        const struct pw_walk walk = { .slots = UINT32_MAX, .row = row, .context = context };
         uint64_t at = 0;
 
         while (pw_store_walk(store, &walk, &at)) {

@@ -23,11 +23,8 @@ struct pw_list_kind {
         uint32_t page_rows; /* parts make a page until it has so many */
 };
 
-static enum pw_status list_no_more(struct pw_lister *lister)
-{
-        (void)lister;
-        return PW_OK;
-}
+/* The parts were all of it; one may have found that there is no such thing. */
+static enum pw_status list_no_more(struct pw_lister *lister) { return lister->err->status; }
 
 static const struct pw_list_kind kinds[] = {
         { "status", pw_list_status, pw_list_status_object, false, NULL, 0 },
@@ -37,9 +34,9 @@ static const struct pw_list_kind kinds[] = {
         { "memory", pw_list_memory, NULL, false, pw_list_memory_part, 0 },
         { "owners", pw_list_owners, pw_list_owners_object, false, NULL, 0 },
         { "check", NULL, NULL, false, pw_list_check_part, 0 },
-        { "programs", pw_list_programs, NULL, false, NULL, 0 },
-        { "runs", list_no_more, NULL, true, pw_list_runs_part, 2048 },
-        { "gangs", pw_list_gangs, NULL, false, NULL, 0 },
+        { "programs", list_no_more, NULL, true, pw_list_programs_part, PW_LIST_PAGE_ROWS },
+        { "runs", list_no_more, NULL, true, pw_list_runs_part, PW_LIST_PAGE_ROWS },
+        { "gangs", list_no_more, NULL, true, pw_list_gangs_part, PW_LIST_PAGE_ROWS },
         { "why", pw_list_why, NULL, false, pw_why_part, 0 },
         { "object", pw_list_object, NULL, false, NULL, 0 },
 };
@@ -83,6 +80,8 @@ static void free_lister(struct pw_lister *lister)
         pw_rows_free(lister->rows);
         pw_owners_free(lister->owners);
         free(lister->numbers);
+        pw_scheduler_programs_done(&lister->programs);
+        pw_gang_lister_free(lister->gangs);
         pw_largest_free(lister->largest);
         free(lister->filter);
         free(lister);
@@ -134,6 +133,12 @@ void pw_lister_keep(struct pw_lister *lister, uint64_t bytes)
         pw_kept_count(lister->daemon, lister->session->tenant, PW_KEPT_REQUESTS, (int64_t)bytes);
 }
 
+void pw_lister_forget(struct pw_lister *lister, uint64_t bytes)
+{
+        lister->kept_bytes -= bytes;
+        pw_kept_count(lister->daemon, lister->session->tenant, PW_KEPT_REQUESTS, -(int64_t)bytes);
+}
+
 void pw_lists_session_end(struct pw_dsession *session)
 {
         struct pw_lister *lister;
@@ -141,6 +146,15 @@ void pw_lists_session_end(struct pw_dsession *session)
         pw_list_each(&session->tenant->listers, lister, struct pw_lister, link)
                 if (lister->session == session)
                         free_lister(lister);
+}
+
+/* Nobody waits for what is another tenant's. */
+static bool is_settled(const struct pw_lister *lister)
+{
+        const struct pw_store *store = lister->daemon->store;
+
+        return !(lister->session->operator_ ? pw_store_reclaims(store) : pw_store_reclaims_of(store, lister->session->tenant->name)) ||
+               pw_now_us() - lister->since_us > RECLAIM_US;
 }
 
 /* So that what is listed is true now: what was let go before is not there any more. Its session may end for what it wrote, and the
@@ -156,13 +170,15 @@ static bool catch_up(struct pw_lister *lister)
         pw_daemon_reclaim(daemon, pw_now_us());
         if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
-        lister->begun = !pw_store_reclaims(daemon->store) || pw_now_us() - lister->since_us > RECLAIM_US;
+        lister->begun = is_settled(lister);
         return lister->begun;
 }
 
 static bool walk_part(struct pw_lister *lister)
 {
-        const struct pw_walk walk = { PART_SLOTS, lister->kind->row, lister };
+        const struct pw_walk walk = { .slots = PART_SLOTS, .row = lister->kind->row, .context = lister,
+                                      .tenant = lister->session->operator_ ? NULL : lister->session->tenant->name,
+                                      .uncharged = lister->kind->row == pw_list_status_object };
 
         while (lister->kind->part && lister->kind->part(lister, PART_SLOTS))
                 if (lister->rows->full || pw_now_us() - lister->now_us >= PART_US)

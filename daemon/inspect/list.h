@@ -15,6 +15,8 @@ void pw_lists_session_end(struct pw_dsession *session);
 struct pw_audit;
 void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take, const struct pw_audit *audit);
 
+#define PW_LIST_PAGE_ROWS 512u /* of a page of runs, programs or gangs: what is written and freed in one turn */
+
 struct pw_list_kind;
 struct pw_owners;
 
@@ -32,12 +34,11 @@ struct pw_lister {
         uint64_t at;            /* of the walk over objects: where it goes on */
         uint64_t since_us, now_us; /* when it was asked for; of this part */
         struct pw_error *err, own_err;
-        uint64_t count, skip;   /* runs, gangs: rows that there are, and the oldest of them that are over the limit */
-        uint64_t done, room;    /* gangs of a device: those that are done, and rows that may still be shown */
-        uint64_t run;           /* gangs: the run whose program was looked up last */
-        const char *program, *tenant;
+        struct pw_gang_lister *gangs; /* NULL: it did not begin */
+        struct pw_program_walk programs;
         uint64_t *numbers;      /* runs: of those that there were at its beginning; NULL: not looked yet */
         uint32_t number_count, number_at;
+        bool number_more;       /* there may be more of them, behind these */
         uint64_t objects;       /* status: seen */
         struct pw_owners *owners; /* owners: seen; NULL: none */
         const struct pw_audit *audit; /* check */
@@ -56,9 +57,11 @@ bool pw_list_memory_part(struct pw_lister *lister, uint32_t slots);
 void pw_list_check(struct pw_lister *lister);
 bool pw_list_check_part(struct pw_lister *lister, uint32_t slots);
 enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
-enum pw_status pw_list_programs(struct pw_lister *lister); /* list_work.c */
+bool pw_list_programs_part(struct pw_lister *lister, uint32_t slots); /* list_work.c */
 bool pw_list_runs_part(struct pw_lister *lister, uint32_t slots);
-enum pw_status pw_list_gangs(struct pw_lister *lister);
+bool pw_list_gangs_part(struct pw_lister *lister, uint32_t slots); /* list_gangs.c */
+struct pw_gang_lister;
+void pw_gang_lister_free(struct pw_gang_lister *gangs); /* may be NULL */
 enum pw_status pw_list_object(struct pw_lister *lister);   /* list_object.c */
 enum pw_status pw_list_why(struct pw_lister *lister);      /* why.c */
 bool pw_why_part(struct pw_lister *lister, uint32_t slots); /* why_memory.c */
@@ -76,6 +79,7 @@ void pw_owners_free(struct pw_owners *owners); /* may be NULL */
 void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row);
 /* It has so many bytes more, from one part to the next. */
 void pw_lister_keep(struct pw_lister *lister, uint64_t bytes);
+void pw_lister_forget(struct pw_lister *lister, uint64_t bytes); /* less */
 /* May the session see what is of `tenant`? */
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant);
 

@@ -41,16 +41,6 @@ static uint32_t client_count(const struct pw_daemon *daemon)
         return count;
 }
 
-static void count_program(void *context, const struct pw_program_row *row)
-{
-        struct counts *counts = context;
-
-        if (!pw_list_visible(counts->lister, row->tenant))
-                return;
-        counts->runs_in_flight += row->runs_in_flight;
-        counts->runs_waiting += row->runs_in_flight - row->runs_admitted;
-}
-
 static struct counts count(const struct pw_lister *lister)
 {
         struct pw_daemon *daemon = lister->daemon;
@@ -67,7 +57,7 @@ static struct counts count(const struct pw_lister *lister)
                 counts.traces = pw_traces_count(daemon, NULL);
                 return counts;
         }
-        pw_scheduler_each_program(daemon->scheduler, count_program, &counts);
+        pw_scheduler_tenant_runs(daemon->scheduler, tenant->name, &counts.runs_in_flight, &counts.runs_waiting);
         counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
         pw_rooms_each_wait(daemon, NULL, count_put, &counts);
         counts.sessions = tenant->sessions;

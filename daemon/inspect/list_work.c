@@ -1,8 +1,5 @@
-/* Listings of work: programs, runs, gangs. */
+/* Listings of work: programs, runs. */
 #include "base/memory.h"
-#include "daemon/child/child.h"
-#include "daemon/inspect/blocked.h"
-#include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 
 #include <stdio.h>
@@ -35,14 +32,16 @@ static void stages_text(const struct pw_image *image, char *text, size_t bytes)
         }
 }
 
-static void program_row(void *context, const struct pw_program_row *row)
+static bool program_row(void *context, const struct pw_program_row *row)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
         char slices[200], stages[400];
 
-        if (!pw_list_visible(lister, row->tenant) || !pw_rows_begin(rows))
-                return;
+        if (!pw_list_visible(lister, row->tenant))
+                return true;
+        if (!pw_rows_begin(rows))
+                return false;
         slices_text(row, slices, sizeof slices);
         pw_rows_number(rows, "program", row->program);
         pw_rows_text(rows, "name", "%s", row->name);
@@ -57,6 +56,7 @@ static void program_row(void *context, const struct pw_program_row *row)
         pw_rows_number(rows, "peak", row->image->peak_bytes);
         pw_rows_number(rows, "measured_peak", row->measured_peak_bytes);
         pw_rows_number(rows, "runs", row->runs);
+        return true;
 }
 
 static void indexes_text(const struct pw_image *image, uint32_t offset, uint32_t count, char *text, size_t bytes)
@@ -106,30 +106,32 @@ static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_
         }
 }
 
-enum pw_status pw_list_programs(struct pw_lister *lister)
+/* Where a page begins, lister->at: behind so many nodes. */
+static bool list_nodes(struct pw_lister *lister, uint32_t slots)
 {
-        struct pw_program_row *row;
+        const struct pw_program_row *row = pw_scheduler_program(lister->daemon->scheduler, (uint32_t)strtoul(lister->filter, NULL, 10));
 
-        if (!lister->filter[0]) {
-                pw_scheduler_each_program(lister->daemon->scheduler, program_row, lister);
-                return PW_OK;
+        if (!row || !pw_list_visible(lister, row->tenant)) {
+                if (!lister->at) /* else it went meanwhile */
+                        (void)pw_error_set(lister->err, PW_NOT_FOUND, "program %s: there is none (any more)", lister->filter);
+                return false;
         }
-        row = pw_scheduler_program(lister->daemon->scheduler, (uint32_t)strtoul(lister->filter, NULL, 10));
-        if (!row || !pw_list_visible(lister, row->tenant))
-                return pw_error_set(lister->err, PW_NOT_FOUND, "program %s: there is none (any more)", lister->filter);
-        for (uint32_t i = 0; i < row->image->node_count && pw_rows_begin(lister->rows); i++)
-                node_row(lister->rows, row->image, i);
-        return PW_OK;
+        for (; slots && lister->at < row->image->node_count && pw_rows_begin(lister->rows); slots--)
+                node_row(lister->rows, row->image, (uint32_t)lister->at++);
+        return lister->at < row->image->node_count;
 }
 
-/* The newest rows are those that count: the first ones are left out. */
-static bool skip(struct pw_lister *lister)
+/* Where a page begins: behind the program of this number. */
+bool pw_list_programs_part(struct pw_lister *lister, uint32_t slots)
 {
-        if (!lister->skip)
-                return false;
-        lister->skip--;
-        lister->rows->truncated = true;
-        return true;
+        bool more;
+
+        if (lister->filter[0])
+                return list_nodes(lister, slots);
+        lister->programs.after = (uint32_t)lister->at;
+        more = pw_scheduler_programs(lister->daemon->scheduler, &lister->programs, slots, program_row, lister);
+        lister->at = lister->programs.after;
+        return more;
 }
 
 /* False: it does not fit any more. */
@@ -167,21 +169,36 @@ static bool run_row(struct pw_lister *lister, const struct pw_run_row *row)
 #define AT_NUMBER(at) ((at) >> 1)
 #define AT_LEFT_OUT(at) ((at) & 1)
 
+/* Of a page no more than it has; all of them where the newest count, of which no more than these are asked for. */
 static bool find_runs(struct pw_lister *lister)
 {
-        const char *tenant = lister->session->operator_ ? NULL : lister->session->tenant->name;
+        bool newest = !lister->at && lister->rows->limit != UINT32_MAX;
+        const struct pw_runs_of of = { .tenant = lister->session->operator_ ? NULL : lister->session->tenant->name,
+                                       .after = AT_NUMBER(lister->at),
+                                       .most = newest ? UINT32_MAX : PW_LIST_PAGE_ROWS };
 
-        if (pw_scheduler_run_numbers(lister->daemon->scheduler, tenant, &lister->numbers, &lister->number_count) != PW_OK) {
+        if (pw_scheduler_run_numbers(lister->daemon->scheduler, &of, &lister->numbers, &lister->number_count) != PW_OK) {
                 lister->rows->failed = true;
                 return false;
         }
         pw_lister_keep(lister, pw_kept_heap_bytes(lister->numbers));
-        if (!lister->at && lister->number_count > lister->rows->limit) { /* the newest count */
+        lister->number_at = 0;
+        lister->number_more = lister->number_count == of.most;
+        if (newest && lister->number_count > lister->rows->limit) {
                 lister->number_at = lister->number_count - lister->rows->limit;
                 lister->at = AT_MAKE(0, UINT64_C(1));
         }
-        while (lister->number_at < lister->number_count && lister->numbers[lister->number_at] <= AT_NUMBER(lister->at))
-                lister->number_at++;
+        return true;
+}
+
+/* There are more behind those, if any of them ended meanwhile. */
+static bool find_more_runs(struct pw_lister *lister)
+{
+        if (!lister->number_more)
+                return false;
+        pw_lister_forget(lister, pw_kept_heap_bytes(lister->numbers));
+        free(lister->numbers);
+        lister->numbers = NULL;
         return true;
 }
 
@@ -201,113 +218,8 @@ bool pw_list_runs_part(struct pw_lister *lister, uint32_t slots)
                 lister->number_at++;
                 lister->at = AT_MAKE(number, left_out);
         }
-        lister->rows->truncated |= left_out && lister->number_at == lister->number_count;
-        return lister->number_at < lister->number_count;
-}
-
-/* Program and tenant of a run, as long as it is remembered. Gangs of one run follow each other, so the last answer is kept. */
-static void look_up_run(struct pw_lister *lister, uint64_t run)
-{
-        struct pw_run_row row;
-        uint64_t last;
-
-        if (lister->run == run)
-                return;
-        lister->run = run;
-        lister->program = lister->tenant = NULL;
-        if (pw_scheduler_run_row(lister->daemon->scheduler, run, &row, &last)) {
-                lister->program = row.program;
-                lister->tenant = row.tenant;
-        }
-}
-
-static const char *gang_state(const struct pw_daemon *daemon, const struct pw_gang_row *row)
-{
-        struct pw_blocked blocked;
-
-        if (row->done)
-                return row->status == PW_OK ? "done" : "failed";
-        if (!row->running)
-                return "ordered";
-        return pw_blocked_device(daemon, row->device, row->seq, &blocked) ? "waiting" : "running";
-}
-
-static bool is_gang_visible(struct pw_lister *lister, const struct pw_gang_row *row)
-{
-        look_up_run(lister, row->run);
-        return lister->session->operator_ || (lister->tenant && pw_list_visible(lister, lister->tenant));
-}
-
-static void count_gang(void *context, const struct pw_gang_row *row)
-{
-        struct pw_lister *lister = context;
-
-        if (!is_gang_visible(lister, row))
-                return;
-        lister->done += row->done;
-        lister->count++;
-}
-
-/* Of one that is not done, up to now; of one that has not begun, nothing. */
-static void gang_times(struct pw_lister *lister, const struct pw_gang_row *row)
-{
-        uint64_t start_us = row->start_ns / 1000, end_us = row->done ? row->end_ns / 1000 : lister->now_us;
-
-        pw_rows_number(lister->rows, "start_us", start_us);
-        pw_rows_number(lister->rows, "end_us", row->end_ns / 1000);
-        if (start_us)
-                pw_rows_number(lister->rows, "took_us", end_us - pw_min_u64(start_us, end_us));
-}
-
-/* Of a device whose share of the rows is used up. */
-static bool is_over_share(struct pw_lister *lister)
-{
-        if (lister->room && lister->room--)
-                return false;
-        lister->rows->truncated = true;
-        return true;
-}
-
-static void gang_row(void *context, const struct pw_gang_row *row)
-{
-        struct pw_lister *lister = context;
-        struct pw_rows *rows = lister->rows;
-        const struct pw_image_node *node;
-        const char *name = NULL;
-        uint64_t run;
-
-        if (!is_gang_visible(lister, row) || skip(lister) || is_over_share(lister) || !pw_rows_begin(rows))
-                return;
-        pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
-        pw_rows_number(rows, "seq", row->seq);
-        pw_rows_number(rows, "run", row->run);
-        pw_rows_text(rows, "program", "%s", lister->program ? lister->program : "-");
-        if (pw_child_gang(lister->daemon, row->device, row->seq, &node, &name, &run) && run == row->run)
-                pw_rows_text(rows, "node", "%u %s", row->node, name);
-        else
-                pw_rows_text(rows, "node", "%u", row->node);
-        pw_rows_text(rows, "state", "%s", gang_state(lister->daemon, row));
-        gang_times(lister, row);
-}
-
-/* What is under way is never left out for what is only ordered behind it. */
-enum pw_status pw_list_gangs(struct pw_lister *lister)
-{
-        uint32_t first = 0, last = lister->daemon->device_count - 1;
-        enum pw_status status = lister->filter[0] ? pw_find_device(lister->daemon, lister->filter, &first, lister->err) : PW_OK;
-
-        if (status != PW_OK)
-                return status;
-        if (lister->filter[0])
-                last = first;
-        for (uint32_t device = first; device <= last; device++) {
-                uint64_t share = pw_max_u64(lister->rows->limit / (last - first + 1), 1);
-
-                lister->count = lister->done = 0;
-                pw_host_each_gang(lister->daemon->boards, device, count_gang, lister);
-                lister->skip = pw_min_u64(lister->count - pw_min_u64(lister->count, share), lister->done);
-                lister->room = share;
-                pw_host_each_gang(lister->daemon->boards, device, gang_row, lister);
-        }
-        return PW_OK;
+        if (lister->number_at < lister->number_count || find_more_runs(lister))
+                return true;
+        lister->rows->truncated |= left_out;
+        return false;
 }

@@ -42,6 +42,8 @@ static int submit_and_list(void *context, int pipe)
         pw_id_format(pw_future_id(input), text);
         for (;;) {
                 list(session, "runs", NULL);
+                list(session, "programs", NULL);
+                list(session, "gangs", NULL);
                 list(session, "status", NULL);
                 list(session, "why", "h0");
                 list(session, "why", text);
