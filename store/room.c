@@ -409,15 +409,28 @@ static bool is_queued(const struct request *request)
         return row && row->queued == request;
 }
 
+/* Its pages are on their way: what comes of them is the worker's to say, and nobody's. Its lane may ask again. */
+static void disown(struct request *request)
+{
+        struct row *row = row_of(request);
+
+        request->cancelled = true;
+        pw_list_remove(&request->of_session);
+        request->session->request_count--;
+        if (row)
+                row->asking = false;
+        request->session = NULL;
+}
+
 /* Those behind it are served by who reclaims next, as many may be cancelled at a time. */
 void pw_store_room_cancel(struct pw_store *store, uint64_t token)
 {
         struct request *request = pw_table_get(&store->requests, token);
 
-        if (!request)
+        if (!request || request->cancelled)
                 return;
         if (!is_queued(request)) {
-                request->cancelled = true;
+                disown(request);
                 return;
         }
         unqueue(store, request);
@@ -468,10 +481,8 @@ void pw_room_session_end(struct pw_store *store, struct session *session)
         struct request *request;
 
         pw_list_each(&session->requests, request, struct request, of_session) {
-                if (!is_queued(request)) { /* what its pages come to be is the worker's to say */
-                        request->cancelled = true;
-                        pw_list_remove(&request->of_session);
-                        request->session = NULL;
+                if (!is_queued(request)) {
+                        disown(request);
                         continue;
                 }
                 pw_room_refuse(store, &request->ask, PW_CANCELLED);

@@ -582,6 +582,27 @@ static void test_idle_taken_back(void **state)
         fixture_close(&h.f);
 }
 
+/* Its pages are on their way: the lane may ask for as much at once, and what comes of the first serves nobody. */
+static void test_cancel_while_populating(void **state)
+{
+        struct host h;
+        uint64_t first, second;
+
+        (void)state;
+        open_host(&h, HOST);
+        first = ask(&h, h.ann, ROOM, 1);
+        pw_store_room_cancel(h.f.store, first);
+        pw_store_room_cancel(h.f.store, first); /* twice is once */
+        second = ask(&h, h.ann, ROOM, 1);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 2);
+        pw_store_populated(h.f.store, first, PW_OK, 0);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_GRANT), 0);
+        pw_store_populated(h.f.store, second, PW_OK, 0);
+        assert_true(fixture_only(&h.f, PW_STORE_GRANT)->token == second);
+        fixture_close(&h.f);
+}
+
 /* Rooms that are being populated for one are not taken for another. */
 static void test_populating_is_kept(void **state)
 {
@@ -712,6 +733,7 @@ int main(void)
                 cmocka_unit_test(test_system_is_short),
                 cmocka_unit_test(test_own_room_comes_back),
                 cmocka_unit_test(test_cancel),
+                cmocka_unit_test(test_cancel_while_populating),
                 cmocka_unit_test(test_idle_taken_back),
                 cmocka_unit_test(test_populating_is_kept),
                 cmocka_unit_test(test_populate_fails),
