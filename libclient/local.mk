@@ -20,7 +20,7 @@ libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefin
 	-Wl,--version-script='$(srcdir)/libclient/libpathways.map'
 EXTRA_libclient_libpathways_la_DEPENDENCIES = libclient/libpathways.map
 
-libclient_tests = libclient/room_test libclient/future_test libclient/session_test libclient/program_test
+libclient_tests = libclient/room_test libclient/connection_test libclient/future_test libclient/session_test libclient/program_test
 check_PROGRAMS += $(libclient_tests)
 TESTS += $(libclient_tests)
 libclient_test_libs = libclient/libclient.la $(CMOCKA_LIBS)
@@ -28,6 +28,8 @@ libclient_fake = libclient/fake_daemon.c libclient/fake_daemon.h libclient/fake_
 libclient_room_test_LDADD = $(libclient_test_libs)
 libclient_future_test_SOURCES = libclient/future_test.c $(libclient_fake)
 libclient_future_test_LDADD = $(libclient_test_libs)
+libclient_connection_test_SOURCES = libclient/connection_test.c
+libclient_connection_test_LDADD = $(libclient_test_libs)
 libclient_session_test_SOURCES = libclient/session_test.c $(libclient_fake)
 libclient_session_test_LDADD = $(libclient_test_libs)
 libclient_program_test_SOURCES = libclient/program_test.c $(libclient_fake)

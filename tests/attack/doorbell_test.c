@@ -61,6 +61,7 @@ static void *compile_many(void *context)
         return NULL;
 }
 
+/* Not a wait for anything: how long the daemon is stopped, and runs in between, is what is tried. */
 static void pause_us(int64_t us)
 {
         const struct timespec span = { us / IT_SECOND, us % IT_SECOND * 1000 };

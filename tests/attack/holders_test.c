@@ -32,7 +32,7 @@ static void *watch_it(void *context)
 
         while (!atomic_load(&watch->stop)) {
                 watch->peak = pw_max_u64(watch->peak, attack_memfd_bytes(watch->pid));
-                usleep(1000); /* a sample each, of what has no event */
+                usleep(1000); /* nothing is waited for: a sample each, of what has no event */
         }
         return NULL;
 }

@@ -52,14 +52,23 @@ static uint32_t counted(const struct pw_session *session)
         return count;
 }
 
-/* Nobody tells when the daemon has walked the notes. */
-static void until_counted(const struct pw_session *session, uint32_t count)
-{
-        int64_t until_ns = pw_now_ns() + 1000 * CLEARED_US;
+struct expected { const struct pw_session *session; uint32_t count; };
 
-        while (counted(session) != count && pw_now_ns() < until_ns)
-                nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-        assert_int_equal(counted(session), count);
+static bool is_counted(const struct pw_listing *status, void *context)
+{
+        const struct expected *expected = context;
+
+        (void)status;
+        return counted(expected->session) == expected->count;
+}
+
+/* Nobody tells when the daemon has walked the notes: with each answer it had a turn for that. */
+static void until_counted(struct pw_session *session, uint32_t count)
+{
+        int64_t since_us = it_now_us();
+
+        it_until(session, "status", is_counted, &(struct expected){ session, count });
+        it_within("what the dead counted is cleared", since_us, CLEARED_US);
 }
 
 static void one_dies(struct it_host *host)

@@ -3,6 +3,7 @@
 #include "tests/integration/command.h"
 #include "tests/integration/trace.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,28 @@ static void each_kind_of_end_has_a_code(void **state)
         pw_unref(value);
 }
 
+static int print_to_nowhere(void *context, int pipe)
+{
+        const struct it_host *host = context;
+        char program[600];
+        int full = open("/dev/full", O_WRONLY);
+
+        (void)pipe;
+        it_built("cli/pathways", program);
+        if (full < 0 || dup2(full, STDOUT_FILENO) < 0)
+                return 126;
+        execl(program, program, "status", "--socket", host->socket, (char *)NULL);
+        return 127;
+}
+
+/* Where what it prints does not arrive the command has not done its work. */
+static void output_that_is_lost(void **state)
+{
+        struct it_child child = it_fork(print_to_nowhere, *state);
+
+        assert_int_equal(it_reap(&child, 0), 1);
+}
+
 static bool none_named(const struct pw_listing *objects, void *context)
 {
         (void)context;
@@ -346,6 +369,7 @@ int main(void)
                 IT_TEST(who_waits_for_an_object),
                 IT_TEST(waits_end),
                 IT_TEST(each_kind_of_end_has_a_code),
+                IT_TEST(output_that_is_lost),
                 IT_TEST(a_value_is_handed_over),
                 IT_TEST(the_command_line_is_forgiving),
                 cmocka_unit_test_setup_teardown(a_put_without_room, setup_small, it_teardown),

@@ -1,0 +1,103 @@
+/* The socket of a connection when its other side does not read: what was posted without waiting goes out when there is room, whole, in
+ * order, and by itself. */
+#include "libclient/connection.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define POSTS 20000u /* of some bytes: more than a socket takes */
+#define PATIENCE_MS 25000
+
+struct peer { int fd; struct pw_decoder decoder; };
+
+/* The next frame, a request; fails the test if none comes. Doorbells are skipped by the decoder. */
+static Pathways__Wire__Request *next_request(struct peer *peer)
+{
+        struct pw_frame frame;
+        size_t bytes;
+
+        while (pw_frame_next(&peer->decoder, &frame, NULL) != PW_OK) {
+                struct pollfd on = { .fd = peer->fd, .events = POLLIN };
+
+                if (poll(&on, 1, PATIENCE_MS) != 1)
+                        fail_msg("nothing comes");
+                assert_int_equal(pw_decoder_read(&peer->decoder, peer->fd, false, &bytes, NULL), PW_OK);
+        }
+        assert_int_equal(frame.kind, PW_FRAME_REQUEST);
+        return pathways__wire__request__unpack(NULL, frame.bytes, frame.payload);
+}
+
+static void *welcome(void *context)
+{
+        struct peer *peer = context;
+        Pathways__Wire__Request *hello = next_request(peer);
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__Welcome body = PATHWAYS__WIRE__WELCOME__INIT;
+        uint8_t message[256];
+
+        body.version = hello->hello->version;
+        reply.id = hello->id;
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
+        reply.welcome = &body;
+        assert_true(pathways__wire__reply__get_packed_size(&reply) <= sizeof message);
+        assert_int_equal(pw_frame_send(peer->fd, PW_FRAME_REPLY, message, (uint32_t)pathways__wire__reply__pack(&reply, message), NULL, 0, NULL),
+                         PW_OK);
+        pathways__wire__request__free_unpacked(hello, NULL);
+        return NULL;
+}
+
+static void test_posted_to_a_full_socket(void **state)
+{
+        struct pw_connection *connection;
+        struct pw_answer answer;
+        struct pw_error err;
+        struct peer peer;
+        pthread_t thread;
+        char name[16];
+        int ends[2];
+
+        (void)state;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        peer.fd = ends[1];
+        pw_decoder_init(&peer.decoder);
+        assert_int_equal(pthread_create(&thread, NULL, welcome, &peer), 0);
+        if (pw_connection_open(&(struct pw_connection_params){ .fd = ends[0], .role = "client" }, &connection, &answer, &err) != PW_OK)
+                fail_msg("%s", err.text);
+        pw_answer_done(&answer);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        for (uint32_t i = 0; i < POSTS; i++) {
+                Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+                Pathways__Wire__NameRemove body = PATHWAYS__WIRE__NAME_REMOVE__INIT;
+
+                snprintf(name, sizeof name, "%u", i);
+                body.name = name;
+                request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
+                request.name_remove = &body;
+                assert_int_equal(pw_connection_post_soon(connection, &request, NULL), PW_OK);
+        }
+        for (uint32_t i = 0; i < POSTS; i++) {
+                Pathways__Wire__Request *request = next_request(&peer);
+
+                snprintf(name, sizeof name, "%u", i);
+                assert_string_equal(request->name_remove->name, name);
+                pathways__wire__request__free_unpacked(request, NULL);
+        }
+        pw_connection_close(connection);
+        pw_decoder_done(&peer.decoder);
+        close(peer.fd);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_posted_to_a_full_socket) };
+
+        return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
+}
