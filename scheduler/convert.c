@@ -4,6 +4,8 @@
 
 #include "plane/board.h"
 
+#define PW_LOW_LOOKS_MAX (UINT64_C(1) << 24) /* of a program: seconds of processor time */
+
 /* One conversion: a value, where it goes, and what was found out about the way. */
 struct way {
         struct pw_lowering *low;
@@ -24,6 +26,19 @@ static struct pw_transfer_ends ends_of(const struct way *way)
                                           &value->dims,
                                           value->slice == way->slice,
                                           way->island_partial & PW_REDUCE_IN_ISLAND };
+}
+
+/* Who reads whom. Nothing else of a program grows with devices times devices for each value, so that is bounded. */
+static enum pw_status find_reach(struct way *way, struct pw_error *ret_err)
+{
+        struct pw_transfer_ends ends = ends_of(way);
+
+        if (way->low->looks > PW_LOW_LOOKS_MAX)
+                return pw_error_set(ret_err, PW_TOO_LARGE,
+                                    "its transfers, between %u devices here, would take more than %llu looks at who reads whom: make several "
+                                    "programs of it, or change layouts less often",
+                                    ends.to_slice->device_count, (unsigned long long)PW_LOW_LOOKS_MAX);
+        return pw_transfer_reach(&ends, &way->reach, &way->low->looks, ret_err);
 }
 
 static bool reduces(const struct way *way)
@@ -131,8 +146,7 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         inside.slice = way->low->values[way->value].slice;
         inside.sharding = way->low->values[way->value].sharding;
         inside.island_partial = PW_REDUCE_IN_ISLAND;
-        ends = ends_of(&inside);
-        status = pw_transfer_reach(&ends, &inside.reach, ret_err);
+        status = find_reach(&inside, ret_err);
         if (status == PW_OK)
                 status = add_whole(&inside, &way->value, ret_err);
         way->island_partial = PW_REDUCED_IN_ISLANDS;
@@ -180,18 +194,15 @@ static enum pw_status add_two_steps(struct way *way, const struct pw_sharding *s
                                     struct pw_error *ret_err)
 {
         struct way scatter = *way;
-        struct pw_transfer_ends ends;
         enum pw_status status;
 
         scatter.sharding = *scattered;
-        ends = ends_of(&scatter);
-        status = pw_transfer_reach(&ends, &scatter.reach, ret_err);
+        status = find_reach(&scatter, ret_err);
         if (status == PW_OK)
                 status = add_whole(&scatter, &way->value, ret_err);
         if (status != PW_OK)
                 return status;
-        ends = ends_of(way);
-        status = pw_transfer_reach(&ends, &way->reach, ret_err);
+        status = find_reach(way, ret_err);
         return status == PW_OK ? add_whole(way, ret_value, ret_err) : status;
 }
 
@@ -206,7 +217,7 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
         if (status == PW_OK)
                 status = pw_low_use(way->low, way->value, ret_err);
         if (status == PW_OK)
-                status = pw_transfer_reach(&ends, &way->reach, ret_err);
+                status = find_reach(way, ret_err);
         if (status != PW_OK)
                 return status;
         if (way->reach.other_island)
@@ -286,10 +297,9 @@ enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *re
         struct way way = {
                 .low = low, .value = value, .slice = low->values[value].slice, .sharding = low->values[value].sharding
         };
-        struct pw_transfer_ends ends = ends_of(&way);
         enum pw_status status = pw_low_use(low, value, ret_err);
 
         if (status == PW_OK)
-                status = pw_transfer_reach(&ends, &way.reach, ret_err);
+                status = find_reach(&way, ret_err);
         return status == PW_OK ? add_whole(&way, ret_value, ret_err) : status;
 }

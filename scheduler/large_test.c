@@ -183,9 +183,45 @@ static void time_grows_with_the_program(void **state)
         }
 }
 
+/* Layouts one after the other over as many devices as there are, each made of what the devices of an island have. */
+static enum pw_status lower_wide(uint32_t count, struct pw_error *ret_err)
+{
+        static const struct pw_sharding layouts[] = { { .axis = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1) } }, { .axis = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(2) } } };
+        struct pw_graph *graph = pw_graph_new("test");
+        struct pw_image *image = NULL;
+        enum pw_status status;
+        uint32_t value;
+
+        pw_make_slice(graph, &places[0], &(struct pw_make_slice_params){ { 2, PW_MAKE_DEVICES / 2 }, 0, 0, 2 });
+        value = pw_make_input(graph, 0, PW_DIMS(2, 64, 64), layouts[0], 0);
+        for (uint32_t i = 1; i <= count; i++)
+                value = pw_make_as(graph, value, 0, layouts[i % 2]);
+        assert_true(pw_graph_add_result(graph, value));
+        assert_int_equal(pw_graph_check(graph, NULL), PW_OK);
+        assert_int_equal(pw_make_shapes(graph, NULL), PW_OK);
+        status = pw_lower(graph, &image, ret_err);
+        free(image);
+        pw_graph_free(graph);
+        return status;
+}
+
+static void transfers_between_many_devices_are_bounded(void **state)
+{
+        double since_s = cpu_s();
+        struct pw_error err;
+
+        (void)state;
+        assert_int_equal(lower_wide(4000, &err), PW_OK);
+        fprintf(stderr, "4000 layouts over %u devices: %.1f ms\n", PW_MAKE_DEVICES, (cpu_s() - since_s) * 1e3);
+        since_s = cpu_s();
+        assert_int_equal(lower_wide(60000, &err), PW_TOO_LARGE);
+        fprintf(stderr, "60000: %.1f ms, %s\n", (cpu_s() - since_s) * 1e3, err.text);
+        assert_non_null(strstr(err.text, "looks at who reads whom"));
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(time_grows_with_the_program) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(time_grows_with_the_program), cmocka_unit_test(transfers_between_many_devices_are_bounded) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

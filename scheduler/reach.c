@@ -34,18 +34,35 @@ static void add_reach(const struct pw_transfer_ends *ends, uint32_t receiver, co
         }
 }
 
-enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach,
+/* All islands are one: nobody reads another's. */
+static bool in_one_island(const struct pw_transfer_ends *ends)
+{
+        const struct pw_slice_map *slices[] = { ends->from_slice, ends->to_slice };
+
+        for (uint32_t s = 0; s < pw_array_count(slices); s++)
+                for (uint32_t i = 0; i < slices[s]->device_count; i++)
+                        if (slices[s]->islands[i] != ends->from_slice->islands[0])
+                                return false;
+        return true;
+}
+
+enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach, uint64_t *looks,
                                  struct pw_error *ret_err)
 {
         uint32_t room = ends->from_slice->device_count;
         pw_auto_free uint32_t *places = calloc(room, sizeof *places);
         pw_auto_free uint32_t *groups = calloc(room, sizeof *groups);
         struct pw_reach reach = { false, false };
+        bool one_island = in_one_island(ends);
 
         if (!places || !groups)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
-        for (uint32_t receiver = 0; receiver < ends->to_slice->device_count; receiver++)
+        for (uint32_t receiver = 0; receiver < ends->to_slice->device_count; receiver++) {
                 add_reach(ends, receiver, places, sources_of(ends, receiver, places, groups), &reach);
+                *looks += room;
+                if (reach.other_device && (reach.other_island || one_island))
+                        break;
+        }
         *ret_reach = reach;
         return PW_OK;
 }

@@ -31,7 +31,8 @@ struct pw_reach {
         bool other_device; /* some receiver reads a shard of another device ... */
         bool other_island; /* ... even of another island */
 };
-PW_MUST_CHECK enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach,
+/* *looks grows by how many shards were looked at: for each receiver, until all is known, those of the source. */
+PW_MUST_CHECK enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach, uint64_t *looks,
                                                struct pw_error *ret_err);
 
 /* Does a reduction over islands begin inside them? Yes if each group of shards that are reduced together has members in

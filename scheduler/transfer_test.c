@@ -81,7 +81,7 @@ static void expect_reach(const struct pw_slice_map *from_slice, struct pw_shardi
         struct pw_reach reach;
         bool steps;
 
-        assert_int_equal(pw_transfer_reach(&ends, &reach, NULL), PW_OK);
+        assert_int_equal(pw_transfer_reach(&ends, &reach, &(uint64_t){ 0 }, NULL), PW_OK);
         assert_int_equal(pw_transfer_in_steps(&ends, &steps, NULL), PW_OK);
         assert_string_equal(reach.other_island ? steps ? "islands, in steps" : "islands" : reach.other_device ? "devices" : "own",
                             expected);
