@@ -12,7 +12,7 @@
 
 #define OUTGOING_MAX_BYTES (64u << 20)
 #define UNREAD_MAX_BYTES (64u << 20) /* of the clients of a tenant together */
-#define SEND_MOST (1u << 20) /* of a session in a turn: who reads as fast as it is written holds nobody else up */
+#define SEND_MOST (4u << 20) /* of a session in a turn: who reads as fast as it is written holds nobody else up */
 #define PAGE_BYTES 4096u
 #define AGAIN_US 10000 /* when the host is short of what a reply takes */
 
