@@ -30,20 +30,24 @@ enum pw_status pw_store_may_keep(struct pw_store *store, const char *name, uint6
         struct tenant *tenant = pw_tenant_of(store, name);
         char holders[240], need[16], used[16], quota[16];
         uint64_t charged;
+        bool over;
 
         if (!tenant)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for tenant %s", name);
         charged = pw_tenant_charged(tenant);
+        over = charged > tenant->quota.host_bytes || bytes > tenant->quota.host_bytes - charged;
+        if (!over && is_there(store, bytes))
+                return PW_OK;
+        if (!ret_err) /* to say who holds it takes long */
+                return PW_NO_SPACE;
         pw_size_format(bytes, need);
-        if (charged > tenant->quota.host_bytes || bytes > tenant->quota.host_bytes - charged) {
+        if (over) {
                 pw_store_holders_text(store, &(struct pw_holders_of){ .tenant = name, .reader = name, .now_us = store->now_us }, holders, sizeof holders);
                 return pw_error_set(ret_err, PW_NO_SPACE,
                                     "%s for %s: tenant %s has %s of its quota of %s of host memory: %s; let go of some (pw_program_free), end a "
                                     "session, or raise --quota",
                                     need, pw_kept_name(kind), name, pw_size_format(charged, used), pw_size_format(tenant->quota.host_bytes, quota), holders);
         }
-        if (is_there(store, bytes))
-                return PW_OK;
         pw_store_holders_text(store, &(struct pw_holders_of){ .reader = name, .now_us = store->now_us }, holders, sizeof holders);
         return pw_error_set(ret_err, PW_NO_SPACE, "%s for %s: of host memory on h%u only %s are free: %s; let go of some (pw_program_free), end a session, or raise "
                             "--host-memory",
@@ -66,5 +70,5 @@ void pw_store_keep(struct pw_store *store, const char *name, enum pw_kept_kind k
                 return;
         pw_keep_count(store, tenant, kind, bytes);
         if (bytes < 0)
-                pw_room_serve(store);
+                pw_room_came(store);
 }

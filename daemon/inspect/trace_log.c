@@ -15,7 +15,7 @@
 #define MOVES_MAX 1024u
 #define PROGRAMS_MAX 4096u
 #define PROGRAM_BYTES_MAX (16 * PW_MIB)
-#define NUMBERS_MAX 65536u      /* of programs that are known */
+#define NUMBERS_MAX 65536u      /* of programs that are known, told of or not */
 #define LOG_BYTES (256 * PW_KIB) /* what one begins with */
 
 /* --- queues --------------------------------------------------------------------------------------------------------------- */
@@ -143,6 +143,7 @@ void pw_trace_log_leave(struct pw_trace_log *log)
         log->bytes = 0;
         settle(log);
         pw_table_done(&log->numbers);
+        pw_table_done(&log->untold);
         free(log->gangs.items);
         free(log->runs.items);
         free(log->moves.items);
@@ -151,11 +152,26 @@ void pw_trace_log_leave(struct pw_trace_log *log)
         free(log);
 }
 
+static bool put(struct pw_trace_log *log, struct pw_table *table, uint64_t serial, void *value)
+{
+        uint32_t cells = table->capacity;
+        bool done = pw_table_put(table, serial, value);
+
+        log->bytes += (uint64_t)(table->capacity - cells) * sizeof *table->cells;
+        return done;
+}
+
+static void forget(struct pw_trace_log *log, struct pw_table *table)
+{
+        log->bytes -= (uint64_t)table->capacity * sizeof *table->cells;
+        pw_table_done(table);
+        *table = (struct pw_table){ 0 };
+}
+
 void pw_trace_log_forget(struct pw_trace_log *log)
 {
-        log->bytes -= (uint64_t)log->numbers.capacity * sizeof *log->numbers.cells;
-        pw_table_done(&log->numbers);
-        log->numbers = (struct pw_table){ 0 };
+        forget(log, &log->numbers);
+        forget(log, &log->untold);
 }
 
 void pw_trace_log_told(struct pw_trace_log *log, const struct pw_trace_place *place)
@@ -163,36 +179,48 @@ void pw_trace_log_told(struct pw_trace_log *log, const struct pw_trace_place *pl
         drop_told(log, &log->gangs, place->gang);
         drop_told(log, &log->runs, place->run);
         drop_told(log, &log->moves, place->move);
+        if (log->programs.first < pw_min_u64(place->program, log->programs.end))
+                forget(log, &log->untold);
         drop_told(log, &log->programs, place->program);
         settle(log);
 }
 
 /* --- gangs ---------------------------------------------------------------------------------------------------------------- */
 
-/* The number under which the log tells of the program; 0: it does not, for lack of memory. */
-static uint32_t tell_program(struct pw_trace_log *log, const struct pw_child_order *order)
+/* False: there is no room for it. */
+static bool add_program(struct pw_trace_log *log, uint64_t serial, const struct pw_image *image)
 {
-        uint64_t serial = order->record->image_serial, cells = log->numbers.capacity;
-        uint32_t number = (uint32_t)(uintptr_t)pw_table_get(&log->numbers, serial);
-        struct pw_traced_program *program, **place;
+        struct pw_traced_program *program = NULL, **place;
 
-        if (number)
-                return number;
-        if (log->numbers.count == NUMBERS_MAX)
-                pw_trace_log_forget(log);
-        program = pw_traced_program_new(order->image, PROGRAM_BYTES_MAX - log->program_bytes);
+        if (log->programs.end - log->programs.first < PROGRAMS_MAX)
+                program = pw_traced_program_new(image, PROGRAM_BYTES_MAX - log->program_bytes);
         if (!program || pw_kept_ask(log->daemon, log->tenant, PW_KEPT_TRACES, program->bytes, NULL) != PW_OK ||
-            log->programs.end - log->programs.first == PROGRAMS_MAX ||
-            !pw_table_put(&log->numbers, serial, (void *)(uintptr_t)(log->program_count + 1)) || !(place = push(log, &log->programs))) {
+            !put(log, &log->numbers, serial, (void *)(uintptr_t)(log->program_count + 1)) || !(place = push(log, &log->programs))) {
                 pw_table_remove(&log->numbers, serial);
                 pw_traced_program_free(program);
-                return 0;
+                return false;
         }
-        log->bytes += program->bytes + (log->numbers.capacity - cells) * sizeof *log->numbers.cells;
+        log->bytes += program->bytes;
         log->program_bytes += program->bytes;
         program->message.program = ++log->program_count;
         *place = program;
-        return program->message.program;
+        return true;
+}
+
+/* The number under which the log tells of the program; 0: it does not. */
+static uint32_t tell_program(struct pw_trace_log *log, const struct pw_child_order *order)
+{
+        uint64_t serial = order->record->image_serial;
+        uint32_t number = (uint32_t)(uintptr_t)pw_table_get(&log->numbers, serial);
+
+        if (number || pw_table_get(&log->untold, serial))
+                return number;
+        if (log->numbers.count == NUMBERS_MAX || log->untold.count == NUMBERS_MAX)
+                pw_trace_log_forget(log);
+        if (add_program(log, serial, order->image))
+                return log->program_count;
+        (void)!put(log, &log->untold, serial, log); /* without memory it is looked at again */
+        return 0;
 }
 
 static void add_gang(struct pw_trace_log *log, uint16_t device, const struct pw_history *past, const struct pw_child_order *order)

@@ -31,6 +31,7 @@ struct pw_trace_log {
         uint32_t traces;
         uint64_t lost;                 /* that is in no queue */
         struct pw_table numbers;       /* serial of an image on the host -> number of its program */
+        struct pw_table untold;        /* serials of those that there was no room for: not looked at again before others were told of */
         uint32_t program_count;
         uint64_t bytes, counted_bytes; /* of all of it; as the tenant is charged for it */
         uint64_t program_bytes;        /* of those in the queue */
