@@ -89,7 +89,7 @@ bool pw_ending_part(struct pw_store *store)
                 if (!session->held.count && pw_list_empty(&session->extents))
                         settle(store, session);
         }
-        pw_room_serve(store);
+        pw_room_came(store);
         return pw_ending_more(store);
 }
 
@@ -160,7 +160,7 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         if (session->segment)
                 end_segment(store, session->segment, dead);
         pw_ending_part(store);
-        pw_room_serve(store);
+        pw_room_came(store);
 }
 
 void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now_us)
@@ -175,7 +175,7 @@ void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now
         segment->tenant->host_bytes -= segment->idle.bytes;
         segment->dead = true;
         pw_segment_settle(store, segment);
-        pw_room_serve(store);
+        pw_room_came(store);
 }
 
 /* --- lanes -------------------------------------------------------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ void pw_store_lane_end(struct pw_store *store, uint32_t number, uint32_t lane, u
                 if (extent->row && extent->row->lane == lane && !extent->populating)
                         pw_ending_extent(store, extent);
         pw_ending_part(store);
-        pw_room_serve(store);
+        pw_room_came(store);
 }
 
 void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *grant, uint64_t now_us)
@@ -204,5 +204,5 @@ void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *gr
                 return;
         pw_ending_extent(store, extent);
         pw_ending_part(store);
-        pw_room_serve(store);
+        pw_room_came(store);
 }

@@ -108,7 +108,9 @@ static inline uint64_t pw_room_bytes(const struct pw_room_request *ask)
 /* What rooms of the segment can take when nobody else has any. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment);
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status); /* it was never queued */
-void pw_room_give_up(struct pw_store *store, const struct request *request); /* what it waits for did not come */
+/* Requests that are told why they waited in vain. Who holds what they wait for is looked for once for those who are told the same. */
+struct told { uint32_t count, looks; struct pw_holders_of of; /* the last one's */ char text[360]; };
+void pw_room_give_up(struct pw_store *store, const struct request *request, struct told *told); /* what it waits for did not come */
 
 /* holder.c */
 struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *extent, const struct pw_object *object);
@@ -183,6 +185,7 @@ static inline bool pw_slot_idle(const struct extent *extent, const struct pw_obj
 
 /* room.c */
 void pw_room_serve(struct pw_store *store);
+void pw_room_came(struct pw_store *store); /* those who wait are served by who reclaims next, once for all that came back */
 static inline bool pw_room_hungry(const struct pw_store *store, const struct extent *extent) /* somebody waits for a slot of it */
 {
         return (extent->span_bytes && store->lacking_count) || extent->segment->tenant->over_count;

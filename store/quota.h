@@ -8,6 +8,7 @@
 struct pw_store;
 
 #define PW_STORE_CLAIMS_MAX (1u << 18)    /* names and leases of a tenant */
+#define PW_STORE_REQUESTS_MAX 16384u      /* for room, of a tenant: that wait */
 #define PW_STORE_CLAIMS_OF_ONE_MAX 1024u  /* of an object: they may all go at once, and who asks for it looks at each */
 
 #define PW_QUOTA_NONE UINT64_MAX /* no limit */

@@ -45,7 +45,7 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
 
 bool pw_store_reclaims(const struct pw_store *store)
 {
-        return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching || !pw_list_empty(&store->rung);
+        return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching || store->unserved || !pw_list_empty(&store->rung);
 }
 
 bool pw_store_reclaims_of(const struct pw_store *store, const char *name)

@@ -13,24 +13,33 @@ uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segm
         return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
 }
 
-/* How much its tenant has, and who of it. */
-static void describe_over(struct pw_store *store, const struct tenant *tenant, const struct pw_room_request *ask, char *text,
-                          size_t text_bytes)
+/* Of many who are told the same, the first one has it looked at. */
+static const char *holders(struct pw_store *store, struct told *told, const struct pw_holders_of *of)
 {
-        char holders[240], used[16], quota[16];
-
-        bool bytes = pw_quota_of_bytes(tenant, pw_room_bytes(ask));
-
-        pw_store_holders_text(store, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us, !bytes }, holders, sizeof holders);
-        if (bytes)
-                snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name,
-                         pw_size_format(pw_tenant_charged(tenant), used), pw_size_format(tenant->quota.host_bytes, quota), holders);
-        else
-                snprintf(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %s", tenant->name,
-                         (unsigned long long)tenant->slots, (unsigned long long)tenant->quota.objects, holders);
+        if (told->looks && told->of.tenant == of->tenant && told->of.reader == of->reader && told->of.slots == of->slots)
+                return told->text;
+        told->looks++;
+        told->of = *of;
+        return pw_store_holders_text(store, of, told->text, sizeof told->text);
 }
 
-static void describe_wait(struct pw_store *store, const struct request *request, char *text, size_t text_bytes)
+/* How much its tenant has, and who of it. */
+static void describe_over(struct pw_store *store, const struct request *request, struct told *told, char *text, size_t text_bytes)
+{
+        const struct tenant *tenant = request->tenant;
+        bool bytes = pw_quota_of_bytes(tenant, pw_room_bytes(&request->ask));
+        const char *who = holders(store, told, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us, !bytes });
+        char used[16], quota[16];
+
+        if (bytes)
+                snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %.239s", tenant->name,
+                         pw_size_format(pw_tenant_charged(tenant), used), pw_size_format(tenant->quota.host_bytes, quota), who);
+        else
+                snprintf(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %.239s", tenant->name,
+                         (unsigned long long)tenant->slots, (unsigned long long)tenant->quota.objects, who);
+}
+
+static void describe_wait(struct pw_store *store, const struct request *request, struct told *told, char *text, size_t text_bytes)
 {
         const struct pw_room_request *ask = &request->ask;
         const struct session *session = pw_session_of(store, ask->session);
@@ -47,14 +56,14 @@ static void describe_wait(struct pw_store *store, const struct request *request,
                 return;
         }
         if (request->over) {
-                describe_over(store, request->tenant, ask, who, sizeof who);
+                describe_over(store, request, told, who, sizeof who);
                 snprintf(text, text_bytes, "waited %s for %s: %s; `pathways free`, end a holder, or raise --quota", waited,
                          pw_room_bytes(ask) ? need : "an object", who);
                 return;
         }
         snprintf(text, text_bytes,
                  "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory", waited, need,
-                 store->params.host, pw_store_holders_text(store, &of, who, sizeof who));
+                 store->params.host, holders(store, told, &of));
 }
 
 static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)
@@ -91,10 +100,11 @@ void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, e
         pw_store_answer(store, ask->token, status, text);
 }
 
-void pw_room_give_up(struct pw_store *store, const struct request *request)
+void pw_room_give_up(struct pw_store *store, const struct request *request, struct told *told)
 {
         char text[480];
 
-        describe_wait(store, request, text, sizeof text);
+        told->count++;
+        describe_wait(store, request, told, text, sizeof text);
         pw_store_answer(store, request->ask.token, PW_NO_SPACE, text);
 }

@@ -4,7 +4,10 @@
 #define GRACE_US 1000000u
 #define PATIENCE_US 20000u
 #define RETRY_US 100000u /* until the system is asked again, which had no memory: it does not tell when it has */
-#define PART 4096u /* slots that one part of a search looks at */
+#define PART 4096u        /* slots that one part of a search looks at */
+#define PARTS 4u          /* of all requests, when the queue is served */
+#define LATE_PART 256u /* requests whose time is over that are told so at once, */
+#define LATE_LOOKS 8u /* with so many looks at who holds what they waited for */
 
 bool pw_store_waits_for_room(struct pw_store *store, uint32_t number)
 {
@@ -66,7 +69,16 @@ static bool keep(struct pw_store *store, struct row *row, struct request *reques
         row->asking = true;
         pw_list_append(&request->session->requests, &request->of_session);
         request->session->request_count++;
+        request->tenant->request_count++;
         return true;
+}
+
+/* Its session knows it no more. */
+static void forget(struct request *request)
+{
+        pw_list_remove(&request->of_session);
+        request->session->request_count--;
+        request->tenant->request_count--;
 }
 
 /* In no list of the store any more. */
@@ -75,8 +87,7 @@ static void free_request(struct pw_store *store, struct request *request)
         struct row *row = row_of(request); /* of a lane that asks, so that it is there */
 
         if (!pw_list_empty(&request->of_session)) {
-                pw_list_remove(&request->of_session);
-                request->session->request_count--;
+                forget(request);
                 row->asking = false;
         }
         pw_table_remove(&store->requests, request->ask.token);
@@ -117,14 +128,20 @@ static bool has_searched(const struct pw_store *store, const struct search *sear
         return search->grants == store->grants && !search->next;
 }
 
+/* Who searched when the queue was served last comes behind the others. */
+static bool may_search(const struct pw_store *store, const struct request *request, const struct search *search)
+{
+        return !has_searched(store, search) && store->search_left && request->ask.token > store->search_after;
+}
+
 /* Take the idle slots of the next extents back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those
  * of its tenant, until its quota allows one slot more. What is left of it is done when the queue is served next. */
 static void take_back(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search)
 {
         uint64_t room = pw_room_bytes(&request->ask);
-        uint32_t budget = PART, i;
+        uint32_t most = (uint32_t)pw_min_u64(PART, store->search_left), budget = most, i;
 
-        if (has_searched(store, search))
+        if (!may_search(store, request, search))
                 return;
         if (!search->next)
                 *search = (struct search){ .grants = store->grants, .next = 1 };
@@ -143,6 +160,7 @@ static void take_back(struct pw_store *store, const struct row *row, const struc
                         pw_extent_take_idle(store, extent);
         }
         search->next = budget || i > store->extents.top ? 0 : i;
+        store->search_left -= most - budget;
         store->searching |= search->next != 0;
         if (search->again && !search->next)
                 search->grants = UINT64_MAX;
@@ -181,7 +199,7 @@ static enum pw_status place(struct pw_store *store, struct session *session, str
                 count = count / 2 > least ? count / 2 : least;
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
-        if (status == PW_NOT_READY && !has_searched(store, &request->search)) {
+        if (status == PW_NOT_READY && may_search(store, request, &request->search)) {
                 take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
@@ -282,14 +300,14 @@ static void queue(struct pw_store *store, struct row *row, struct request *reque
 /* NULL: refused. A thread waits for one thing at a time. */
 static struct request *new_request(struct pw_store *store, struct session *session, const struct row *row, const struct pw_room_request *ask)
 {
-        bool many = row->asking || session->request_count >= PW_LANES_MAX;
+        const char *many = row->asking ? "the lane waits for such room already; ask when it has been answered"
+                           : session->request_count >= PW_LANES_MAX ? "the session waits for as much room as it has lanes; ask when it has been answered"
+                           : session->tenant->request_count >= PW_STORE_REQUESTS_MAX ? "16384 requests of the tenant wait for room, as many as may"
+                                                                                     : NULL;
         struct request *request = many ? NULL : calloc(1, sizeof *request);
 
         if (!request) {
-                pw_store_answer(store, ask->token, many ? PW_LIMIT : PW_NO_MEMORY,
-                                row->asking ? "the lane waits for such room already; ask when it has been answered"
-                                : many      ? "the session waits for as much room as it has lanes; ask when it has been answered"
-                                            : "pathwaysd is out of memory for a request");
+                pw_store_answer(store, ask->token, many ? PW_LIMIT : PW_NO_MEMORY, many ? many : "pathwaysd is out of memory for a request");
                 return NULL;
         }
         request->ask = *ask;
@@ -320,6 +338,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         request = new_request(store, session, row, ask);
         if (!request)
                 return;
+        store->search_left = PART;
         enough = row->given_count >= request->ask.count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
         if (came) /* nothing is taken from others for it */
@@ -332,7 +351,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
                 return;
         }
         if (is_late(store, request)) {
-                pw_room_give_up(store, request);
+                pw_room_give_up(store, request, &(struct told){ .count = 0 });
                 free_request(store, request);
                 return;
         }
@@ -345,14 +364,36 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
 }
 
 /* Is it worth trying? What is looked at first costs less than trying in vain. */
-static bool is_next(const struct pw_store *store, const struct request *request)
+static bool is_next(struct pw_store *store, const struct request *request)
 {
         uint64_t room = pw_room_bytes(&request->ask);
         int64_t most = store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes);
 
         if (request->tenant->passed == store->serving || request->retry_us > store->now_us || !pw_pass_may(store, request))
                 return false;
-        return request->over || !has_searched(store, &request->search) || (int64_t)room <= most;
+        if (request->over || may_search(store, request, &request->search) || (int64_t)room <= most)
+                return true;
+        store->searching |= !has_searched(store, &request->search);
+        return false;
+}
+
+static void serve(struct pw_store *store, struct request *request)
+{
+        struct pw_list *behind = request->link.next;
+        struct row *row = row_of(request);
+        bool over = request->over;
+
+        pw_list_remove(&request->link);
+        count_waiting(store, request, -1);
+        row->queued = NULL;
+        if (grant(store, request) != PW_NOT_READY)
+                return;
+        pw_list_append(behind, &request->link); /* where it was */
+        row->queued = request;
+        if (count_waiting(store, request, 1) == 1 && request->over != over)
+                pw_store_act(store, PW_STORE_DRAIN);
+        if (request->over)
+                request->tenant->passed = store->serving;
 }
 
 /* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those for
@@ -360,35 +401,35 @@ static bool is_next(const struct pw_store *store, const struct request *request)
 void pw_room_serve(struct pw_store *store)
 {
         struct request *request;
+        uint64_t last = 0;
 
+        store->unserved = store->searching = false;
         if (pw_list_empty(&store->queue)) {
-                store->searching = false;
                 store->queue_next_us = UINT64_MAX;
                 return;
         }
         store->serving++;
-        store->searching = false;
+        store->search_left = PARTS * PART;
         pw_pass_turn(store);
         pw_list_each(&store->queue, request, struct request, link) {
-                struct pw_list *behind = request->link.next;
-                struct row *row = row_of(request);
-                bool over = request->over;
+                uint64_t token = request->ask.token;
+                bool searches = store->search_left;
 
                 if (!is_next(store, request))
                         continue;
-                pw_list_remove(&request->link);
-                count_waiting(store, request, -1);
-                row->queued = NULL;
-                if (grant(store, request) != PW_NOT_READY)
-                        continue;
-                pw_list_append(behind, &request->link); /* where it was */
-                row->queued = request;
-                if (count_waiting(store, request, 1) == 1 && request->over != over)
-                        pw_store_act(store, PW_STORE_DRAIN);
-                if (request->over)
-                        request->tenant->passed = store->serving;
+                serve(store, request);
+                if (searches && !store->search_left)
+                        last = token;
         }
+        store->search_after = last;
         find_next(store);
+}
+
+void pw_room_came(struct pw_store *store)
+{
+        store->unserved = !pw_list_empty(&store->queue);
+        if (!store->unserved)
+                store->queue_next_us = UINT64_MAX;
 }
 
 void pw_room_came_back(struct pw_store *store, struct row *row)
@@ -415,14 +456,12 @@ static void disown(struct request *request)
         struct row *row = row_of(request);
 
         request->cancelled = true;
-        pw_list_remove(&request->of_session);
-        request->session->request_count--;
+        forget(request);
         if (row)
                 row->asking = false;
         request->session = NULL;
 }
 
-/* Those behind it are served by who reclaims next, as many may be cancelled at a time. */
 void pw_store_room_cancel(struct pw_store *store, uint64_t token)
 {
         struct request *request = pw_table_get(&store->requests, token);
@@ -435,7 +474,7 @@ void pw_store_room_cancel(struct pw_store *store, uint64_t token)
         }
         unqueue(store, request);
         free_request(store, request);
-        store->searching = true;
+        pw_room_came(store);
 }
 
 /* The system has no memory for it now. */
@@ -489,7 +528,6 @@ void pw_room_session_end(struct pw_store *store, struct session *session)
                 unqueue(store, request);
                 free_request(store, request);
         }
-        find_next(store);
 }
 
 void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
@@ -510,14 +548,19 @@ uint64_t pw_store_next_us(const struct pw_store *store)
 
 void pw_store_tick(struct pw_store *store, uint64_t now_us)
 {
+        struct told told = { .count = 0 };
         struct request *request;
 
         store->now_us = now_us;
         pw_lease_tick(store);
+        if (store->unserved)
+                pw_room_serve(store);
         pw_list_each(&store->queue, request, struct request, link) {
                 if (!is_late(store, request))
                         continue;
-                pw_room_give_up(store, request);
+                if (told.count == LATE_PART || told.looks == LATE_LOOKS)
+                        break;
+                pw_room_give_up(store, request, &told);
                 unqueue(store, request);
                 free_request(store, request);
         }

@@ -305,6 +305,43 @@ static void test_nearest_deadline(void **state)
         fixture_close(&h.f);
 }
 
+/* Many whose time is over at once are told so in parts, and all hear who holds what they waited for. */
+static void test_many_late(void **state)
+{
+        struct host h;
+        struct place places[16];
+        struct pw_room_request ask;
+        uint32_t asked, told = 0, parts = 0;
+
+        (void)state;
+        fill(&h, places);
+        ask = fixture_ask(&h.f, h.bo, ROOM, 1);
+        for (asked = 0; asked < PW_LANES_MAX; asked++) {
+                ask.lane = asked;
+                ask.token = fixture_ask(&h.f, h.bo, ROOM, 1).token;
+                pw_store_room_request(h.f.store, &ask);
+        }
+        fixture_clear(&h.f);
+        while (told < asked) {
+                uint32_t part;
+
+                assert_true(pw_store_next_us(h.f.store) <= ask.deadline_us);
+                pw_store_tick(h.f.store, ask.deadline_us);
+                part = fixture_count(&h.f, PW_STORE_REFUSE);
+                assert_in_range(part, 1, PW_LANES_MAX / 2);
+                for (uint32_t i = 0; i < pw_store_actions(h.f.store)->count; i++)
+                        if (pw_store_actions(h.f.store)->items[i].kind == PW_STORE_REFUSE)
+                                assert_non_null(strstr(pw_store_actions(h.f.store)->items[i].text, "held by"));
+                told += part;
+                parts++;
+                fixture_clear(&h.f);
+        }
+        assert_in_range(parts, 2, 16);
+        assert_true(pw_store_next_us(h.f.store) == UINT64_MAX);
+        fixture_check(&h.f);
+        fixture_close(&h.f);
+}
+
 /* Who came first has a turn: what is freed is for it. When that is over, others pass; then it has another. */
 static void test_turns(void **state)
 {
@@ -724,7 +761,7 @@ int main(void)
                 cmocka_unit_test(test_no_slots),
                 cmocka_unit_test(test_drain),
                 cmocka_unit_test(test_deadline),
-                cmocka_unit_test(test_nearest_deadline),
+                cmocka_unit_test(test_nearest_deadline), cmocka_unit_test(test_many_late),
                 cmocka_unit_test(test_turns),
                 cmocka_unit_test(test_passed_but_not_for_ever),
                 cmocka_unit_test(test_turns_of_tenants),

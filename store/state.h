@@ -29,7 +29,8 @@ struct tenant {
         uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
         uint32_t claims;         /* names and leases of its objects */
         uint64_t on_way;         /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */
-        uint32_t over_count;     /* requests in the queue that wait for its quota */
+        uint32_t request_count;  /* for room, that wait */
+        uint32_t over_count;     /* of them, those in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
 };
@@ -193,7 +194,10 @@ struct pw_store {
         struct pw_list queue, populating;
         struct pw_table requests;  /* token -> those of both */
         uint32_t lacking_count;    /* requests in the queue that wait for memory */
-        bool searching;            /* for one of them, and not through; or the queue is to be served */
+        bool searching;            /* for one of them, and not through */
+        bool unserved;             /* something came back since the queue was served */
+        uint32_t search_left;      /* slots that may be looked at yet, for all requests */
+        uint64_t search_after;     /* a token: requests up to it let others search first */
         struct request *turn;      /* what is freed is for this one alone; NULL: for whom it is enough */
         uint64_t turn_until_us, next_turn_us, turns;
         uint64_t serving;          /* of the queue: counts up */
