@@ -18,6 +18,7 @@ struct pw_compiler {
         pthread_cond_t changed;
         struct pw_list ready;   /* lanes with works of which none is under way */
         struct pw_list done;    /* works */
+        uint32_t ready_count;   /* lanes there */
         uint32_t threads, resting;
         bool stop;
         int pipe_fds[2];
@@ -33,6 +34,12 @@ void pw_compile_lane_init(struct pw_compile_lane *lane)
 
 struct pw_compile_lane *pw_compiler_lane(struct pw_compiler *compiler) { return &compiler->lane; }
 
+static void make_ready(struct pw_compiler *compiler, struct pw_compile_lane *lane)
+{
+        pw_list_append(&compiler->ready, &lane->ready);
+        compiler->ready_count++;
+}
+
 /* The next work of the tenant whose turn it is. */
 static struct pw_compile_work *take(struct pw_compiler *compiler)
 {
@@ -43,6 +50,7 @@ static struct pw_compile_work *take(struct pw_compiler *compiler)
                 return NULL;
         lane = pw_list_first(&compiler->ready, struct pw_compile_lane, ready);
         pw_list_remove(&lane->ready);
+        compiler->ready_count--;
         work = pw_list_first(&lane->todo, struct pw_compile_work, link);
         pw_list_remove(&work->link);
         lane->busy = true;
@@ -56,7 +64,7 @@ static void give_back(struct pw_compiler *compiler, struct pw_compile_work *work
 
         lane->busy = false;
         if (!pw_list_empty(&lane->todo))
-                pw_list_append(&compiler->ready, &lane->ready);
+                make_ready(compiler, lane);
         pw_list_append(&compiler->done, &work->link);
         if (first && TEMP_FAILURE_RETRY(write(compiler->pipe_fds[1], "", 1)) < 0 && errno != EAGAIN)
                 compiler->stop = true; /* the pipe is gone: so is the loop */
@@ -159,8 +167,8 @@ void pw_compiler_ask(struct pw_compiler *compiler, struct pw_compile_work *work_
         pthread_mutex_lock(&compiler->lock);
         pw_list_append(&lane->todo, &work_keep->link);
         if (!lane->busy && pw_list_empty(&lane->ready))
-                pw_list_append(&compiler->ready, &lane->ready);
-        if (!compiler->resting && compiler->threads < THREADS_MAX)
+                make_ready(compiler, lane);
+        if (compiler->ready_count > compiler->resting && compiler->threads < THREADS_MAX) /* who was woken rests until it runs */
                 (void)start_thread(compiler); /* without another one it waits for those that there are */
         pthread_cond_signal(&compiler->changed);
         pthread_mutex_unlock(&compiler->lock);
