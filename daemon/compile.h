@@ -25,7 +25,7 @@ enum pw_compile_step { PW_COMPILE_RESOLVE = 1, PW_COMPILE_ASK, PW_COMPILE_INSTAL
 
 struct pw_compile {
         uint64_t id;                        /* of the request */
-        const uint8_t *secret;              /* of keys of questions; borrowed, like */
+        const struct pw_hash_secret *secret; /* of keys of questions; borrowed, like */
         struct pw_shapes *shapes;
         uint8_t *buffer;                    /* the frame lies in it; NULL once it is read */
         const uint8_t *payload;

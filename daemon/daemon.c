@@ -233,8 +233,6 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
                 status = pw_describe_new(daemon, &daemon->describe, ret_err);
         if (status == PW_OK)
                 status = pw_compiler_new(daemon, &daemon->compiler, ret_err);
-        if (status == PW_OK && getrandom(daemon->secret, sizeof daemon->secret, 0) != sizeof daemon->secret)
-                status = pw_error_errno(ret_err, errno, "random bytes");
         if (status == PW_OK)
                 status = pw_children_start(daemon, ret_err);
         if (status == PW_OK)

@@ -43,7 +43,7 @@ struct pw_daemon {
         int argc;               /* the command line, for when the config file is read again; borrowed */
         char **argv;
         struct pw_log log;
-        struct pw_hash_secret hash_secret; /* of keys of names */
+        struct pw_hash_secret hash_secret; /* of keys of what clients choose */
         enum pw_daemon_phase phase;
         uint32_t host, epoch;
         uint64_t asked_memory;  /* of the host */
@@ -79,7 +79,6 @@ struct pw_daemon {
         struct pw_modules *modules;
         struct pw_describe *describe;
         struct pw_compiler *compiler; /* NULL: it has not begun, or is at its end */
-        uint8_t secret[192];    /* of this daemon: keys of what clients choose */
         uint64_t next_compilation;
         uint64_t placed_bytes;  /* of programs, in boards: charged, so no overhead besides */
 

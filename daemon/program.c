@@ -524,7 +524,7 @@ static enum pw_status take(struct pw_dsession *session, uint64_t id, struct pw_f
         }
         pw_compile_init(&job->compile, buffer, frame, ++daemon->next_compilation);
         job->compile.id = id;
-        job->compile.secret = daemon->secret;
+        job->compile.secret = &daemon->hash_secret;
         job->compile.shapes = &job->compiling->shapes;
         charge(job, bytes + sizeof *job);
         pw_list_append(&daemon->jobs, &job->link);

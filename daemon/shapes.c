@@ -3,10 +3,6 @@
 
 #include "base/memory.h"
 
-#include <xxhash.h>
-
-_Static_assert(PW_SHAPES_SECRET_BYTES >= XXH3_SECRET_SIZE_MIN, "a secret is long enough");
-
 struct output { uint32_t dtype; struct pw_dims dims; };
 
 struct pw_shape_answer {
@@ -24,9 +20,9 @@ static uint64_t bytes_of(const struct pw_shape_answer *answer)
         return sizeof *answer + answer->output_count * sizeof answer->outputs[0] + answer->question_bytes;
 }
 
-uint64_t pw_shapes_key(const uint8_t *secret, const struct pw_shape_question *question)
+uint64_t pw_shapes_key(const struct pw_hash_secret *secret, const struct pw_shape_question *question)
 {
-        return XXH3_64bits_withSecret(question->bytes, question->count, secret, PW_SHAPES_SECRET_BYTES) ^ question->digest;
+        return pw_hash(secret, question->bytes, question->count) ^ question->digest;
 }
 
 void pw_shapes_init(struct pw_shapes *shapes)

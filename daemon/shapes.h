@@ -7,13 +7,13 @@
 #ifndef PW_DAEMON_SHAPES_H
 #define PW_DAEMON_SHAPES_H
 
+#include "base/hash.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "scheduler/graph.h"
 
 #define PW_SHAPES_BYTES_MAX (UINT64_C(4) << 20)
 #define PW_SHAPES_QUESTION_MAX (64u << 10) /* longer ones are asked again */
-#define PW_SHAPES_SECRET_BYTES 192u
 
 struct pw_shapes {
         struct pw_table answers; /* key -> struct pw_shape_answer */
@@ -27,8 +27,8 @@ struct pw_shape_question {
         uint64_t digest, key;
 };
 
-/* The key of a question; `secret`: PW_SHAPES_SECRET_BYTES that no client knows. */
-uint64_t pw_shapes_key(const uint8_t *secret, const struct pw_shape_question *question);
+/* The key of a question. */
+uint64_t pw_shapes_key(const struct pw_hash_secret *secret, const struct pw_shape_question *question);
 void pw_shapes_init(struct pw_shapes *shapes);
 void pw_shapes_done(struct pw_shapes *shapes);
 /* Fill in the outputs of `task` and the facts, if the answer is known. */

@@ -199,7 +199,6 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
                 free(waiting);
                 return refuse(lane, "pathwaysd is out of memory");
         }
-        run->session = lane->session->number;
         run->client = row->client; /* the session may end before the run */
         run->sequential = pw_cell_run_flags(header) & PW_RUN_SEQUENTIAL;
         run->deadline_us = deadline(pw_ring_peek(&lane->reader, 1).a, now_us);

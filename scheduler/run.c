@@ -64,7 +64,6 @@ static void reset(struct pw_live *live)
         uint32_t columns = live->program->column_count;
 
         memset(run->inputs, 0, run->input_count * sizeof *run->inputs);
-        run->session = 0;
         run->client = NULL;
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
@@ -172,7 +171,6 @@ static void input_fails(struct pw_live *live, uint32_t index, enum pw_status sta
                 input->text = strdup(text);
 }
 
-/* What the program was compiled for is what comes: executors rely on it. */
 void pw_input_never_comes(struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];
@@ -188,6 +186,7 @@ void pw_input_never_comes(struct pw_live *live, uint32_t index)
         live->inputs[index].in_place = false;
 }
 
+/* What the program was compiled for is what comes: executors rely on it. */
 static void check_value(struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];

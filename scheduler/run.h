@@ -58,7 +58,7 @@ enum pw_run_state { PW_RUN_WAITING = 1, PW_RUN_QUEUED, PW_RUN_ADMITTED, PW_RUN_E
 
 struct pw_run {
         uint64_t number;        /* counts up; what people see */
-        uint32_t program, session;
+        uint32_t program;
         const char *client;     /* for listings: the client of its program; may be NULL */
         struct pw_program_row *row;
         enum pw_run_state state;
