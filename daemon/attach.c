@@ -10,6 +10,8 @@
 #define CLIENT_SLOTS (PW_SLOT_MAX + 1)
 /* A segment is sparse: with more addresses than memory, extents in use here and there do not keep a large one out. */
 #define ROOM_SPACE 4u
+/* Records of a session here, in the store and of its socket, that are made with it. */
+#define SESSION_BYTES (12 * 1024)
 
 static enum pw_status agree(const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
 {
@@ -46,6 +48,8 @@ static enum pw_status open_in_store(struct pw_dsession *session, struct pw_error
                 return status;
         session->in_store = true;
         session->tenant->sessions++;
+        session->kept_bytes = SESSION_BYTES;
+        pw_kept_count(session->daemon, session->tenant, PW_KEPT_SESSIONS, SESSION_BYTES);
         return PW_OK;
 }
 

@@ -205,6 +205,13 @@ static void do_stored(struct pw_daemon *daemon, const struct pw_store_action *ac
         }
 }
 
+static void count_records(void *context, const char *tenant, int64_t bytes)
+{
+        struct pw_daemon *daemon = context;
+
+        pw_store_keep(daemon->store, tenant, PW_KEPT_RUNS, bytes);
+}
+
 /* Doing one action may add others behind it, and move the queue: items are read by index, copied first. */
 bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
 {
@@ -231,6 +238,7 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                 pw_actions_clear(scheduled);
         daemon->stuck_until_us = stuck ? now_us + STUCK_US : UINT64_MAX;
         pw_store_actions_clear(stored);
+        pw_scheduler_records(daemon->scheduler, count_records, daemon);
         any |= !pw_list_empty(&daemon->ready);
         pw_submit_tell_ready(daemon, now_us); /* what comes of that is done in the next turn */
         return any;

@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 #include "daemon/http/metric.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 static int fail(const struct pw_error *err)
@@ -11,6 +12,10 @@ static int fail(const struct pw_error *err)
         return err->status == PW_INVALID || err->status == PW_BAD_CONFIG ? 2 : 1;
 }
 
+/* Whatever is large is mapped, and goes back to the system when it is freed: by default that bound grows to 32 MiB with the first one
+ * that is freed, and what a compilation had stays in the heap as holes. */
+#define MAPPED_BYTES (128 * 1024)
+
 int main(int argc, char **argv)
 {
         struct pw_settings settings;
@@ -18,6 +23,7 @@ int main(int argc, char **argv)
         struct pw_error err;
 
         pw_standard_begin();
+        mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
         if (pw_settings_load(&settings, argc, argv, &err) != PW_OK)
                 return fail(&err);
         if (settings.help || settings.version || settings.help_mdoc || settings.metrics_mdoc) {

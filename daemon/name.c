@@ -11,14 +11,15 @@
 #define NAME_MAX_BYTES 255
 #define LOOKUPS_OF_SESSION 1024u  /* that wait: a thread each */
 #define LOOKUPS_OF_TENANT 32768u
-#define LOOKUP_BYTES 384           /* with its name */
+#define LOOKUP_BYTES 144           /* its record, its places in lists and the heap of ends */
+#define WANTED_BYTES 96            /* of a name, besides its letters */
 #define TOLD_PART 128u            /* lookups that are answered in a turn */
 
 /* Lookups of one name of one tenant, that nobody has bound yet. In daemon->wanted, by the hash of both; chained, where that is one. */
 struct wanted {
         struct wanted *same_key;
         uint64_t key;
-        const struct pw_tenant *tenant;
+        struct pw_tenant *tenant;
         struct pw_list lookups;
         char name[];
 };
@@ -102,7 +103,9 @@ static struct wanted *find_wanted(const struct pw_daemon *daemon, const struct p
         return wanted;
 }
 
-static struct wanted *make_wanted(struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name)
+static int64_t wanted_bytes(const struct wanted *wanted) { return WANTED_BYTES + (int64_t)strlen(wanted->name); }
+
+static struct wanted *make_wanted(struct pw_daemon *daemon, struct pw_tenant *tenant, const char *name)
 {
         struct wanted *wanted = malloc(sizeof *wanted + strlen(name) + 1);
 
@@ -113,10 +116,12 @@ static struct wanted *make_wanted(struct pw_daemon *daemon, const struct pw_tena
         wanted->same_key = pw_table_get(&daemon->wanted, wanted->key);
         pw_list_init(&wanted->lookups);
         strcpy(wanted->name, name);
-        if (pw_table_put(&daemon->wanted, wanted->key, wanted))
-                return wanted;
-        free(wanted);
-        return NULL;
+        if (!pw_table_put(&daemon->wanted, wanted->key, wanted)) {
+                free(wanted);
+                return NULL;
+        }
+        pw_kept_count(daemon, tenant, PW_KEPT_REQUESTS, wanted_bytes(wanted));
+        return wanted;
 }
 
 /* Unless somebody still waits for it. */
@@ -133,6 +138,7 @@ static void forget_wanted(struct pw_daemon *daemon, struct wanted *wanted)
                 (void)!pw_table_put(&daemon->wanted, wanted->key, first); /* its cell is there */
         else
                 pw_table_remove(&daemon->wanted, wanted->key);
+        pw_kept_count(daemon, wanted->tenant, PW_KEPT_REQUESTS, -wanted_bytes(wanted));
         free(wanted);
 }
 

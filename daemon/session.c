@@ -325,6 +325,8 @@ static void free_session(struct pw_dsession *session)
                 pw_segment_remove(session->daemon, session->own);
         pw_table_done(&session->slices);
         pw_table_done(&session->programs);
+        if (session->kept_bytes)
+                pw_kept_count(session->daemon, session->tenant, PW_KEPT_SESSIONS, -(int64_t)session->kept_bytes);
         if (session->tenant)
                 pw_tenant_disconnect(session->daemon, session->tenant);
         free(session);

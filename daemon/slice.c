@@ -3,6 +3,23 @@
 
 #include "base/memory.h"
 
+/* What a slice of a session takes of the heap: its record, places in tables, and two lists of its devices. */
+#define SLICE_BYTES 180
+#define SLICE_DEVICE_BYTES 4
+
+static int64_t slice_bytes(struct pw_dsession *session, uint32_t slice)
+{
+        const struct pw_slice_map *map = pw_scheduler_slice(session->daemon->scheduler, slice);
+
+        return SLICE_BYTES + (map ? (int64_t)map->device_count : 0) * SLICE_DEVICE_BYTES;
+}
+
+static void close_slice(struct pw_dsession *session, uint32_t slice)
+{
+        pw_kept_count(session->daemon, session->tenant, PW_KEPT_PROGRAMS, -slice_bytes(session, slice));
+        pw_scheduler_slice_close(session->daemon->scheduler, slice);
+}
+
 static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wire__SliceOpen *request,
                                  const struct pw_slice_map **ret_slice, struct pw_error *ret_err)
 {
@@ -21,13 +38,17 @@ static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wi
                                     PW_MESH_AXES_MAX);
         for (size_t i = 0; i < request->n_mesh; i++)
                 ask.mesh[i] = request->mesh[i];
-        status = pw_tenant_devices(daemon, session->tenant, ret_err);
+        status = pw_kept_ask(daemon, session->tenant, PW_KEPT_PROGRAMS, SLICE_BYTES + SLICE_DEVICE_BYTES * PW_DEVICES_MAX, ret_err);
+        if (status == PW_OK)
+                status = pw_tenant_devices(daemon, session->tenant, ret_err);
         if (status == PW_OK)
                 status = pw_scheduler_slice_open(daemon->scheduler, &ask, ret_slice, ret_err);
         if (status == PW_OK && !pw_table_put(&session->slices, (*ret_slice)->id, session)) {
                 pw_scheduler_slice_close(daemon->scheduler, (*ret_slice)->id);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
         }
+        if (status == PW_OK)
+                pw_kept_count(daemon, session->tenant, PW_KEPT_PROGRAMS, slice_bytes(session, (*ret_slice)->id));
         return status;
 }
 
@@ -64,7 +85,7 @@ void pw_slice_close_request(struct pw_dsession *session, uint64_t id, uint32_t s
                 pw_session_reply_error(session, id, PW_NOT_FOUND, "the session has no such slice");
                 return;
         }
-        pw_scheduler_slice_close(session->daemon->scheduler, slice);
+        close_slice(session, slice);
         pw_session_reply_ok(session, id);
 }
 
@@ -74,7 +95,7 @@ void pw_slices_session_end(struct pw_dsession *session)
 
         for (uint32_t i = 0; i < table->capacity; i++)
                 if (table->cells[i].value)
-                        pw_scheduler_slice_close(session->daemon->scheduler, (uint32_t)table->cells[i].key);
+                        close_slice(session, (uint32_t)table->cells[i].key);
         pw_table_done(&session->slices);
         session->slices = (struct pw_table){ 0 };
 }

@@ -16,7 +16,7 @@ struct pw_segment;
 struct pw_catching { uint64_t round, runs; };
 
 /* What its sessions count at it, counted again: tally.h. */
-struct pw_tally { uint64_t connections, lookups, unread_bytes, begun_bytes; };
+struct pw_tally { uint64_t connections, lookups, unread_bytes, kept_bytes, begun_bytes; };
 
 struct pw_tenant {
         uid_t uid;

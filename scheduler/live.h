@@ -78,6 +78,7 @@ struct pw_failure { enum pw_status status; uint32_t node, device; }; /* where it
 struct pw_result_live {
         struct pw_result result;
         struct pw_scheduler *scheduler;
+        struct pw_device_quota *quota; /* of whose run it is; counted there */
         struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
         uint64_t slice_serial;
         uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */

@@ -150,10 +150,16 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
 }
 
+/* Its names, what the host notes of it, places in tables. */
+#define APART_BYTES 1792u
+
 uint64_t pw_program_bytes(const struct pw_program_row *row)
 {
         const struct pw_program *program = pw_program_of((struct pw_program_row *)(uintptr_t)row);
-        uint64_t bytes = sizeof *program + row->image->bytes;
+        uint64_t bytes = sizeof *program + row->image->bytes + APART_BYTES;
+
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                bytes += sizeof *row->slices + sizeof *program->slices + row->slices[i].device_count * UINT64_C(4) + 2 * PW_HEAP_BYTES;
 
         for (uint32_t c = 0; c < program->column_count; c++)
                 bytes += program->plans[c].gang_count * sizeof(struct pw_gang) + program->plans[c].need_capacity * sizeof(struct pw_need);

@@ -15,12 +15,40 @@ struct pw_device_quota *pw_quota_of(struct pw_table *quotas, const char *tenant)
         if (!quota)
                 return NULL;
         quota->bytes = UINT64_MAX;
+        pw_list_init(&quota->changed);
         quota->tenant = strdup(tenant);
         if (quota->tenant && pw_table_put(quotas, key, quota))
                 return quota;
         free(quota->tenant);
         free(quota);
         return NULL;
+}
+
+/* How far the sum may be from what was said: most runs come and go without a word. */
+#define TOLD_BYTES (64 * 1024)
+
+void pw_quota_records(struct pw_scheduler *scheduler, struct pw_device_quota *quota, int64_t bytes)
+{
+        int64_t more;
+
+        quota->record_bytes = (uint64_t)((int64_t)quota->record_bytes + bytes);
+        more = (int64_t)(quota->record_bytes - quota->told_bytes);
+        if ((more >= TOLD_BYTES || more <= -TOLD_BYTES || !quota->record_bytes) && pw_list_empty(&quota->changed))
+                pw_list_append(&scheduler->changed_quotas, &quota->changed);
+}
+
+void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes), void *context)
+{
+        struct pw_device_quota *quota;
+
+        pw_list_each(&scheduler->changed_quotas, quota, struct pw_device_quota, changed) {
+                int64_t more = (int64_t)(quota->record_bytes - quota->told_bytes);
+
+                pw_list_remove(&quota->changed);
+                quota->told_bytes = quota->record_bytes;
+                if (more)
+                        changed(context, quota->tenant, more);
+        }
 }
 
 void pw_quotas_done(struct pw_table *quotas)

@@ -3,6 +3,14 @@
 
 #include "base/error.h"
 
+/* Results that nobody has, kept to be used again. */
+#define IDLE_MAX 4096u
+
+static int64_t result_bytes(uint32_t pool)
+{
+        return (int64_t)(sizeof(struct pw_result_live) + ((size_t)1 << pool) * (sizeof(struct pw_room) + sizeof(uint64_t)) + PW_HEAP_BYTES);
+}
+
 static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint32_t room_count)
 {
         uint32_t pool = 0;
@@ -13,6 +21,7 @@ static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint3
         if (!pw_list_empty(&scheduler->idle_results[pool])) {
                 result = pw_result_live(pw_list_first(&scheduler->idle_results[pool], struct pw_result, link));
                 pw_list_remove(&result->result.link);
+                scheduler->idle_result_count--;
                 return result;
         }
         result = calloc(1, sizeof *result + ((size_t)1 << pool) * (sizeof(struct pw_room) + sizeof(uint64_t)));
@@ -36,6 +45,8 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
 
         if (!result)
                 return NULL;
+        result->quota = pw_live_quota(live);
+        pw_quota_records(program->scheduler, result->quota, result_bytes(result->pool));
         open = &result->result;
         open->run = &live->run;
         open->index = index;
@@ -68,6 +79,12 @@ void pw_result_recycle(struct pw_result_live *result)
         free(result->result.error);
         result->result.error = NULL;
         pw_list_remove(&result->result.link);
+        pw_quota_records(result->scheduler, result->quota, -result_bytes(result->pool));
+        if (result->scheduler->idle_result_count >= IDLE_MAX) {
+                free(result);
+                return;
+        }
+        result->scheduler->idle_result_count++;
         pw_list_append(&result->scheduler->idle_results[result->pool], &result->result.link);
 }
 

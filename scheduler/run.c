@@ -26,6 +26,14 @@ static size_t live_bytes(const struct pw_program *program)
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
+/* Records of runs that a program keeps to be used again. */
+#define IDLE_MAX 4096u
+
+static int64_t record_bytes(const struct pw_program *program)
+{
+        return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES + (uint64_t)program->row.input_count * PW_INPUT_APART_BYTES);
+}
+
 static struct pw_live *live_new(struct pw_program *program)
 {
         struct pw_live *live = calloc(1, live_bytes(program));
@@ -34,6 +42,7 @@ static struct pw_live *live_new(struct pw_program *program)
 
         if (!live)
                 return NULL;
+        pw_quota_records(program->scheduler, program->devices[0].rooms->quota, record_bytes(program));
         live->program = program;
         live->run.own = live;
         live->run.row = &program->row;
@@ -105,8 +114,10 @@ struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t num
         live = pw_list_empty(&program->idle_runs) ? live_new(program) : pw_list_first(&program->idle_runs, struct pw_live, link);
         if (!live)
                 return NULL;
-        if (live->run.number)
+        if (live->run.number) {
                 pw_list_remove(&live->link);
+                program->idle_run_count--;
+        }
         pw_list_init(&live->link);
         live->run.number = ++scheduler->run_count;
         live->run.state = PW_RUN_WAITING;
@@ -151,12 +162,18 @@ void pw_live_recycle(struct pw_live *live)
 {
         forget_causes(live);
         pw_list_remove(&live->link);
+        if (live->program->idle_run_count >= IDLE_MAX) {
+                pw_live_free(live);
+                return;
+        }
+        live->program->idle_run_count++;
         pw_list_append(&live->program->idle_runs, &live->link);
 }
 
 void pw_live_free(struct pw_live *live)
 {
         forget_causes(live);
+        pw_quota_records(live->program->scheduler, pw_live_quota(live), -record_bytes(live->program));
         free(live);
 }
 

@@ -33,6 +33,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         pw_list_init(&scheduler->queue);
         pw_list_init(&scheduler->timed);
         pw_list_init(&scheduler->results);
+        pw_list_init(&scheduler->changed_quotas);
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 pw_list_init(&scheduler->idle_results[i]);
         return scheduler;

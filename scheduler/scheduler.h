@@ -49,6 +49,8 @@ bool pw_scheduler_segments_end(struct pw_scheduler *scheduler, const char *tenan
 /* How much a tenant may have of all devices together; UINT64_MAX: no limit. A run beyond it waits for its tenant's own rooms. */
 PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes,
                                                 struct pw_error *ret_err);
+/* Tells of each tenant whose runs have records of more or fewer bytes than it said before (by 64 KiB at least, or none at all). */
+void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes), void *context);
 uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
 /* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that
  * were ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is

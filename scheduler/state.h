@@ -50,10 +50,12 @@ struct pw_scheduler {
         bool look;                       /* room was given back, or a run arrived */
         uint64_t looks;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */
+        struct pw_list changed_quotas;   /* whose runs have more or less memory than was said */
         uint64_t next_deadline;          /* of those runs, at the earliest */
         uint64_t now_us;
         struct pw_list results;          /* all that are not gone */
-        struct pw_list idle_results[PW_RESULT_POOLS];
+        struct pw_list idle_results[PW_RESULT_POOLS]; /* nobody's */
+        uint32_t idle_result_count;
         struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
         uint64_t ended_count;
         struct pw_run_counts counts;

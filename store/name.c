@@ -1,7 +1,7 @@
 /* Names and leases: claims that belong to no session. */
 #include "store/parts.h"
 
-#define CLAIM_BYTES 256
+#define CLAIM_BYTES 320
 #define LEASES_PART 512u /* that end at once: others in the next part */
 
 /* --- what is bound ------------------------------------------------------------------------------------------------------------ */

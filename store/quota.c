@@ -36,7 +36,9 @@ uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_
         uint64_t fits = pw_min_u64(count, left(tenant->quota.objects, tenant->slots));
         uint64_t page_bytes = left(tenant->quota.host_bytes, pw_tenant_charged(tenant)) / PW_PAGE_BYTES * PW_PAGE_BYTES;
 
-        return (uint32_t)(room_bytes ? pw_min_u64(fits, page_bytes / room_bytes) : fits);
+        if (!room_bytes) /* who has more than its quota, which only what is kept of runs can make, gets no slots for more of them */
+                return pw_tenant_charged(tenant) > tenant->quota.host_bytes ? 0 : (uint32_t)fits;
+        return (uint32_t)pw_min_u64(fits, page_bytes / room_bytes);
 }
 
 bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes)
@@ -47,8 +49,10 @@ bool pw_quota_never(const struct tenant *tenant, uint64_t room_bytes)
 /* Which of the two quotas stands in the way of one room more? */
 bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes)
 {
+        uint64_t charged = pw_tenant_charged(tenant);
+
         return left(tenant->quota.objects, tenant->slots) &&
-               pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, pw_tenant_charged(tenant));
+               (charged > tenant->quota.host_bytes || pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, charged));
 }
 
 bool pw_store_tenant_empty(const struct pw_store *store, const char *name)

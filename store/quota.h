@@ -28,6 +28,7 @@ enum pw_kept_kind {
         PW_KEPT_SHAPES,       /* answers of shape functions */
         PW_KEPT_TRACES,
         PW_KEPT_NAMES,        /* names, leases */
+        PW_KEPT_RUNS,         /* records of runs and of their results */
         PW_KEPT_KINDS
 };
 const char *pw_kept_name(enum pw_kept_kind kind); /* "programs" */

@@ -127,6 +127,14 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
         pw_session_reply_error(session, id, status, err.text);
 }
 
+/* Operators ask when memory is short: theirs is bounded by the rows of a listing, and by how many are under way. */
+bool pw_lister_may_keep(const struct pw_lister *lister, uint64_t bytes)
+{
+        const struct pw_dsession *session = lister->session;
+
+        return session->operator_ || pw_kept_ask(lister->daemon, session->tenant, PW_KEPT_REQUESTS, bytes, NULL) == PW_OK;
+}
+
 void pw_lister_keep(struct pw_lister *lister, uint64_t bytes)
 {
         lister->kept_bytes += bytes;

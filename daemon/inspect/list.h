@@ -77,6 +77,8 @@ void pw_owners_free(struct pw_owners *owners); /* may be NULL */
 
 /* Cells of an object that listings share: state, bytes, age, dtype, dims, where. list_store.c */
 void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row);
+/* May it have `bytes` more? Charged to its tenant; operators may always. */
+bool pw_lister_may_keep(const struct pw_lister *lister, uint64_t bytes);
 /* It has so many bytes more, from one part to the next. */
 void pw_lister_keep(struct pw_lister *lister, uint64_t bytes);
 void pw_lister_forget(struct pw_lister *lister, uint64_t bytes); /* less */

@@ -53,8 +53,7 @@ static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_r
         while ((owner = pw_table_get(&owners->by_label, key)) &&
                (strcmp(owner->tenant, row->tenant) || strcmp(owner->label, label) || owner->program != program))
                 key++; /* another label with this key: people choose labels */
-        if (!owner && pw_kept_ask(owners->lister->daemon, owners->lister->session->tenant, PW_KEPT_REQUESTS, sizeof label, NULL) == PW_OK &&
-            (owner = calloc(1, sizeof *owner))) {
+        if (!owner && pw_lister_may_keep(owners->lister, sizeof label) && (owner = calloc(1, sizeof *owner))) {
                 *owner =
                         (struct owner){ .tenant = row->tenant, .label = strdup(label), .program = program, .since_us = UINT64_MAX };
                 if (!owner->label || !pw_table_put(&owners->by_label, key, owner)) {

@@ -247,7 +247,10 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
         char what[120], waits[64], size[16];
 
         snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
-        snprintf(waits, sizeof waits, "room of %s in host memory", pw_size_format(wait->bytes, size));
+        if (wait->bytes)
+                snprintf(waits, sizeof waits, "room of %s in host memory", pw_size_format(wait->bytes, size));
+        else
+                snprintf(waits, sizeof waits, "a slot for a value without room");
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
         over = is_over(daemon, wait, what, sizeof what);
         if (!over)
