@@ -24,6 +24,17 @@ static inline void pw_list_remove(struct pw_list *node)
         node->next->prev = node->prev;
         pw_list_init(node);
 }
+/* All of `from` go behind those of `head`. */
+static inline void pw_list_splice(struct pw_list *head, struct pw_list *from)
+{
+        if (pw_list_empty(from))
+                return;
+        from->next->prev = head->prev;
+        head->prev->next = from->next;
+        from->prev->next = head;
+        head->prev = from->prev;
+        pw_list_init(from);
+}
 #define pw_list_item(node, type, member) pw_container_of((node), type, member)
 #define pw_list_first(head, type, member) pw_list_item((head)->next, type, member)
 /* The current item may be removed or freed in the body. */

@@ -16,7 +16,7 @@ static enum pw_status find(struct pw_dsession *session, const Pathways__Wire__Ob
 
         if (!maker || (*ret_object)->run)
                 return status;
-        pw_lanes_drain(maker);
+        pw_lanes_drain(maker); /* a part, if there is very much */
         return pw_object_by_id(session, id, ret_object, ret_err);
 }
 

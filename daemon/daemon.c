@@ -266,7 +266,8 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         pw_list_init(&daemon->backings);
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->ready);
-        pw_list_init(&daemon->batch);
+        pw_list_init(&daemon->looking);
+        pw_list_init(&daemon->look_next);
         pw_list_init(&daemon->found);
         pw_list_init(&daemon->frozen);
         pw_list_init(&daemon->listing);

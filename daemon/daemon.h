@@ -104,8 +104,10 @@ struct pw_daemon {
         uint64_t next_token;
         struct pw_table watched;      /* object -> runs that wait for it */
         struct pw_list ready;         /* objects whose runs are to be told; submit.c */
-        struct pw_list submitted;     /* runs read, waiting for the next look */
-        struct pw_list batch;         /* runs whose look is under way */
+        struct pw_list submitted;     /* tenants with runs that were read */
+        uint64_t look;                /* at lanes: look.h; counts up */
+        struct pw_list looking;       /* tenants whose look goes on */
+        struct pw_list look_next;     /* sessions that are to be in the next look */
         struct pw_table wanted;       /* names that lookups wait for: name.c */
         struct pw_heap lookups;       /* that wait, by when they give up */
         struct pw_list found;         /* those whose name was bound, to be told */

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/lane.h"
 #include "daemon/room.h"
 #include "daemon/segment.h"
 #include "daemon/worker.h"
@@ -155,7 +154,6 @@ static void ask_room(struct pw_dsession *session, struct pw_frozen *frozen, uint
 {
         struct pw_daemon *daemon = session->daemon;
 
-        pw_lanes_drain(session); /* what it gave back counts before it asks for more */
         pw_daemon_reclaim(daemon, pw_now_us());
         if (session->ended)
                 return; /* and the wait with it */

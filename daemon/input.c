@@ -4,7 +4,8 @@
  * loop takes frames in that order for TURN_US, of one session for SESSION_US at a time: what somebody else asks waits for its share of
  * others' time, however much they ask.
  *
- * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. */
+ * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. And what a
+ * client published before it said something is read before that is taken, its leaving included: a part at a time. */
 #include "base/memory.h"
 #include "daemon/lane.h"
 #include "daemon/request.h"
@@ -61,16 +62,34 @@ static void take_frame(struct pw_dsession *session, const struct pw_frame *frame
                 pw_request_answered(session, frame);
 }
 
-/* The next frame; what there is to be read is read once. */
+/* Is all read that it published before it said what came last? */
+static bool is_read(struct pw_dsession *session)
+{
+        if (session->wish && pw_lanes_read(session, session->wish))
+                session->wish = 0;
+        return !session->wish;
+}
+
+/* The next frame; what there is to be read is read once. Errors: PW_BUSY (what it published before is not all read yet). */
 static enum pw_status next_frame(struct pw_dsession *session, bool *read, struct pw_frame *frame, struct pw_error *err)
 {
-        enum pw_status status = pw_frame_next(&session->decoder, frame, err);
+        enum pw_status status;
 
-        if (status != PW_NOT_READY || *read)
+        if (!is_read(session))
+                return PW_BUSY;
+        status = session->ended ? PW_NOT_READY : pw_frame_next(&session->decoder, frame, err);
+        if (status != PW_NOT_READY || *read || session->ended)
                 return status;
         *read = true;
         status = read_some(session, err);
-        return status == PW_OK ? pw_frame_next(&session->decoder, frame, err) : status;
+        if (status == PW_DAEMON_GONE && !session->gone)
+                session->wish = pw_lanes_pass(session);
+        session->gone |= status == PW_DAEMON_GONE;
+        if (status != PW_OK && status != PW_DAEMON_GONE)
+                return status;
+        if (!is_read(session))
+                return PW_BUSY;
+        return status == PW_OK && !session->ended ? pw_frame_next(&session->decoder, frame, err) : status;
 }
 
 /* What it said, for SESSION_US. If that is not all, it stands behind the others again. */
@@ -84,12 +103,12 @@ static void hear(struct pw_dsession *session)
 
         do {
                 status = next_frame(session, &read, &frame, &err);
-                if (status == PW_OK)
+                if (status == PW_OK && !session->ended)
                         take_frame(session, &frame);
                 if (session->ended || !session->heard)
                         return; /* who is heard again speaks up again */
         } while (status == PW_OK && pw_now_us() < until_us);
-        if (status == PW_OK) {
+        if (status == PW_OK || status == PW_BUSY) {
                 pw_session_speaks(session);
         } else if (status == PW_NOT_READY) {
                 pw_decoder_rest(&session->decoder);

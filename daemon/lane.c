@@ -5,6 +5,9 @@
 #include "daemon/submit.h"
 
 #define QUIET_TURNS 64
+#ifndef PW_LANE_PART /* fewer in tests/model */
+#define PW_LANE_PART 16384u /* cells of a tenant's lanes in a round: about a millisecond */
+#endif
 
 static bool add_lane(struct pw_dsession *session)
 {
@@ -39,6 +42,8 @@ void pw_lanes_end(struct pw_dsession *session)
 
         for (uint32_t i = 0; i < session->lane_count; i++) {
                 pw_list_remove(&session->lanes[i]->hot);
+                if (session->tenant->catcher == session->lanes[i])
+                        session->tenant->catcher = NULL;
                 marked |= pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX, &marks);
                 free(session->lanes[i]);
         }
@@ -62,7 +67,38 @@ static uint32_t names_unclaimed(struct pw_dlane *lane, struct pw_cell cell, uint
         return owner;
 }
 
+/* What may be read of the tenant's lanes in this round is known from here on. */
+static void begin_part(const struct pw_dsession *session)
+{
+        struct pw_tenant *tenant = session->tenant;
+
+        if (tenant->part_round == session->daemon->round)
+                return;
+        tenant->part_round = session->daemon->round;
+        tenant->part = session->operator_ ? UINT32_MAX : PW_LANE_PART;
+}
+
+/* Is there some left of it? */
+static bool has_part(const struct pw_dsession *session)
+{
+        struct pw_tenant *tenant = session->tenant;
+
+        if (tenant->part)
+                return true;
+        tenant->behind = session->daemon->round;
+        return false;
+}
+
+/* Was there more to be read in this round than that? */
+static bool is_behind(const struct pw_dsession *session) { return session->tenant->behind == session->daemon->round; }
+
+static void spend(const struct pw_dsession *session, uint32_t cells)
+{
+        session->tenant->part -= (uint32_t)pw_min_u64(cells, session->tenant->part);
+}
+
 static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us);
+static void make_hot(struct pw_dlane *lane);
 
 /* The sessions whose lanes are read to catch up: the one, or all of its tenant. */
 static struct pw_dsession *next_of(struct pw_dsession *session, bool wide, uint32_t *i)
@@ -87,6 +123,7 @@ static void make_due(struct pw_dlane *except, bool wide)
 
         for (uint32_t i = 0; (session = next_of(except->session, wide, &i));) {
                 count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0;
+                spend(session, count);
                 for (uint32_t j = 0; j < count && (lane = session->lanes[j]); j++) {
                         if (lane == except)
                                 continue;
@@ -101,23 +138,24 @@ static void make_due(struct pw_dlane *except, bool wide)
 static uint32_t read_due(struct pw_dlane *except, bool wide, uint64_t now_us)
 {
         struct pw_dsession *session;
-        uint32_t records = 0;
+        uint32_t records = 0, lanes = 0;
 
-        for (uint32_t i = 0; (session = next_of(except->session, wide, &i));)
+        for (uint32_t i = 0; (session = next_of(except->session, wide, &i)); lanes += session->lane_count)
                 for (uint32_t j = 0; j < session->lane_count; j++)
                         if (session->lanes[j] != except)
                                 records += read_cells(session->lanes[j], now_us);
+        spend(except->session, lanes); /* behind what was read: each round reads some */
         return records;
 }
 
 /* Go on with what is due of the other lanes. Once in a round it is seen what is there, which is enough for all that is read in it, as
- * that was published before; and where nothing of it could be read, nothing can until another run was. False: nothing was read. */
+ * that was published before, and a catching up that goes on from another round has seen it there; and where nothing of it could be read, nothing can until another run was. False: nothing was read. */
 static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
 {
         const struct pw_tenant *tenant = lane->session->tenant;
         struct pw_catching *catching = wide ? &lane->session->tenant->catching : &lane->session->catching;
 
-        if (catching->round != lane->session->daemon->round) {
+        if (catching->round != lane->session->daemon->round && tenant->catcher != lane) {
                 *catching = (struct pw_catching){ lane->session->daemon->round, UINT64_MAX };
                 make_due(lane, wide);
         } else if (catching->runs == tenant->runs) {
@@ -125,7 +163,8 @@ static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
         }
         if (read_due(lane, wide, now_us))
                 return true;
-        catching->runs = tenant->runs;
+        if (!is_behind(lane->session))
+                catching->runs = tenant->runs;
         return false;
 }
 
@@ -133,30 +172,39 @@ static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
  * published before, so it is there to be read, and so is all that it depends on. While what is there of those lanes is read, and
  * not what they write meanwhile, one that meets such a name itself stops, and the others go on, first those of the session, then of
  * all its tenant's, until the record of `lane` names nothing of the kind any more. False: the session ended, or the lane is one of
- * those. */
+ * those, or its tenant's part of the round is read: then it goes on in the next, and nobody else of the tenant catches up, or reads
+ * what came since, before it is through; so it has an end however much they write. */
 static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
         struct pw_daemon *daemon = session->daemon;
+        struct pw_tenant *tenant = session->tenant;
+        bool over = false;
         uint32_t owner;
 
-        if (daemon->catching_up)
+        if (daemon->catching_up || (tenant->catcher && tenant->catcher != lane && !session->operator_))
                 return false;
         daemon->catching_up = true;
-        while (!session->ended && (owner = names_unclaimed(lane, cell, lane->due))) {
-                bool wide = owner != session->number || session->tenant->catching.round == daemon->round;
+        while (!session->ended && !over && (owner = names_unclaimed(lane, cell, lane->due))) {
+                bool wide = owner != session->number || tenant->catching.round == daemon->round;
+                bool read = (!wide && go_on(lane, false, now_us)) || go_on(lane, true, now_us);
 
-                if ((!wide && go_on(lane, false, now_us)) || go_on(lane, true, now_us))
+                over = is_behind(session);
+                if (read || over)
                         continue;
                 /* All lanes were looked at since it was published, or it has had its turn: nobody is to make it. */
-                if (lane->seen < session->tenant->looks || lane->looked == daemon->round)
+                if (lane->seen < tenant->looks || lane->looked == daemon->round)
                         break;
                 lane->looked = daemon->round;
-                session->tenant->catching = (struct pw_catching){ daemon->round, UINT64_MAX };
+                tenant->catching = (struct pw_catching){ daemon->round, UINT64_MAX };
                 make_due(lane, true);
         }
         daemon->catching_up = false;
-        return !session->ended;
+        if (over)
+                make_hot(lane);
+        if (over || tenant->catcher == lane)
+                tenant->catcher = over ? lane : NULL;
+        return !session->ended && !over;
 }
 
 #define LATER UINT32_MAX
@@ -185,13 +233,22 @@ static uint32_t take_record(struct pw_dlane *lane, uint64_t now_us)
         }
 }
 
-/* Read what is due of it, or up to a record that has to stay. Returns the records read. */
+/* So many cells of it were read: they may be the last that its session's pass waits for. */
+static void pass_by(struct pw_dlane *lane, uint32_t cells)
+{
+        if (!lane->mark)
+                return;
+        lane->mark -= (uint32_t)pw_min_u64(cells, lane->mark);
+        lane->session->marked -= !lane->mark;
+}
+
+/* Read what is due of it, or up to a record that has to stay, or the tenant's part of the round. Returns the records read. */
 static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
-        uint32_t records = 0;
+        uint32_t records = 0, cells = 0;
 
-        while (lane->due && !session->ended) {
+        while (lane->due && !session->ended && has_part(session)) {
                 uint32_t taken = take_record(lane, now_us);
 
                 if (taken == LATER)
@@ -202,29 +259,52 @@ static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us)
                 }
                 pw_ring_consume(&lane->reader, taken);
                 lane->due -= taken;
+                spend(session, taken);
+                cells += taken;
                 records++;
         }
+        pass_by(lane, cells);
         return records;
 }
 
-/* Read what is there now; after others have caught up on it in this round, what was there then. Returns the records read. */
+/* Is due what was so when somebody began to catch up on it? */
+static bool is_caught(const struct pw_dsession *session)
+{
+        uint64_t round = session->daemon->round;
+
+        return session->catching.round == round || session->tenant->catching.round == round ||
+               (session->tenant->catcher && !session->operator_);
+}
+
+/* What is due of it: what is there now, or what a pass that is under way is to read of it; after others have caught up on it, what was
+ * there then. False: the session ended. */
+static bool make_lane_due(struct pw_dlane *lane)
+{
+        struct pw_dsession *session = lane->session;
+        uint32_t cells = lane->mark;
+
+        if (is_caught(session))
+                return true;
+        if (!session->marked && !pw_ring_available(&lane->reader, &cells)) {
+                pw_session_end(session, "impossible tail in its ring");
+                return false;
+        }
+        lane->due = cells;
+        lane->seen = session->tenant->looks;
+        return true;
+}
+
+/* Returns the records read. */
 static uint32_t read_lane(struct pw_dlane *lane, uint64_t now_us)
 {
-        const struct pw_dsession *session = lane->session;
-        uint64_t round = session->daemon->round;
-        uint32_t cells;
+        struct pw_dsession *session = lane->session;
 
         if (session->ended)
                 return 0;
-        if (!pw_ring_available(&lane->reader, &cells)) {
-                pw_session_end(lane->session, "impossible tail in its ring");
-                return 0;
-        }
-        if (session->catching.round != round && session->tenant->catching.round != round) {
-                lane->due = cells;
-                lane->seen = session->tenant->looks;
-        }
-        return read_cells(lane, now_us);
+        begin_part(session);
+        if (session->tenant->catcher == lane && !names_unclaimed(lane, pw_ring_peek(&lane->reader, 0), lane->due))
+                session->tenant->catcher = NULL;
+        return make_lane_due(lane) ? read_cells(lane, now_us) : 0;
 }
 
 /* Is it wanted back at once, what it gives back? */
@@ -250,6 +330,7 @@ void pw_lanes_rung(struct pw_dsession *session)
 
         if (session->role != PW_ROLE_CLIENT)
                 return;
+        session->wish = pw_lanes_pass(session);
         /* Who rang counts on being watched, also if a look has read its records meanwhile. */
         for (uint32_t i = 0; i < count; i++) {
                 struct pw_dlane *lane = session->lanes[i];
@@ -261,24 +342,86 @@ void pw_lanes_rung(struct pw_dsession *session)
         session->daemon->more = true;
 }
 
-static uint32_t drain(struct pw_dsession *session)
+/* What its lanes have now is to be read. */
+static void begin_pass(struct pw_dsession *session)
 {
-        uint32_t count = lane_count(session), records = 0;
-        uint64_t now_us = pw_now_us();
+        uint32_t count = lane_count(session), cells;
 
-        if (session->role != PW_ROLE_CLIENT)
-                return 0;
-        for (uint32_t i = 0; i < count; i++)
-                records += read_lane(session->lanes[i], now_us);
+        session->pass++;
+        spend(session, count);
+        for (uint32_t i = 0; i < count && !session->ended; i++) {
+                if (!pw_ring_available(&session->lanes[i]->reader, &cells)) {
+                        pw_session_end(session, "impossible tail in its ring");
+                } else {
+                        session->lanes[i]->mark = cells;
+                        session->marked += cells != 0;
+                }
+        }
+}
+
+/* Go on with its pass, or begin one. Returns the records read. */
+static uint32_t go_on_passing(struct pw_dsession *session)
+{
+        uint64_t now_us = pw_now_us();
+        uint32_t records = 0;
+
+        begin_part(session);
+        if (!session->marked)
+                begin_pass(session);
+        for (uint32_t i = 0; i < session->lane_count && session->marked && !session->ended; i++)
+                if (session->lanes[i]->mark)
+                        records += read_lane(session->lanes[i], now_us);
+        for (uint32_t i = 0; i < session->lane_count && session->marked && !session->ended; i++)
+                if (session->lanes[i]->mark)
+                        make_hot(session->lanes[i]);
         if (records)
                 session->daemon->more = true;
         return records;
 }
 
-uint32_t pw_lanes_drain(struct pw_dsession *session)
+static bool is_through(const struct pw_dsession *session, uint64_t pass)
+{
+        return session->role != PW_ROLE_CLIENT || session->ended || session->pass > pass || (session->pass == pass && !session->marked);
+}
+
+bool pw_lanes_read_part(struct pw_dsession *session, uint64_t pass)
+{
+        for (uint32_t i = 0; i < 2 && !is_through(session, pass); i++) {
+                begin_part(session);
+                if (!has_part(session))
+                        break;
+                go_on_passing(session);
+        }
+        return is_through(session, pass);
+}
+
+bool pw_lanes_read(struct pw_dsession *session, uint64_t pass)
 {
         session->daemon->round++;
-        return drain(session);
+        return pw_lanes_read_part(session, pass);
+}
+
+uint32_t pw_lanes_drain(struct pw_dsession *session)
+{
+        uint32_t records = 0;
+
+        session->daemon->round++;
+        for (uint64_t pass = pw_lanes_pass(session), i = 0; i < 2 && !is_through(session, pass); i++)
+                records += go_on_passing(session);
+        return records;
+}
+
+/* Who was read stands behind the others: where a tenant has more than its part of a round, its lanes take turns. */
+static void stand_behind(struct pw_dlane *lane)
+{
+        struct pw_list *hot = &lane->session->daemon->hot;
+
+        lane->quiet = 0;
+        lane->turned = lane->session->daemon->round;
+        if (lane->hot.next == hot)
+                return;
+        pw_list_remove(&lane->hot);
+        pw_list_append(hot, &lane->hot);
 }
 
 bool pw_lanes_turn(struct pw_daemon *daemon)
@@ -289,8 +432,12 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
 
         daemon->round++;
         pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
-                if (read_lane(lane, now_us)) {
-                        lane->quiet = 0;
+                if (lane->turned == daemon->round)
+                        break; /* it and all behind it were read */
+                if (is_behind(lane->session)) {
+                        any = true;
+                } else if (read_lane(lane, now_us)) {
+                        stand_behind(lane);
                         any = true;
                 } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS &&
                            pw_ring_sleep(&lane->reader, is_hungry(lane->session))) {
@@ -298,30 +445,6 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
                 }
         }
         return any;
-}
-
-void pw_lanes_look(struct pw_daemon *daemon)
-{
-        uint32_t count;
-        const uint32_t *numbers = pw_store_look(daemon->store, &count);
-
-        daemon->round++;
-        for (uint32_t i = 0; i < count; i++) {
-                struct pw_dsession *session = pw_session_get(daemon, numbers[i]);
-
-                if (session)
-                        drain(session);
-        }
-}
-
-void pw_lanes_read_all(struct pw_daemon *daemon)
-{
-        struct pw_dsession *session;
-
-        daemon->round++;
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
-                if (!session->ended)
-                        drain(session);
 }
 
 void pw_lanes_hungry(struct pw_daemon *daemon)

@@ -5,7 +5,7 @@ daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/attach.c daemon/audit.c daemon/backing.c daemon/cancel.c daemon/closer.c daemon/compile.c daemon/compiler.c daemon/daemon.c daemon/describe.c \
-	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/input.c daemon/install.c daemon/kept.c daemon/lane.c daemon/limits.c \
+	daemon/effect.c daemon/environment.c daemon/frozen.c daemon/graph_wire.c daemon/input.c daemon/install.c daemon/kept.c daemon/lane.c daemon/limits.c daemon/look.c \
 	daemon/module.c daemon/module_file.c daemon/module_look.c daemon/move.c daemon/name.c daemon/notify.c daemon/operators.c daemon/output.c \
 	daemon/overhead.c daemon/process.c daemon/program.c daemon/quota.c daemon/recount.c daemon/reload.c daemon/request.c daemon/room.c \
 	daemon/rundir.c daemon/segment.c daemon/session.c daemon/settings.c daemon/shapes.c daemon/slice.c daemon/submit.c daemon/tally.c daemon/tenant.c daemon/thread.c \
@@ -23,7 +23,7 @@ daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecd
 daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h daemon/closer.h daemon/compile.h daemon/compiler.h daemon/counters.h daemon/daemon.h daemon/describe.h daemon/effect.h \
-	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/kept.h daemon/lane.h daemon/limits.h daemon/module.h \
+	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/kept.h daemon/lane.h daemon/limits.h daemon/look.h daemon/module.h \
 	daemon/module_file.h daemon/module_look.h daemon/move.h daemon/name.h daemon/notify.h daemon/operators.h daemon/overhead.h daemon/program.h daemon/quota.h daemon/recount.h \
 	daemon/reload.h daemon/request.h daemon/room.h daemon/rundir.h daemon/segment.h daemon/session.h daemon/settings.h daemon/shapes.h \
 	daemon/slice.h daemon/submit.h daemon/tally.h daemon/tenant.h daemon/thread.h daemon/transfer.h daemon/turn.h daemon/worker.h

@@ -7,7 +7,7 @@
 
 #include "daemon/effect.h"
 #include "daemon/inspect/trace.h"
-#include "daemon/lane.h"
+#include "daemon/look.h"
 #include "daemon/name.h"
 #include "daemon/segment.h"
 #include "store/object.h"
@@ -35,10 +35,10 @@ static enum pw_status move(struct pw_dsession *session, struct pw_object *object
         if (status != PW_OK)
                 return status;
         if (pw_store_reclaim_begin(daemon->store)) {
-                pw_lanes_look(daemon);
+                pw_look(daemon);
                 daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
         } else {
-                pw_lanes_look(daemon);
+                pw_look(daemon);
         }
         status = pw_store_move_finish(daemon->store, session->number, object, with, now_us, ret_err);
         if (status != PW_OK)

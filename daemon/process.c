@@ -1,5 +1,6 @@
 /* Attached processes: one pidfd each, whose end ends all sessions of the process. */
 #include "base/memory.h"
+#include "daemon/lane.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
 
@@ -59,6 +60,15 @@ static void on_exit_(evutil_socket_t fd, short what, void *context)
         daemon->more = true;
 }
 
+/* Is all read that it published? It writes no more. */
+static bool is_read(struct pw_dsession *session)
+{
+        if (!session->dead)
+                session->wish = pw_lanes_pass(session);
+        session->dead = true;
+        return pw_lanes_read(session, session->wish);
+}
+
 /* Some of what its sessions held. False: there is no more. */
 static bool die_in_part(struct pw_process *process)
 {
@@ -70,6 +80,8 @@ static bool die_in_part(struct pw_process *process)
         pw_list_each(&process->sessions, session, struct pw_dsession, of_process) {
                 if (!part)
                         break;
+                if (!session->ended && !is_read(session))
+                        return true;
                 part -= !session->ended;
                 pw_session_end(session, NULL);
         }
@@ -83,10 +95,11 @@ bool pw_processes_turn(struct pw_daemon *daemon)
         if (pw_list_empty(&daemon->dying))
                 return false;
         process = pw_list_first(&daemon->dying, struct pw_process, dying);
-        if (!die_in_part(process)) {
-                pw_list_remove(&process->dying);
+        pw_list_remove(&process->dying);
+        if (die_in_part(process))
+                pw_list_append(&daemon->dying, &process->dying); /* behind others */
+        else
                 free_if_unused(process);
-        }
         return true;
 }
 

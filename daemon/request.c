@@ -7,7 +7,6 @@
 #include "daemon/frozen.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
-#include "daemon/lane.h"
 #include "daemon/module.h"
 #include "daemon/move.h"
 #include "daemon/name.h"
@@ -74,7 +73,6 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
 
 static void take_lane_end(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         if (session->in_store && request->lane_end->lane < PW_LANES_MAX)
                 pw_store_lane_end(session->daemon->store, session->number, request->lane_end->lane, pw_now_us());
         pw_session_reply_ok(session, request->id);
@@ -105,14 +103,12 @@ static void take_compile(struct pw_dsession *session, const Pathways__Wire__Requ
 
 static void take_program_free(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         pw_program_free_request(session, request->id, request->program_free->program);
 }
 
 /* Records that a client published before it asks by socket come first. */
 static void take_name_bind(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         pw_name_bind(session, request->id, request->name_bind);
 }
 
@@ -128,13 +124,11 @@ static void take_name_lookup(struct pw_dsession *session, const Pathways__Wire__
 
 static void take_lease(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         pw_name_lease(session, request->id, request->lease);
 }
 
 static void take_transfer(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         pw_transfer_request(session, request->id, request->transfer);
 }
 
@@ -145,13 +139,11 @@ static void take_free(struct pw_dsession *session, const Pathways__Wire__Request
 
 static void take_cancel(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         pw_cancel_request(session, request->id, request->cancel);
 }
 
 static void take_move(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_lanes_drain(session);
         pw_move_request(session, request->id, request->move);
 }
 

@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "daemon/frozen.h"
 #include "daemon/inspect/waits.h"
-#include "daemon/lane.h"
 #include "daemon/segment.h"
 
 struct pw_room_wait {
@@ -71,7 +70,6 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        pw_lanes_drain(session); /* what it gave back counts before it asks for more */
         pw_daemon_reclaim(daemon, now_us);
         if (session->ended)
                 return;

@@ -355,6 +355,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         pw_list_init(&session->of_process);
         pw_list_init(&session->room_waits);
         pw_list_init(&session->of_ended);
+        pw_list_init(&session->of_look);
         pw_list_init(&session->jobs);
         pw_list_init(&session->lookups);
         pw_session_input_init(session);
@@ -407,6 +408,7 @@ static void hang_up(struct pw_dsession *session)
         session->ended = true;
         event_del(session->readable);
         pw_list_remove(&session->of_speakers);
+        pw_list_remove(&session->of_look);
         pw_session_known(session);
         if (session->sendable)
                 event_del(session->sendable);

@@ -23,6 +23,8 @@ struct pw_dlane {
         uint32_t due;        /* cells that are to be read in this round */
         uint64_t seen;       /* the tenant's look at all its lanes at which, or after which, that was seen */
         uint64_t looked;     /* the round in which it was the last to look at the others */
+        uint64_t turned;     /* the last turn that read some of it: its round */
+        uint32_t mark;       /* cells that its session's pass is still to read of it */
 };
 
 struct pw_ended { uint32_t number; struct pw_tenant *tenant; struct pw_segment *own; /* that was granted nothing; NULL: the store knows it */ };
@@ -67,6 +69,7 @@ struct pw_dsession {
         pid_t pid;
         bool operator_, in_store, ended, heard;
         bool left;                 /* its process uses none of its memory any more */
+        bool gone, dead;           /* its socket ended; its process: what it published before is read, then it ends */
         bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
         bool trace_ended;          /* its trace did, as nobody asked for it */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
@@ -79,6 +82,11 @@ struct pw_dsession {
         struct pw_dlane **lanes;    /* those that the client ever used, made when that is seen: lane.c */
         uint32_t lane_count, lane_capacity;
         struct pw_catching catching; /* on its own lanes */
+        uint64_t pass;              /* over its lanes: lane.h; the last one */
+        uint32_t marked;            /* lanes of which it is still to read some; 0: it is over */
+        bool look_next;             /* it is in a look, and is to be in the next as well */
+        uint64_t wish, look_wish;   /* passes before what it said is taken, 0: none; and that the look waits for */
+        struct pw_list of_look;     /* in its tenant's `looking` or `look_next`, or the daemon's; else alone */
         struct pw_list room_waits;  /* for room: room.c */
         struct pw_table slices, programs; /* handle -> this */
         struct pw_list jobs;        /* its compilations under way: program.c */

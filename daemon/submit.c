@@ -13,6 +13,7 @@ struct waiting_run { struct pw_list link; struct pw_run *run; };
  * are told. It goes with the last of them. */
 struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
 struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
+#define BATCH_MAX 4096u /* runs of a tenant in a turn */
 #define TOLD_MAX 256u /* runs in a turn: the others get theirs */
 
 static struct pw_owner owner_of(const struct pw_run *run)
@@ -175,6 +176,13 @@ static uint64_t deadline(uint64_t us, uint64_t now_us)
         return us ? us > UINT64_MAX - now_us ? UINT64_MAX : now_us + us : 0;
 }
 
+/* It has runs for the next batch; not while its look goes on. */
+static void enlist(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (!tenant->look && pw_list_empty(&tenant->of_submitted) && !pw_list_empty(&tenant->submitted))
+                pw_list_append(&daemon->submitted, &tenant->of_submitted);
+}
+
 /* The program named by the record, if the session may run it. */
 static struct pw_program_row *program_of(struct pw_dlane *lane, struct pw_cell header)
 {
@@ -205,7 +213,8 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         for (uint32_t i = 0; i < inputs; i++)
                 take_input(lane, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
         waiting->run = run;
-        pw_list_append(&daemon->submitted, &waiting->link);
+        pw_list_append(&lane->session->tenant->submitted, &waiting->link);
+        enlist(daemon, lane->session->tenant);
         daemon->runs_in_flight++;
         lane->session->tenant->runs++;
         for (uint32_t i = 0; i < results; i++) {
@@ -217,15 +226,29 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         return 2 + inputs + results;
 }
 
+void pw_submit_tenant_init(struct pw_tenant *tenant)
+{
+        pw_list_init(&tenant->submitted);
+        pw_list_init(&tenant->batch);
+        pw_list_init(&tenant->of_submitted);
+}
+
 void pw_submit_close_batch(struct pw_daemon *daemon)
 {
-        if (pw_list_empty(&daemon->submitted))
-                return;
-        /* The whole chain moves: its ends now point to the other head. */
-        daemon->batch = daemon->submitted;
-        daemon->batch.next->prev = &daemon->batch;
-        daemon->batch.prev->next = &daemon->batch;
-        pw_list_init(&daemon->submitted);
+        struct pw_tenant *tenant;
+
+        pw_list_each(&daemon->submitted, tenant, struct pw_tenant, of_submitted) {
+                if (tenant->look) {
+                        pw_list_remove(&tenant->of_submitted);
+                        continue;
+                }
+                for (uint32_t i = 0; i < BATCH_MAX && !pw_list_empty(&tenant->submitted); i++) {
+                        struct pw_list *first = tenant->submitted.next;
+
+                        pw_list_remove(first);
+                        pw_list_append(&tenant->batch, first);
+                }
+        }
 }
 
 /* Results that its record named wrongly are nobody's: they go with the run, whose session has ended for that. */
@@ -244,22 +267,40 @@ static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run,
                                     now_us);
 }
 
+static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, uint64_t now_us)
+{
+        struct pw_run *run = waiting_take->run;
+
+        pw_list_remove(&waiting_take->link);
+        free(waiting_take);
+        for (uint32_t i = 0; i < run->input_count; i++)
+                if (run->inputs[i].donated)
+                        run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
+        pw_scheduler_submit(daemon->scheduler, run, now_us);
+        let_unclaimed_go(daemon, run, now_us);
+        if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
+                pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
+}
+
+void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
+{
+        while (!pw_list_empty(&tenant->batch))
+                submit(daemon, pw_list_first(&tenant->batch, struct waiting_run, link), now_us);
+        enlist(daemon, tenant);
+}
+
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
 {
-        struct waiting_run *waiting;
+        struct pw_tenant *tenant;
+        struct pw_list due; /* who has more comes into the next */
 
-        pw_list_each(&daemon->batch, waiting, struct waiting_run, link) {
-                struct pw_run *run = waiting->run;
-
-                pw_list_remove(&waiting->link);
-                free(waiting);
-                for (uint32_t i = 0; i < run->input_count; i++)
-                        if (run->inputs[i].donated)
-                                run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
-                pw_scheduler_submit(daemon->scheduler, run, now_us);
-                let_unclaimed_go(daemon, run, now_us);
-                if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
-                        pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
+        pw_list_init(&due);
+        pw_list_splice(&due, &daemon->submitted);
+        while (!pw_list_empty(&due)) {
+                tenant = pw_list_first(&due, struct pw_tenant, of_submitted);
+                pw_list_remove(&tenant->of_submitted);
+                if (!tenant->look)
+                        pw_submit_looked(daemon, tenant, now_us);
         }
 }
 

@@ -4,10 +4,12 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/frozen.h"
+#include "daemon/look.h"
 #include "daemon/program.h"
 #include "daemon/quota.h"
 #include "daemon/recount.h"
 #include "daemon/segment.h"
+#include "daemon/submit.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -81,6 +83,8 @@ static struct pw_tenant *new_tenant(uid_t uid)
         tenant->uid = uid;
         tenant->hints_fd = -1;
         pw_speakers_init(&tenant->speakers);
+        pw_looks_tenant_init(tenant);
+        pw_submit_tenant_init(tenant);
         pw_list_init(&tenant->listing);
         pw_list_init(&tenant->listers);
         tenant->name = user_name(uid);
@@ -117,7 +121,8 @@ static bool has_left(const struct pw_daemon *daemon, const struct pw_tenant *ten
         const struct pw_use use = pw_store_use(daemon->store, tenant->name);
         uint64_t kept = use.kept_bytes - use.kept[PW_KEPT_SHAPES];
 
-        return !tenant->connections && !tenant->sessions && !tenant->backings && !kept && !pw_compiling_busy(tenant->compiling);
+        return !tenant->connections && !tenant->look && !tenant->sessions && !tenant->backings && !kept &&
+               !pw_compiling_busy(tenant->compiling);
 }
 
 static uint32_t device_segments(const struct pw_tenant *tenant)

@@ -33,6 +33,14 @@ struct pw_tenant {
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
         uint64_t looks;         /* at all its lanes, to catch up */
+        struct pw_dlane *catcher; /* that goes on to catch up in the next round; NULL: none */
+        uint64_t part_round, behind; /* the round that `part` is of; the last one in which that was not enough */
+        uint32_t part;          /* of its lanes that may still be read in it */
+        uint64_t look;          /* that goes on over several turns: look.h; 0: none does */
+        struct pw_list looking, look_next; /* sessions it waits for; that are to be in the next */
+        struct pw_list of_looking; /* in daemon->looking, or alone */
+        struct pw_list submitted, batch; /* runs that were read, and those whose look is under way */
+        struct pw_list of_submitted; /* in daemon->submitted, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
         uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */

@@ -20,17 +20,21 @@ static bool is_called(const struct pw_dsession *session, const char *to)
         return strtol(to + strlen(PID_WORD), &end, 10) == session->pid && !*end;
 }
 
-/* Of the sessions of that process and tenant one that holds the object, else the oldest. NULL: there is none. */
+/* Of the sessions of that process and tenant one that holds the object, else the oldest, as far as their lanes are read: for a part of a
+ * round all together. NULL: there is none. */
 static struct pw_dsession *find_session(struct pw_daemon *daemon, const struct pw_object *object, const char *to)
 {
         const char *tenant = pw_object_tenant(daemon->store, object);
         struct pw_dsession *session, *oldest = NULL;
 
+        daemon->round++;
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
                 if (session->ended || session->role != PW_ROLE_CLIENT || strcmp(session->tenant->name, tenant) ||
                     !is_called(session, to))
                         continue;
-                pw_lanes_drain(session); /* what it has taken and given back counts */
+                (void)pw_lanes_read_part(session, pw_lanes_pass(session)); /* what it has taken and given back counts */
+                if (session->ended)
+                        continue;
                 if (pw_store_holds(daemon->store, object, session->number))
                         return session;
                 if (!oldest || session->number < oldest->number)

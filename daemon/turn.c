@@ -10,6 +10,7 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
+#include "daemon/look.h"
 #include "daemon/name.h"
 #include "daemon/overhead.h"
 #include "daemon/recount.h"
@@ -24,7 +25,7 @@ void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us)
 {
         if (!pw_store_reclaim_begin(daemon->store))
                 return;
-        pw_lanes_look(daemon);
+        pw_look(daemon);
         daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
 }
 
@@ -36,7 +37,7 @@ static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
         if (!reclaim && pw_list_empty(&daemon->submitted))
                 return;
         pw_submit_close_batch(daemon);
-        pw_lanes_look(daemon);
+        pw_look(daemon);
         if (reclaim)
                 daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
         pw_submit_batch(daemon, now_us);
@@ -80,6 +81,7 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);
+        any |= pw_looks_turn(daemon, now_us);
         any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
         pw_child_boards_look(daemon);
         if (!pw_list_empty(&daemon->traces))

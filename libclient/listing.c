@@ -37,6 +37,7 @@ static enum pw_status join(Pathways__Wire__Listing *all, Pathways__Wire__Listing
         all->rows = rows;
         all->truncated = full || page->truncated;
         all->next = page->next;
+        all->behind |= page->behind;
         if (full || !page->n_rows)
                 return PW_OK;
         memcpy(rows + all->n_rows, page->rows, page->n_rows * sizeof *rows);

@@ -25,6 +25,49 @@ static uint32_t reclaim(struct fixture *f)
         return digits;
 }
 
+/* Ann's rings have more than is read at once: hers waits, as does what she drops meanwhile, and what bob drops does not. */
+static void test_part_of_a_tenant(void **state)
+{
+        struct fixture f;
+        struct client *ann, *bob;
+        struct place mine, next, again, other;
+        struct pw_store_grant first, second;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        bob = fixture_client(&f, "bob");
+        first = fixture_grant(&f, ann, 1024, 8);
+        second = fixture_grant(&f, bob, 1024, 8);
+        mine = fixture_put(ann, first.first_slot);
+        next = fixture_put(ann, first.first_slot + 1);
+        again = fixture_put(ann, first.first_slot + 2);
+        other = fixture_put(bob, second.first_slot);
+        fixture_drop(&f, ann, mine);
+        fixture_drop(&f, ann, again);
+        fixture_drop(&f, bob, other);
+        assert_true(pw_store_reclaim_begin(f.store));
+        assert_int_equal(look(&f), 12);
+        pw_store_look_part(f.store, ann->session);
+        assert_true(pw_store_reclaim_finish(f.store, f.now_us)); /* there is more */
+        assert_int_equal(fixture_state(mine), PW_ENTRY_CLOSING);
+        assert_int_not_equal(fixture_state(other), PW_ENTRY_CLOSING);
+        fixture_drop(&f, ann, next);
+        assert_int_equal(reclaim(&f), 0);
+        assert_int_equal(fixture_state(next), PW_ENTRY_READY);
+        fixture_ref(&f, ann, again); /* a record that the look comes to */
+        assert_int_equal(fixture_state(again), PW_ENTRY_READY);
+        fixture_drop(&f, ann, again);
+        pw_store_look_whole(f.store, "ann", f.now_us);
+        assert_int_not_equal(fixture_state(mine), PW_ENTRY_CLOSING);
+        assert_int_equal(fixture_state(again), PW_ENTRY_READY);
+        assert_int_equal(reclaim(&f), 1);
+        assert_int_not_equal(fixture_state(next), PW_ENTRY_READY);
+        assert_int_not_equal(fixture_state(again), PW_ENTRY_READY);
+        assert_false(pw_store_reclaims(f.store));
+        fixture_close(&f);
+}
+
 static void reads(struct fixture *f, const struct client *client, uint32_t segment)
 {
         struct pw_error err;
@@ -153,6 +196,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_own_segment),
+                cmocka_unit_test(test_part_of_a_tenant),
                 cmocka_unit_test(test_readers),
                 cmocka_unit_test(test_grantee_ended),
                 cmocka_unit_test(test_futures),

@@ -256,6 +256,8 @@ enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, st
         store->now_us = now_us;
         if (status == PW_OK && with)
                 status = check_with(store, session, object, with, true, ret_err);
+        if (status == PW_OK && (pw_look_goes_on(store, object) || (with && pw_look_goes_on(store, with))))
+                status = pw_error_set(ret_err, PW_BUSY, "rings of its tenant have too much unread to know who holds it: try again");
         if (status == PW_OK && result)
                 exchange(store, object, with);
         else if (status == PW_OK && with)

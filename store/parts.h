@@ -77,6 +77,7 @@ void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 bool pw_look_reserve(struct pw_store *store); /* for one session more */
 void pw_look_for(struct pw_store *store, struct segment *segment,
                  const struct pw_object *object); /* who may refer to it, next time */
+bool pw_look_goes_on(struct pw_store *store, const struct pw_object *object); /* reclaim.c: of its tenant, over several turns */
 void pw_look_session_end(struct session *session);
 void pw_look_segment_end(struct segment *segment);
 

@@ -5,6 +5,8 @@
 
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
 {
+        if (object->leaving)
+                return; /* it is listed */
         if (!pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, store->dropped_count, sizeof *store->dropped))
                 return; /* it stays until its session ends; the audit names it */
         store->dropped[store->dropped_count++] = object;
@@ -45,7 +47,18 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
 
 bool pw_store_reclaims(const struct pw_store *store)
 {
-        return store->dropped_first < store->dropped_count || pw_ending_more(store) || store->searching || store->unserved || !pw_list_empty(&store->rung);
+        return store->dropped_first < store->dropped_count || store->looking_count || pw_ending_more(store) || store->searching ||
+               store->unserved || !pw_list_empty(&store->rung);
+}
+
+/* Its tenant's look goes on: it waits in `objects`. False: out of memory. */
+static bool wait_for_look(struct pw_store *store, struct objects *objects, struct pw_object *object)
+{
+        if (!pw_grow_ahead((void **)&objects->items, &objects->capacity, objects->count, sizeof *objects->items))
+                return false;
+        objects->items[objects->count++] = object;
+        store->looking_count++;
+        return true;
 }
 
 bool pw_store_reclaims_of(const struct pw_store *store, const char *name)
@@ -77,6 +90,10 @@ static void close_dropped(struct pw_store *store, uint32_t count)
                 if (!object->known || object->refs || object->closing) {
                         object->leaving = object->closing != 0;
                         continue; /* somebody took a reference; or it is listed twice */
+                }
+                if (segment->tenant->looking) {
+                        object->leaving = wait_for_look(store, &segment->tenant->later, object); /* else the audit names it */
+                        continue;
                 }
                 close_one(store, segment, object);
                 pw_look_for(store, segment, object);
@@ -175,18 +192,68 @@ static void give_up(struct pw_store *store, struct pw_object *object)
                 pw_reclaim_add(store, object);
 }
 
+/* After the look. */
+static void finish_one(struct pw_store *store, struct pw_object *object)
+{
+        if (!object->closing)
+                return; /* reopened */
+        if (object->closing == PW_ENTRY_PENDING)
+                give_up(store, object);
+        else
+                free_one(store, object);
+}
+
+static void finish_later(struct pw_store *store, struct tenant *tenant, struct pw_object *object)
+{
+        if (!object->closing || wait_for_look(store, &tenant->closed, object))
+                return;
+        pw_reclaim_reopen(store, object);
+        pw_reclaim_add(store, object);
+}
+
+void pw_store_look_part(struct pw_store *store, uint32_t number)
+{
+        struct session *session = pw_session_of(store, number);
+
+        if (session)
+                session->tenant->looking = true;
+}
+
+void pw_store_look_whole(struct pw_store *store, const char *name, uint64_t now_us)
+{
+        struct tenant *tenant = pw_tenant_of(store, name);
+
+        if (!tenant || !tenant->looking)
+                return;
+        store->now_us = now_us;
+        store->looking_count -= tenant->closed.count + tenant->later.count;
+        tenant->looking = false;
+        for (uint32_t i = 0; i < tenant->closed.count; i++)
+                finish_one(store, tenant->closed.items[i]);
+        for (uint32_t i = 0; i < tenant->later.count; i++) {
+                tenant->later.items[i]->leaving = 0;
+                pw_reclaim_add(store, tenant->later.items[i]);
+        }
+        tenant->closed.count = tenant->later.count = 0;
+        pw_room_serve(store);
+}
+
+bool pw_look_goes_on(struct pw_store *store, const struct pw_object *object)
+{
+        return pw_segment_of(store, object->segment)->tenant->looking;
+}
+
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
 {
         store->now_us = now_us;
         for (uint32_t i = 0; i < store->closing_count; i++) {
                 struct pw_object *object = store->closing[i];
+                struct tenant *tenant = pw_segment_of(store, object->segment)->tenant;
 
-                if (!object->closing)
-                        continue; /* reopened */
-                if (object->closing == PW_ENTRY_PENDING)
-                        give_up(store, object);
+                if (tenant->looking)
+                        finish_later(store, tenant, object);
                 else
-                        free_one(store, object);
+                        finish_one(store, object);
         }
         store->closing_count = 0;
         pw_room_serve(store);

@@ -18,6 +18,8 @@
 #define PW_DECIDE_TRIES 1000u
 #define PW_PAGE_BYTES UINT64_C(4096)
 
+struct objects { struct pw_object **items; uint32_t count, capacity; };
+
 struct tenant {
         char *name;
         struct segment *futures; /* NULL until it is added */
@@ -33,6 +35,8 @@ struct tenant {
         uint32_t over_count;     /* of them, those in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
+        bool looking;            /* a look goes on over several turns: what it closed waits in `closed`, what was dropped since in `later` */
+        struct objects closed, later;
 };
 
 /* One claim of an object, in the object's ring. */
@@ -209,6 +213,7 @@ struct pw_store {
         uint32_t dropped_first, dropped_count, dropped_capacity, closing_count, closing_capacity;
         struct looks looks[2];     /* the next look's, by its serial; the last one's */
         uint64_t look_serial;
+        uint32_t looking_count;    /* objects of tenants whose look goes on */
         struct pw_object *last_claimed;
         int64_t free_bytes;        /* booked by nobody, and not leaving: counted down and up, never computed */
         uint64_t leaving_bytes;    /* given up, and not given back to the system yet */

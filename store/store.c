@@ -57,6 +57,8 @@ static void free_tables(struct pw_store *store)
         for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));)
                 pw_session_free(session);
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
+                free(tenant->closed.items);
+                free(tenant->later.items);
                 free(tenant->name);
                 free(tenant);
         }
@@ -316,6 +318,17 @@ static void unlist_dropped(struct pw_store *store, const struct segment *segment
         segment->tenant->on_way -= count - store->dropped_count;
 }
 
+/* The same of those that wait for a look. */
+static void unlist_looking(struct pw_store *store, const struct segment *segment)
+{
+        struct tenant *tenant = segment->tenant;
+
+        store->looking_count -= tenant->closed.count + tenant->later.count;
+        unlist(tenant->closed.items, &tenant->closed.count, segment->number);
+        unlist(tenant->later.items, &tenant->later.count, segment->number);
+        store->looking_count += tenant->closed.count + tenant->later.count;
+}
+
 struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t number)
 {
         struct segment *segment = pw_segment_of(store, number);
@@ -330,6 +343,7 @@ struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t
         drop_objects(store, segment);
         unlist_dropped(store, segment);
         unlist(store->closing, &store->closing_count, number);
+        unlist_looking(store, segment);
         pw_room_segment_gone(store, segment);
         pw_list_each(&segment->extents, extent, struct extent, of_segment)
                 pw_extent_drop(store, extent);

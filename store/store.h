@@ -150,13 +150,16 @@ PW_MUST_CHECK enum pw_status pw_store_move_begin(struct pw_store *store, uint32_
 PW_MUST_CHECK enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, struct pw_object *object,
                                                   struct pw_object *with, uint64_t now_us, struct pw_error *ret_err);
 
-/* Reclaim: goes on with the ends of sessions and lanes, then swaps what lost its last reference to CLOSING, a part at a time. Then the daemon reads the rings of pw_store_look() up to the tails
- * that it sees *after* this call (pw_store_ref() reopens), then calls pw_store_reclaim_finish(), which frees what nobody reopened:
- * returns slots to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to finish; finish: that there is more. */
+/* Reclaim: goes on with ends of sessions and lanes, then swaps what lost its last reference to CLOSING, in parts. Then the daemon reads the
+ * rings of pw_store_look() up to the tails that it sees *after* this call (pw_store_ref() reopens); finish frees what nobody reopened:
+ * slots go to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to finish; finish: more. */
 bool pw_store_reclaim_begin(struct pw_store *store);
-/* Whose rings are to be read: sessions that may refer to what was closed, or donated, since the last look. The list is good until
- * the next call. */
+/* Sessions that may refer to what was closed, or donated, since the last look. The list is good until the next call. */
 const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
+/* Before finish: this session's were read in part. What is of its tenant stays CLOSING, and no more of it is closed, given or moved, until
+ * all of that look are read up to there: whole. */
+void pw_store_look_part(struct pw_store *store, uint32_t session);
+void pw_store_look_whole(struct pw_store *store, const char *tenant, uint64_t now_us);
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
 bool pw_store_reclaims(const struct pw_store *store); /* something is on its way out */
 bool pw_store_reclaims_of(const struct pw_store *store, const char *tenant); /* of this tenant's */

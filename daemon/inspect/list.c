@@ -156,25 +156,43 @@ void pw_lists_session_end(struct pw_dsession *session)
                         free_lister(lister);
 }
 
+/* What the sessions of a tenant, or of all (NULL), have published is read, for their tenants' parts of a round. False: there is more. */
+static bool read_lanes(struct pw_daemon *daemon, const struct pw_tenant *tenant)
+{
+        struct pw_dsession *session;
+        bool all = true;
+
+        daemon->round++;
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+                if (!session->ended && session->tenant && (!tenant || session->tenant == tenant))
+                        all &= pw_lanes_read_part(session, pw_lanes_pass(session));
+        return all;
+}
+
 /* Nobody waits for what is another tenant's. */
 static bool is_settled(const struct pw_lister *lister)
 {
         const struct pw_store *store = lister->daemon->store;
 
-        return !(lister->session->operator_ ? pw_store_reclaims(store) : pw_store_reclaims_of(store, lister->session->tenant->name)) ||
+        return lister->rows->behind ||
+               !(lister->session->operator_ ? pw_store_reclaims(store) : pw_store_reclaims_of(store, lister->session->tenant->name)) ||
                pw_now_us() - lister->since_us > RECLAIM_US;
 }
 
-/* So that what is listed is true now: what was let go before is not there any more. Its session may end for what it wrote, and the
- * listing with it. */
+/* So that what is listed is true now: what was let go before is not there any more. Where that would take longer than a part, the listing
+ * says so. Its session may end for what it wrote, and the listing with it. */
 static bool catch_up(struct pw_lister *lister)
 {
         const struct pw_list *listers = &lister->session->tenant->listers;
         struct pw_daemon *daemon = lister->daemon;
+        bool all;
 
         if (lister->begun)
                 return true;
-        pw_lanes_read_all(daemon);
+        all = read_lanes(daemon, lister->session->operator_ ? NULL : lister->session->tenant);
+        if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
+                return false;
+        lister->rows->behind = !all;
         pw_daemon_reclaim(daemon, pw_now_us());
         if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
@@ -215,9 +233,10 @@ static void begin_audit(struct pw_lister *lister)
 static void make_anew(struct pw_lister *lister)
 {
         uint32_t limit = lister->rows->limit;
+        bool behind = lister->rows->behind;
 
         pw_rows_free(lister->rows);
-        lister->own_rows = (struct pw_rows){ .limit = limit };
+        lister->own_rows = (struct pw_rows){ .limit = limit, .behind = behind };
         lister->again = false;
 }
 

@@ -104,6 +104,7 @@ void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id
         listing.n_rows = rows->count;
         listing.truncated = rows->truncated;
         listing.next = rows->next;
+        listing.behind = rows->behind;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_LISTING;
         reply.listing = &listing;
         if (rows->failed)

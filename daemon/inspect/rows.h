@@ -13,6 +13,7 @@ struct pw_rows {
         uint64_t bytes;                  /* that they take in a frame, about */
         uint32_t cell_capacity;          /* of the row being built */
         bool truncated, failed;
+        bool behind;                     /* clients had published more than was read when it began */
         bool full;                       /* the last row did not fit: its cells are ignored */
         uint64_t next;                   /* where the next page begins; 0: there is none */
 };

@@ -236,7 +236,8 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
                 why_ended(chain, &row, what);
         } else {
                 describe_run(&row, chain->lister->now_us, what, sizeof what);
-                pw_chain_link(chain, &(struct pw_cause_link){ what, row.waiting_for[0] ? row.waiting_for : "its gangs to be done",
+                pw_chain_link(chain, &(struct pw_cause_link){ what, !row.submitted_us ? "what its tenant's clients had told before to be read" :
+                                                              row.waiting_for[0] ? row.waiting_for : "its gangs to be done",
                                                               row.submitted_us, "" });
                 why_found(chain, &row);
         }

@@ -7,6 +7,7 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
+#include "daemon/look.h"
 #include "daemon/module.h"
 #include "daemon/name.h"
 #include "daemon/overhead.h"
@@ -56,6 +57,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         if (session->ended)
                 return;
         session->ended = true;
+        pw_list_remove(&session->of_look);
         pw_list_append(&session->daemon->ended, &session->of_ended);
         pw_store_session_end(session->daemon->store, session->number, client_of(session)->dead, pw_now_us());
         session->daemon->more = true;
@@ -254,6 +256,7 @@ static void open_client(struct fuzz_host *host, struct fuzz_client *client)
         for (uint32_t i = 0; i < PW_LANES_MAX; i++)
                 client->lanes[i].ring = &session->control->lanes[i].ring;
         pw_list_init(&session->of_ended);
+        pw_list_init(&session->of_look);
         atomic_store(&session->control->lane_count, 3);
         pw_table_put(&host->daemon.sessions, session->number, session);
         client->rooms = fixture_grant(&host->fixture, client->memory, 256, FUZZ_SLOTS);
@@ -336,7 +339,10 @@ void fuzz_host_open(struct fuzz_host *host)
         pw_list_init(&daemon->ended);
         pw_list_init(&daemon->submitted);
         pw_list_init(&daemon->ready);
-        pw_list_init(&daemon->batch);
+        pw_list_init(&daemon->looking);
+        pw_list_init(&daemon->look_next);
+        pw_looks_tenant_init(&host->tenant);
+        pw_submit_tenant_init(&host->tenant);
         pw_list_init(&daemon->traces);
         pw_list_init(&daemon->trace_logs);
         open_boards(host);

@@ -59,7 +59,7 @@ tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
 fuzz_daemon = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child/child_board.c daemon/effect.c \
-	daemon/inspect/trace.c daemon/inspect/trace_log.c daemon/inspect/trace_program.c daemon/kept.c daemon/lane.c \
+	daemon/inspect/trace.c daemon/inspect/trace_log.c daemon/inspect/trace_program.c daemon/kept.c daemon/lane.c daemon/look.c \
 	daemon/submit.c daemon/turn.c
 fuzz_host = $(fuzz_daemon) $(fuzz_main)
 fuzz_host_libs = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \

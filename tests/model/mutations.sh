@@ -77,8 +77,12 @@ mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_
         'a full ring is written over'
 mutate reclaim libclient/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
         'a reference by id without the second look'
-mutate reclaim daemon/turn.c 's/^        pw_lanes_look(daemon);//' \
+mutate reclaim daemon/turn.c 's/^        pw_look(daemon);//' \
         'freed without a look at the rings'
+mutate reclaim store/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
+        'freed after a look that read a part'
+mutate reclaim daemon/lane.c 's/session->pass > pass || (session->pass == pass \&\& !session->marked)/session->pass >= pass/' \
+        'a pass is over when it begins'
 mutate reclaim store/ref.c 's/^        if (object->closing)$/        if (0)/' \
         'a REF does not reopen'
 mutate reclaim store/look.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
@@ -107,6 +111,8 @@ mutate donate store/donate.c 's/^        pw_look_for(store, pw_segment_of(store,
         'a value is given though somebody else holds it'
 mutate catchup daemon/lane.c 's/^        if (names_unclaimed(lane, cell, lane->due) .*$/        if (0)/' \
         'other lanes are not read when a record names what they make'
+mutate catchup daemon/lane.c 's/^                over = is_behind(session);/                over = false;/' \
+        'a look at other lanes is over before all is read'
 mutate offered libclient/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
         'what is taken of a value that is given away is neither decided nor given back'
 mutate move libclient/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_READY/' \

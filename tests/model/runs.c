@@ -1,5 +1,5 @@
 /* What daemon/submit.c does with a RUN record, over the product's store, and a scheduler that knows one thing: a run whose input is
- * ready makes its result ready. Stands for take_input(), take_result(), pw_submit_close_batch() and pw_submit_batch() there, and for
+ * ready makes its result ready. Stands for take_input(), take_result() and pw_submit_*batch() there, and for
  * scheduler/ as far as the store sees it: results are decided, inputs are released, rooms are freed. */
 #include "tests/model/runs.h"
 
@@ -112,26 +112,28 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
 
 void pw_submit_close_batch(struct pw_daemon *daemon)
 {
-        if (pw_list_empty(&daemon->submitted))
-                return;
-        daemon->batch = daemon->submitted;
-        daemon->batch.next->prev = &daemon->batch;
-        daemon->batch.prev->next = &daemon->batch;
-        pw_list_init(&daemon->submitted);
+        if (!world.tenant.look)
+                pw_list_splice(&world.tenant.batch, &daemon->submitted);
 }
 
-void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
+void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
 {
         struct run *run;
 
         (void)now_us;
-        pw_list_each(&daemon->batch, run, struct run, link) {
+        pw_list_each(&tenant->batch, run, struct run, link) {
                 pw_list_remove(&run->link);
                 if (run->donated)
                         run->alone = pw_store_donated_alone(daemon->store, run->input);
                 pw_list_append(&runs.in_flight, &run->link);
                 daemon->more = true;
         }
+}
+
+void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
+{
+        if (!world.tenant.look)
+                pw_submit_looked(daemon, &world.tenant, now_us);
 }
 
 void runs_cancel(uint64_t number)

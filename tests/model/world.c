@@ -9,6 +9,7 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace.h"
 #include "daemon/lane.h"
+#include "daemon/look.h"
 #include "daemon/name.h"
 #include "daemon/overhead.h"
 #include "daemon/request.h"
@@ -48,6 +49,19 @@ static bool anything_told(void *context)
 
 struct told { uint32_t came, asked, hung_up; bool died; };
 
+/* As for daemon/input.c and daemon/process.c: what it published before it said or did that is read first, in parts. */
+static bool is_read(struct world_client *client, uint64_t *until)
+{
+        if (!*until)
+                *until = pw_lanes_pass(&client->session);
+        if (!pw_lanes_read(&client->session, *until)) {
+                world.daemon.more = true;
+                return false;
+        }
+        *until = 0;
+        return true;
+}
+
 static void poll_one(uint32_t i, struct told told)
 {
         struct world_client *client = &world.clients[i];
@@ -55,18 +69,17 @@ static void poll_one(uint32_t i, struct told told)
         client->came = told.came;
         if (told.came)
                 pw_session_speaks(&client->session);
-        if (told.died) {
+        if (told.died && is_read(client, &client->until.died)) {
                 client->noticed = true;
                 if (client->session.ended)
                         pw_store_session_dead(world.daemon.store, client->session.number, pw_now_us());
                 else
                         pw_session_end(&client->session, NULL);
                 world.daemon.more = true;
-        } else if (told.hung_up && !client->session.ended) {
+        } else if (!told.died && told.hung_up && !client->session.ended && is_read(client, &client->until.hung_up)) {
                 pw_session_end(&client->session, NULL);
         }
-        if (told.asked != client->answered) {
-                pw_lanes_drain(&client->session);
+        if (told.asked != client->answered && is_read(client, &client->until.asked)) {
                 if (client->request && !client->session.ended)
                         client->request(&client->session);
                 client->request = NULL;
@@ -155,6 +168,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         pw_lanes_drain(session);
         session->ended = true;
         pw_list_remove(&session->of_speakers);
+        pw_list_remove(&session->of_look);
         pw_list_append(&world.daemon.ended, &session->of_ended);
         pw_store_session_end(world.daemon.store, session->number, client->noticed, pw_now_us());
         world.daemon.more = true;
@@ -432,6 +446,7 @@ static void open_session(uint32_t i)
         *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .fd = (int)i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
                                          .control = client->control, .heard = true };
         pw_list_init(&session->of_ended);
+        pw_list_init(&session->of_look);
         pw_list_init(&session->of_speakers);
         client->control->lane_count = 1;
         pw_table_put(&world.daemon.sessions, session->number, session);
@@ -495,6 +510,7 @@ void world_begin(uint32_t clients)
         model_state(&world.tenant, sizeof world.tenant);
         world.life = PW_LIFE_ALIVE;
         world.client_count = clients;
+        world.tenant.name = (char *)(uintptr_t)"ann";
         world.tenant.hints = model_alloc(sizeof *world.tenant.hints);
         model_share(world.tenant.hints->changes, sizeof world.tenant.hints->changes);
         runs_begin();
@@ -503,7 +519,11 @@ void world_begin(uint32_t clients)
         pw_list_init(&world.daemon.recounts);
         pw_list_init(&world.daemon.ended);
         pw_list_init(&world.daemon.submitted);
-        pw_list_init(&world.daemon.batch);
+        pw_list_init(&world.daemon.looking);
+        pw_list_init(&world.daemon.look_next);
+        pw_looks_tenant_init(&world.tenant);
+        pw_list_init(&world.tenant.submitted);
+        pw_list_init(&world.tenant.batch);
         pw_list_init(&world.daemon.speaking);
         pw_speakers_init(&world.tenant.speakers);
         model_thread("daemon", -1, true, serve, &world.daemon);
@@ -513,6 +533,7 @@ void world_begin(uint32_t clients)
                 share(&world.clients[i]);
                 model_state(&world.clients[i].session, sizeof world.clients[i].session);
                 model_state(&world.clients[i].noticed, sizeof world.clients[i].noticed);
+                model_state(&world.clients[i].until, sizeof world.clients[i].until);
         }
         open_futures();
         for (uint32_t i = 1; i <= clients; i++)

@@ -34,6 +34,7 @@ struct world_client {
         _Atomic uint32_t hung_up;       /* it closed the socket */
         _Atomic uint32_t asked, answered; /* fences */
         bool noticed;                   /* the daemon was told of its death */
+        struct { uint64_t asked, died, hung_up; } until; /* passes that these wait for; 0: none */
         void (*request)(struct pw_dsession *session); /* what it asks for; NULL: a fence */
         uint32_t reply;                 /* enum pw_status */
 };
