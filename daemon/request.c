@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/cancel.h"
+#include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/frozen.h"
 #include "daemon/inspect/list.h"
@@ -66,6 +67,8 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
                 return;
         }
         pw_session_describe(&info, segment);
+        if (executor && segment->layout.kind == PW_SEGMENT_DEVICE)
+                info.n_gone = pw_child_maps(session->daemon, session->device, segment->number, &info.gone);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         reply.segment = &info;
         pw_session_reply(session, request->id, &reply, &fd, 1);

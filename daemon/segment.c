@@ -3,6 +3,7 @@
 
 #include "base/id.h"
 #include "base/memory.h"
+#include "daemon/child/child.h"
 #include "daemon/tenant.h"
 
 static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, const struct pw_store_leaving *leaving)
@@ -130,6 +131,8 @@ void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
                         give_number(daemon, segment->number);
                 leaving = pw_store_segment_remove(daemon->store, segment->number);
         }
+        if (segment->number && segment->layout.kind == PW_SEGMENT_DEVICE)
+                pw_children_segment_gone(daemon, segment->number);
         if (segment->number)
                 pw_table_remove(&daemon->segments, segment->number);
         segment->tenant->segments--;

@@ -16,6 +16,8 @@ struct pw_attached {
         struct pw_map maps[MAPS_MAX];
         uint32_t map_count;
         uint64_t done_at_start; /* gangs of the device */
+        uint32_t *gone;         /* segments, told by the last answer */
+        size_t gone_count;
 };
 
 static bool is_detached(const struct pw_attached *attached) { return fcntl(attached->fd, F_GETFD) < 0; }
@@ -50,6 +52,28 @@ static enum pw_status one_descriptor(const struct pw_answer *answer, bool body, 
         return PW_OK;
 }
 
+/* They stay mapped where there is no memory for it. */
+static void keep_gone(struct pw_attached *attached, const Pathways__Wire__SegmentInfo *info)
+{
+        uint32_t *gone = info->n_gone ? realloc(attached->gone, (attached->gone_count + info->n_gone) * sizeof *gone) : NULL;
+
+        if (!gone)
+                return;
+        memcpy(gone + attached->gone_count, info->gone, info->n_gone * sizeof *gone);
+        attached->gone = gone;
+        attached->gone_count += info->n_gone;
+}
+
+static bool tell_gone(void *context, uint32_t *ret_segment)
+{
+        struct pw_attached *attached = context;
+
+        if (!attached->gone_count)
+                return false;
+        *ret_segment = attached->gone[--attached->gone_count];
+        return true;
+}
+
 static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
 {
         struct pw_attached *attached = context;
@@ -69,6 +93,8 @@ static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map
                 status = pw_map_window(
                         &(struct pw_window){ answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes },
                         (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
+        if (answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT)
+                keep_gone(attached, answer.reply->segment);
         pw_answer_done(&answer);
         return status;
 }
@@ -183,7 +209,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_module, end_if_detached, ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, tell_gone, ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);
@@ -206,6 +232,7 @@ void pw_detach(struct pw_attached *attached)
         for (uint32_t i = 0; i < attached->map_count; i++)
                 pw_unmap(&attached->maps[i]);
         pw_connection_close(attached->connection);
+        free(attached->gone);
         free(attached);
 }
 

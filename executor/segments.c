@@ -53,12 +53,26 @@ static bool lent_drop_oldest(struct pw_segments *segments)
         return oldest != NULL;
 }
 
+/* Their tenants have ended: nobody comes back for them. */
+static void unmap_gone(struct pw_segments *segments)
+{
+        const struct pw_surroundings *around = segments->around;
+        uint32_t number;
+
+        while (around->gone && around->gone(around->context, &number)) {
+                struct pw_map *page = segments->pages[number / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+                if (page)
+                        pw_unmap(&page[number % PW_SEGMENTS_PAGE]);
+        }
+}
+
 /* Where the system has no addresses left, all that nobody reads goes. */
 static enum pw_status map_segment(struct pw_segments *segments, uint32_t number, struct pw_map *ret_map, struct pw_error *ret_err)
 {
         const struct pw_surroundings *around = segments->around;
         enum pw_status status = around->segment(around->context, number, ret_map, ret_err);
 
+        unmap_gone(segments);
         if ((status != PW_SYSTEM && status != PW_NO_MEMORY) || !lent_drop_oldest(segments))
                 return status;
         while (lent_drop_oldest(segments))

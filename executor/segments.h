@@ -1,7 +1,7 @@
 /* The segments that an executor has mapped, by number, which names no other segment while this executor lives.
  *
- * Those with rooms of devices stay, two array accesses on the hot path: there are as many as devices and tenants. Those of host memory
- * are as many as clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way.
+ * Those with rooms of devices stay while their tenants do, two array accesses on the hot path: with each answer to a request for a
+ * segment comes which of them are no more. Those of host memory are as many as clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way.
  */
 #ifndef PW_EXECUTOR_SEGMENTS_H
 #define PW_EXECUTOR_SEGMENTS_H

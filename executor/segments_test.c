@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 /* Addresses: the first bytes of each can be read, and say its number. */
-struct host { uint64_t bytes; uint32_t asked, full_after; };
+struct host { uint64_t bytes; uint32_t asked, full_after, gone; };
 
 static enum pw_status map_numbered(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
 {
@@ -33,11 +33,20 @@ static enum pw_status map_numbered(void *context, uint32_t segment, struct pw_ma
         return PW_OK;
 }
 
+static bool tell_gone(void *context, uint32_t *ret_segment)
+{
+        struct host *host = context;
+
+        *ret_segment = host->gone;
+        host->gone = 0;
+        return *ret_segment;
+}
+
 static struct pw_segments *segments_new(struct host *host, struct pw_surroundings *around)
 {
         struct pw_segments *segments = malloc(sizeof *segments);
 
-        *around = (struct pw_surroundings){ .context = host, .segment = map_numbered };
+        *around = (struct pw_surroundings){ .context = host, .segment = map_numbered, .gone = tell_gone };
         pw_segments_init(segments, around);
         return segments;
 }
@@ -150,10 +159,36 @@ static void test_full(void **state)
         segments_free(segments);
 }
 
+/* Memory of a device whose tenant has ended is unmapped with the next one that comes; asked for again it is another's. */
+static void test_gone(void **state)
+{
+        struct host host = { .bytes = 4096 };
+        struct pw_surroundings around;
+        struct pw_segments *segments = segments_new(&host, &around);
+        struct pw_error err;
+        uint8_t *first, *second, *again;
+        unsigned char there;
+        (void)state;
+
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 30, 0, 4 }, &first, &err), PW_OK);
+        host.gone = 30;
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 31, 0, 4 }, &second, &err), PW_OK);
+        assert_int_equal(host.gone, 0);
+        assert_int_equal(mincore(first, host.bytes, &there), -1);
+        assert_int_equal(mincore(second, host.bytes, &there), 0);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 31, 0, 4 }, &again, &err), PW_OK);
+        assert_ptr_equal(again, second);
+        assert_int_equal(host.asked, 2);
+        host.gone = 1000000; /* never mapped */
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 30, 0, 4 }, &again, &err), PW_OK);
+        assert_int_equal(host.asked, 3);
+        segments_free(segments);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_count), cmocka_unit_test(test_bytes), cmocka_unit_test(test_gang),
-                                            cmocka_unit_test(test_full) };
+                                            cmocka_unit_test(test_full), cmocka_unit_test(test_gone) };
 
         return cmocka_run_group_tests_name("segments", tests, NULL, NULL);
 }

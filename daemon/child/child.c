@@ -37,6 +37,34 @@ static void on_exited(evutil_socket_t fd, short what, void *context);
 /* Functions may have started processes: these go with it. Nobody has waited for it yet, so the number is that of its group. */
 static void end_group(const struct pw_child *child) { kill(-child->pid, SIGKILL); }
 
+static void forget_segments(struct pw_child *child)
+{
+        pw_table_done(&child->mapped);
+        child->mapped = (struct pw_table){ 0 };
+        child->gone_count = 0;
+}
+
+uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone)
+{
+        struct pw_child *child = &daemon->children[device];
+        uint32_t count = child->gone_count;
+
+        (void)!pw_table_put(&child->mapped, segment, child); /* else it stays mapped there */
+        child->gone_count = 0;
+        *ret_gone = child->gone;
+        return count;
+}
+
+void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment)
+{
+        for (uint32_t i = 0; daemon->children && i < daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children[i];
+                if (pw_table_remove(&child->mapped, segment) &&
+                    pw_grow((void **)&child->gone, &child->gone_capacity, child->gone_count + 1, sizeof *child->gone))
+                        child->gone[child->gone_count++] = segment;
+        }
+}
+
 /* Kill it and wait for its end: nobody else would notice that. */
 static void reap(struct pw_child *child)
 {
@@ -51,6 +79,7 @@ static void reap(struct pw_child *child)
         pw_close_fd(&child->pidfd);
         child->pidfd = -1;
         child->state = PW_CHILD_DEAD;
+        forget_segments(child);
 }
 
 static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
@@ -189,6 +218,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         pw_close_fd(&child->pidfd);
         child->pidfd = -1;
         child->state = PW_CHILD_DEAD;
+        forget_segments(child);
         was_useful = child->board && atomic_load(&child->board->functions) != child->functions_at_start; /* to bring an input is no use */
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
         pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING,
@@ -245,6 +275,8 @@ void pw_children_done(struct pw_daemon *daemon)
                 stop_child(child);
                 if (child->exited)
                         event_free(child->exited);
+                forget_segments(child);
+                free(child->gone);
         }
         pw_child_boards_done(daemon);
         free(daemon->children);
