@@ -40,6 +40,8 @@ static void agrees(const struct pw_heap *heap, const struct pw_heap_item *items)
         for (uint32_t i = 0; i < ITEMS; i++)
                 if (items[i].place)
                         assert_ptr_equal(heap->items[items[i].place - 1], &items[i]);
+        for (uint32_t place = 2; place <= heap->count; place++)
+                assert_true(heap->items[place / 2 - 1]->key <= heap->items[place - 1]->key);
 }
 
 static void test_random(void **state)
