@@ -2,6 +2,7 @@
 #include "tests/world/world.h"
 
 #include "base/memory.h"
+#include "scheduler/state.h"
 
 struct world_run *world_find_run(struct world *world, uint64_t number)
 {
@@ -318,11 +319,29 @@ static void refused(struct world *world, const struct pw_run *run)
         world_log(world, "run %lu is refused", (unsigned long)run->number);
 }
 
+/* Who waits for the windows of its devices is passed on none of them, not on those whose windows are open either. */
+static void check_window(struct world *world, uint32_t island, const struct pw_order_item *item)
+{
+        struct pw_part *part;
+
+        pw_list_each(&world->scheduler->islands[island]->parts, part, struct pw_part, link) {
+                const struct pw_gang *gang = &part->plan->gangs[part->next];
+                if (part->live->admission >= pw_live_of(item->run)->admission)
+                        return;
+                if (part->wait == PW_WAIT_WINDOW && (gang->members & item->members))
+                        world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
+                                   (unsigned long)part->live->run.number, (unsigned long)item->run->number);
+        }
+}
+
 static void check_orders(struct world *world, const struct pw_action *action)
 {
-        for (uint32_t i = 0; i < action->order_count; i++)
-                if (world_find_run(world, action->orders[i].run->number)->refused)
-                        world_fail(world, "a gang of run %lu is ordered, which has no record", (unsigned long)action->orders[i].run->number);
+        for (uint32_t i = 0; i < action->order_count; i++) {
+                const struct pw_order_item *item = &action->orders[i];
+                if (world_find_run(world, item->run->number)->refused)
+                        world_fail(world, "a gang of run %lu is ordered, which has no record", (unsigned long)item->run->number);
+                check_window(world, action->island, item);
+        }
 }
 
 static void work_off(struct world *world)
