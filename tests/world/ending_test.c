@@ -122,6 +122,34 @@ static void test_deadline(void **state)
         world_done(&world);
 }
 
+/* A member that gets into its function after the deadline is found when it is looked at again, however often that takes. */
+static void test_function_after_the_deadline(void **state)
+{
+        struct world_object *slow;
+
+        (void)state;
+        begin();
+        slow = submit(block, 1000);
+        begin_gang(); /* the load: no function of the run */
+        for (uint64_t looks = 0; looks < 3; looks++) {
+                world.now_us = pw_scheduler_next_us(world.scheduler);
+                assert_true(world.now_us >= 1000 + looks * 1000 && world.now_us < 1000 * 1000);
+                world_daemon(&world);
+                assert_int_equal(slow->status, PW_DEADLINE);
+                assert_int_equal(world.ending, 0);
+        }
+        for (uint32_t i = 0; i < 2; i++)
+                assert_true(world_step(&world, 0));
+        world.now_us = pw_scheduler_next_us(world.scheduler);
+        world_daemon(&world);
+        assert_int_equal(world.ending, 1);
+        world_kill(&world, 0);
+        world_settle(&world);
+        assert_true(slow->maker->ended);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* The members of a run that waits behind another's are left alone. */
 static void test_deadline_behind_another(void **state)
 {
@@ -221,6 +249,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_function_after_the_deadline),
                 cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_cancelled_function),
                 cmocka_unit_test(test_held_in_part),
         };
