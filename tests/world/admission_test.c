@@ -285,6 +285,34 @@ static void test_shape(void **state)
         world_done(&world);
 }
 
+/* Nor does one that comes after the run, be it of another run or a client's. */
+static void test_late_shape(void **state)
+{
+        struct world_object *wrong, *results[2];
+        struct world_run *maker;
+
+        (void)state;
+        begin(64 << 10);
+        world.options.donations = -1;
+        wrong = world_put(&world, large, 0, false);
+        maker = world_submit(&world, large, &wrong, false);
+        results[0] = world_submit(&world, step, &wrong, false)->results[0];
+        results[1] = world_submit(&world, step, maker->results, false)->results[0];
+        for (uint32_t i = 0; i < 2; i++) {
+                results[i]->maker->any = true;
+                assert_int_equal(state_of(results[i]), PW_RUN_WAITING);
+        }
+        world_input_ready(&world, results[0]->maker, 0, PW_OK);
+        world_input_ready(&world, maker, 0, PW_OK);
+        world_settle(&world);
+        assert_int_equal(maker->results[0]->status, PW_OK);
+        assert_int_equal(results[0]->status, PW_SHAPE);
+        assert_string_equal(results[0]->text, "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 2, step)");
+        assert_int_equal(results[1]->status, PW_SHAPE);
+        assert_string_equal(results[1]->text, "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 3, step)");
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -292,6 +320,7 @@ int main(void)
                 cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
+                cmocka_unit_test(test_late_shape), 
         };
 
         return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
