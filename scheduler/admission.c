@@ -121,14 +121,17 @@ void pw_admission_look(struct pw_scheduler *scheduler)
         scheduler->looks++;
         while (before->next != &scheduler->queue) { /* runs that arrive meanwhile are appended, and looked at too */
                 struct pw_live *live = pw_list_item(before->next, struct pw_live, link);
+                struct pw_device_quota *quota = pw_live_quota(live);
+                bool over_quota = quota->held == scheduler->looks;
                 enum pw_place_verdict verdict = PW_PLACE_HELD;
-                if (!(live->program->memory_mask & held) && pw_live_quota(live)->held != scheduler->looks) {
+                if (!(live->program->memory_mask & held) && !over_quota) {
                         pw_place_inputs(live);
                         verdict = pw_place_run(live);
+                        over_quota = live->over_quota;
                 }
                 stand_aside(live, verdict == PW_PLACE_ASIDE);
-                if (verdict == PW_PLACE_HELD && live->over_quota)
-                        pw_live_quota(live)->held = scheduler->looks;
+                if (verdict == PW_PLACE_HELD && over_quota)
+                        quota->held = scheduler->looks;
                 else if (verdict == PW_PLACE_HELD)
                         held |= live->program->memory_mask;
                 if (verdict == PW_PLACED)

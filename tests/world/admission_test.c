@@ -108,6 +108,33 @@ static void test_quota(void **state)
         world_done(&world);
 }
 
+/* What lacks its tenant's quota, and waits for runs of the tenant, holds back that tenant's alone: others have room on the device. */
+static void test_quota_of_another(void **state)
+{
+        struct world_program *others = &world.programs[3];
+        struct world_object *first, *over, *small, *other;
+        struct pw_error err;
+
+        (void)state;
+        begin(64 << 10);
+        world_make_chain(&world, &world.programs[4], "second", 3, 1004);
+        world.tenant = "another";
+        assert_int_equal(pw_scheduler_segment(world.scheduler, 0, world.tenant, 200, world.options.capacity, &err), PW_OK);
+        world_make_chain(&world, others, "others", 1, 236);
+        assert_int_equal(pw_scheduler_quota(world.scheduler, "tenant", 18 << 10, NULL), PW_OK);
+        first = submit(block); /* 12 KiB of 18, 8 of which it gives back */
+        over = submit(&world.programs[4]);
+        small = submit(step);
+        other = submit(others);
+        world_daemon(&world);
+        assert_int_equal(state_of(first), PW_RUN_ADMITTED);
+        assert_int_equal(state_of(over), PW_RUN_QUEUED);
+        assert_int_equal(state_of(small), PW_RUN_QUEUED);
+        assert_int_equal(state_of(other), PW_RUN_ADMITTED);
+        world_check(&world);
+        world_done(&world); /* no memory of the other tenant's lies here: nothing is run */
+}
+
 /* The rooms that runs gave back last lie where they are in the way of a run that needs all there is: it has it all the same. */
 static void test_all_there_is(void **state)
 {
@@ -320,7 +347,7 @@ int main(void)
                 cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
-                cmocka_unit_test(test_late_shape), 
+                cmocka_unit_test(test_late_shape),  cmocka_unit_test(test_quota_of_another),
         };
 
         return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 static uint32_t open_slice(struct world *world, struct pw_graph *graph, uint32_t device_count, uint32_t island_count)
 {
-        struct pw_slice_ask ask = { .tenant = "tenant", .device_count = device_count, .island_count = island_count, .session = 1 };
+        struct pw_slice_ask ask = { .tenant = world->tenant, .device_count = device_count, .island_count = island_count, .session = 1 };
         const struct pw_slice_map *map;
         struct pw_error err;
 
@@ -72,7 +72,7 @@ static bool try_compile(struct world *world, struct world_program *program, stru
         if (status == PW_OK)
                 status = lower(world, graph, &image, &err);
         if (status == PW_OK)
-                status = pw_scheduler_program_add(world->scheduler, image, graph, "tenant", 1, &program->handle, &err);
+                status = pw_scheduler_program_add(world->scheduler, image, graph, world->tenant, 1, &program->handle, &err);
         if (status == PW_TOO_LARGE) {
                 free(image);
                 discard(world, graph);

@@ -111,6 +111,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         memset(world, 0, sizeof *world);
         world->seed = world->state = seed;
         world->options = *options;
+        world->tenant = "tenant";
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
         world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host }, &err);

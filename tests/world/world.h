@@ -96,6 +96,7 @@ struct world {
         struct world_executor executors[WORLD_DEVICES];
         uint32_t device_count;
         uint64_t now_us;
+        const char *tenant;       /* of the programs that are made next */
         uint64_t deadline_us;     /* of the next run that is submitted; 0: none of its own */
         uint64_t ending;          /* devices whose process the scheduler wants to be ended */
         struct world_program programs[WORLD_PROGRAMS];
