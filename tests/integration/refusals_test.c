@@ -241,6 +241,21 @@ static void slices_that_cannot_be(void **state)
         it_fails(pw_slice_open(host->session, &large, &slice, IT_ERR), PW_TOO_LARGE, "1 device");
 }
 
+/* By its number, as a message of any client could say: that of a slice that another session opened. */
+static void a_slice_that_is_not_of_the_session(void **state)
+{
+        struct scene scene = begin(state, "bad/borrowed");
+        struct pw_session *other = it_connect(scene.host);
+        struct pw_slice *foreign = it_slice(other, 4, 1), borrowed = *scene.slice;
+
+        borrowed.number = foreign->number;
+        pw_result(scene.program, pw_input(scene.program, &borrowed, PW_F64, PW_DIMS(8), PW_SPLIT(0), 0));
+        it_fails(pw_compile(scene.program, IT_ERR), PW_NOT_FOUND, "is not open in this session");
+        pw_slice_close(foreign);
+        pw_close(other);
+        end(&scene);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -254,6 +269,7 @@ int main(void)
                 IT_TEST(runs_with_wrong_inputs),
                 IT_TEST(use_after_donation),
                 IT_TEST(slices_that_cannot_be),
+                IT_TEST(a_slice_that_is_not_of_the_session),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

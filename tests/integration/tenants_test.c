@@ -21,6 +21,7 @@ enum { READY, PENDING, RESULT, AWAITED, COUNT };
 struct first {
         struct it_host *host;
         struct pw_id ids[COUNT];
+        uint32_t slice; /* of its session */
         uint64_t run;  /* that waits for PENDING */
         char gang[64]; /* of the run that made RESULT */
 };
@@ -89,6 +90,37 @@ static void try_work(struct pw_session *session, const struct first *first)
                 assert_null(strstr(it_text(why, i, "waits_for"), "input"));
         }
         pw_listing_free(why);
+}
+
+/* A trace that ends tells of runs that go on: of its own tenant's. */
+static void try_trace(struct pw_session *session)
+{
+        struct pw_trace_part *part;
+        bool end;
+
+        do {
+                it_ok(pw_trace_next(session, 0, true, &part, IT_ERR));
+                const Pathways__Wire__Trace *trace = pw_trace_part_message(part);
+                assert_int_equal(trace->n_runs, 0);
+                assert_int_equal(trace->n_programs, 0);
+                assert_int_equal(trace->n_gangs, 0);
+                assert_int_equal(trace->n_moves, 0);
+                end = trace->end;
+                pw_trace_part_free(part);
+        } while (!end);
+}
+
+/* A program over devices that the first tenant opened. */
+static void try_slice(struct pw_session *session, const struct first *first)
+{
+        struct pw_slice *slice = it_slice(session, 1, 1), borrowed = *slice;
+        struct pw_program *program = pw_program_new(session, "borrowed");
+
+        borrowed.number = first->slice;
+        pw_result(program, pw_input(program, &borrowed, PW_F64, PW_DIMS(8), PW_BROADCAST, 0));
+        it_fails(pw_compile(program, IT_ERR), PW_NOT_FOUND, "is not open in this session");
+        pw_program_free(program);
+        pw_slice_close(slice);
 }
 
 /* Records that libpathways would never write, with every id of the first tenant; then all that was written is read. */
@@ -209,6 +241,8 @@ static int second(void *context, int pipe)
                         try_id(session, first->ids[j]);
                 try_names(session);
                 try_work(session, first);
+                try_trace(session);
+                try_slice(session, first);
                 try_transfer(session, first, mine);
                 forge(session, first);
                 list_has(session, "objects", NULL, 1);
@@ -302,6 +336,7 @@ static void another_tenant_has_all_ids(void **state)
                 refs[i] = refs_of(session, first.ids[i]);
         }
         note_work(&first);
+        first.slice = slice->number;
 
         struct it_child child = it_fork(second, &first);
         it_read(&child, &byte, 1);
