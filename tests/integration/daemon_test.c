@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -326,6 +327,69 @@ static void pages_are_not_taken_back(void **state)
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
+/* --- whose rights executors have ---------------------------------------------------------------------------------------------- */
+
+#define GROUP 65530u /* of the daemon, as a service manager may start it */
+
+/* Until it_teardown_groups() this process and what it starts are in a group besides their own. */
+static int it_setup_groups(void **state)
+{
+        gid_t group = GROUP;
+
+        if (geteuid() == 0)
+                assert_int_equal(setgroups(1, &group), 0);
+        return it_setup_small(state);
+}
+
+static int it_teardown_groups(void **state)
+{
+        if (geteuid() == 0)
+                assert_int_equal(setgroups(0, NULL), 0);
+        return it_teardown(state);
+}
+
+/* The numbers behind `key` in the status of a process. */
+static void numbers_of(pid_t pid, const char *key, char numbers[200])
+{
+        char path[40], line[300];
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+        file = fopen(path, "re");
+        assert_non_null(file);
+        numbers[0] = 0;
+        while (fgets(line, sizeof line, file))
+                if (!strncmp(line, key, strlen(key)))
+                        snprintf(numbers, 200, "%.*s", (int)strcspn(line + strlen(key), "\n"), line + strlen(key));
+        fclose(file);
+}
+
+/* What only root's groups may read is not for modules. */
+static void executors_have_no_groups(void **state)
+{
+        struct it_host *host = *state;
+        char numbers[200];
+        struct pids executors;
+        unsigned ids[4];
+
+        if (geteuid() != 0)
+                it_skip("only root's executors are another user");
+        numbers_of(host->pid, "Groups:", numbers);
+        assert_int_equal(strtoul(numbers, NULL, 10), GROUP);
+        executors = executors_of(host);
+        assert_true(executors.count > 0);
+        for (size_t i = 0; i < executors.count; i++) {
+                numbers_of(executors.items[i], "Groups:", numbers);
+                assert_int_equal(numbers[strspn(numbers, " \t")], 0);
+                for (int gid = 0; gid < 2; gid++) {
+                        numbers_of(executors.items[i], gid ? "Gid:" : "Uid:", numbers);
+                        assert_int_equal(sscanf(numbers, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]), 4);
+                        for (int kind = 0; kind < 4; kind++)
+                                assert_int_not_equal(ids[kind], 0);
+                }
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -334,6 +398,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(sigterm_leaves_nothing, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_takes_no_new_runs, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(executors_have_no_groups, it_setup_groups, it_teardown_groups),
                 cmocka_unit_test_setup_teardown(pages_are_not_taken_back, it_setup_folder, it_remove_folder),
         };
 
