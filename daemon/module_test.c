@@ -182,6 +182,27 @@ static void a_young_file_is_read_again(void **state)
         assert_true(read_as(place, &known).fd >= 0);
 }
 
+/* Who copies a file with its times (cp -p, rsync -t) over another of its size leaves one time as a trace: when the file itself was changed. */
+static void a_file_with_its_old_times_is_read_again(void **state)
+{
+        struct place *place = *state;
+        struct pw_module_mark none = { 0 }, known;
+        struct timespec times[2];
+        struct stat info;
+
+        write_file(place->path, "file");
+        known = read_as(place, &none).mark;
+        known.settled = true;
+        times[0] = times[1] = known.modified;
+        do { /* until the tick of its clock is over */
+                write_file(place->path, "else");
+                assert_int_equal(utimensat(AT_FDCWD, place->path, times, 0), 0);
+                assert_int_equal(stat(place->path, &info), 0);
+        } while (info.st_ctim.tv_sec == known.changed.tv_sec && info.st_ctim.tv_nsec == known.changed.tv_nsec);
+        assert_memory_equal(&info.st_mtim, &known.modified, sizeof info.st_mtim);
+        assert_true(read_as(place, &known).fd >= 0);
+}
+
 static void only_files_of_the_folder_are_modules(void **state)
 {
         struct place *place = *state;
@@ -255,7 +276,8 @@ static void who_leaves_is_forgotten(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { TEST(a_version_is_the_file_as_it_is), TEST(a_young_file_is_read_again), TEST(only_files_of_the_folder_are_modules),
+        const struct CMUnitTest tests[] = { TEST(a_version_is_the_file_as_it_is), TEST(a_young_file_is_read_again),
+                                            TEST(a_file_with_its_old_times_is_read_again), TEST(only_files_of_the_folder_are_modules),
                                             TEST(what_is_kept_is_bounded), TEST(who_leaves_is_forgotten) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,12 +259,18 @@ static int print_to_nowhere(void *context, int pipe)
         return 127;
 }
 
-/* Where what it prints does not arrive the command has not done its work. */
+/* Where what it prints, or writes to a file, does not arrive the command has not done its work. */
 static void output_that_is_lost(void **state)
 {
-        struct it_child child = it_fork(print_to_nowhere, *state);
+        struct it_host *host = *state;
+        struct it_child child = it_fork(print_to_nowhere, host);
+        struct pw_future *value = it_put_scalar(host->session, 1); /* short: it stays with the C library until it is flushed */
+        char id[PW_ID_TEXT_BYTES];
 
         assert_int_equal(it_reap(&child, 0), 1);
+        pw_id_format(pw_future_id(value), id);
+        EXPECT(1, "write /dev/full|No space left", "get", id, "-o", "/dev/full");
+        pw_unref(value);
 }
 
 static bool none_named(const struct pw_listing *objects, void *context)
