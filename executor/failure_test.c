@@ -145,7 +145,46 @@ static void test_input_in_error(void **state)
         program_done(&program);
 }
 
+/* From the node on where a run is cancelled nothing of it is done. */
+static void cancelled(uint32_t at)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+
+        world_init(&world, 3, 1);
+        program_init(&program, &world, build_failing(3, "broken/fail", 99, true));
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_record(&run, 0)->cancelled_at = at;
+        run_order_all(&run);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(run_head(&run, 0, d)->status, at > 1 ? PW_OK : PW_CANCELLED);
+                assert_int_equal(run_head(&run, 1, d)->status, PW_CANCELLED);
+                assert_int_equal(atomic_load(&world.boards[d]->functions), at > 1);
+                for (uint32_t result = at > 1; result < 2; result++) {
+                        struct pw_report report = world_report(&world, d);
+                        assert_int_equal(report.result, result);
+                        assert_int_equal(report.status, PW_CANCELLED);
+                }
+        }
+        world_no_report(&world);
+        world_done(&world);
+        program_done(&program);
+}
+
 static void test_cancelled(void **state)
+{
+        (void)state;
+        for (uint32_t at = 1; at < 4; at++) /* the first call, the transfer, the last call */
+                cancelled(at);
+}
+
+/* Who waits for a peer is in no function: what that takes does not count against the limit of the function before. */
+static void test_waiting_for_a_peer(void **state)
 {
         double one = 1.0;
         struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
@@ -154,19 +193,18 @@ static void test_cancelled(void **state)
         struct run run;
         (void)state;
 
-        world_init(&world, 3, 1);
-        program_init(&program, &world, build_failing(3, "broken/fail", 99, true));
-        world_start_all(&world);
+        world_init(&world, 2, 1);
+        program_init(&program, &world, build_failing(2, "broken/fail", 99, false));
+        world_start(&world, 0);
         run_init(&run, &program, &input);
-        run_record(&run, 0)->cancelled_at = 2;
         run_order_all(&run);
+        WORLD_UNTIL(atomic_load(&world.boards[0]->running) == 3); /* the transfer, behind a call */
+        assert_int_equal(atomic_load(&world.boards[0]->functions), 1);
+        assert_int_equal(atomic_load(&world.boards[0]->running_since_ns), 0);
+        world_start(&world, 1);
         run_wait(&run);
-        for (uint32_t d = 0; d < 3; d++) {
-                assert_int_equal(run_head(&run, 0, d)->status, PW_OK);
-                assert_int_equal(run_head(&run, 1, d)->status, PW_CANCELLED);
-                assert_int_equal(world_report(&world, d).status, PW_CANCELLED);
-        }
-        world_no_report(&world);
+        for (uint32_t d = 0; d < 2; d++)
+                assert_true(*(const double *)run_data(&run, 1, d) == 4.0);
         world_done(&world);
         program_done(&program);
 }
@@ -509,11 +547,41 @@ static void test_spoilt_while_copied(void **state)
         }
 }
 
+/* What a device lost stands in the board of its own island: who reads of it in another one looks there. */
+static void test_lost_in_another_island(void **state)
+{
+        double one = 1.0;
+        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct program program;
+        struct world world;
+        struct run run;
+        (void)state;
+
+        world_init(&world, 2, 2);
+        program_init(&program, &world, build_reduce(true));
+        world_start_all(&world);
+        run_init(&run, &program, &input);
+        run_order(&run, 0);
+        run_order(&run, 1);
+        run_wait(&run);
+        atomic_store(&world.islands[1]->lost_before[1], 3);
+        for (uint32_t node = 2; node < program.image->node_count; node++)
+                run_order(&run, node);
+        run_wait(&run);
+        for (uint32_t d = 0; d < 2; d++) {
+                assert_int_equal(run_head(&run, 0, d)->status, PW_OK);
+                check_lost(&run, 1, d);
+        }
+        world_done(&world);
+        program_done(&program);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_failed_function), cmocka_unit_test(test_bad_modules),
                 cmocka_unit_test(test_input_in_error), cmocka_unit_test(test_cancelled),
+                cmocka_unit_test(test_waiting_for_a_peer), cmocka_unit_test(test_lost_in_another_island),
                 cmocka_unit_test(test_lost_device), cmocka_unit_test(test_lost_and_failed),
                 cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_crash_before_reader),
                 cmocka_unit_test(test_short_shards), cmocka_unit_test(test_past_the_room), cmocka_unit_test(test_spoilt_while_copied),
