@@ -414,6 +414,43 @@ static void test_watch(void **state)
         fixture_close(&r.f);
 }
 
+#define WATCHED 600u
+
+/* More than are looked at when somebody rings, decided in any order, with rings at any time of the look: once that is over, each that
+ * was decided before the last ring is told of, once. */
+static void test_watch_many(void **state)
+{
+        struct place places[WATCHED];
+        uint32_t slot, decided = 0, over = 0;
+        uint64_t seed = 1, old = 0;
+        struct runs r;
+
+        (void)state;
+        open_runs(&r);
+        slot = fixture_grant(&r.f, r.ann, 0, WATCHED).first_slot;
+        for (uint32_t i = 0; i < WATCHED; i++) {
+                places[i] = fixture_create(r.ann, slot + i);
+                assert_false(pw_store_watch(r.f.store, fixture_known(&r.f, places[i])));
+        }
+        while (decided < WATCHED) {
+                uint32_t next = (uint32_t)((seed = seed * UINT64_C(6364136223846793005) + 1) >> 33);
+                struct place *place = &places[next % (WATCHED - decided)];
+                assert_true(pw_entry_decide(place->entry, place->generation, PW_OK, 0, UINT32_MAX, &old));
+                assert_true(pw_word_flags(old) & PW_ENTRY_RING);
+                *place = places[WATCHED - ++decided];
+                pw_store_rung(r.f.store, r.ann->session, 0);
+                if (next >> 16 & 3)
+                        continue;
+                do
+                        fixture_reclaim(&r.f);
+                while (pw_store_reclaims(r.f.store));
+                assert_int_equal(fixture_count(&r.f, PW_STORE_READY), decided);
+                over++;
+        }
+        assert_true(over > 50);
+        fixture_close(&r.f);
+}
+
 /* A watched future of a program is the store's own to decide. */
 static void test_watch_future(void **state)
 {
@@ -443,7 +480,7 @@ int main(void)
                 cmocka_unit_test(test_session_end),
                 cmocka_unit_test(test_arena_full),
                 cmocka_unit_test(test_lost), cmocka_unit_test(test_lost_in_the_look),
-                cmocka_unit_test(test_watch),
+                cmocka_unit_test(test_watch), cmocka_unit_test(test_watch_many),
                 cmocka_unit_test(test_watch_future),
         };
 
