@@ -155,6 +155,27 @@ static void modules_that_cannot_be_used(void **state)
         compile_fails(state, "broken/shapeless", PW_CRASHED, "broken/shapeless|SIGSEGV");
 }
 
+static int compile_endless(void *context, int pipe)
+{
+        struct it_host host = *(struct it_host *)context, *self = &host;
+
+        (void)pipe;
+        host.session = it_connect(&host);
+        for (int i = 0; i < 2; i++)
+                compile_fails((void **)&self, "broken/endless", PW_CRASHED, "broken/endless|limit of 2 s");
+        pw_close(host.session);
+        return 0;
+}
+
+/* Nobody else has anything for the daemon to do: it wakes for the limit itself, not 10 s after somebody connected, when it looks who has
+ * not said Hello. */
+static void a_shape_function_without_end(void **state)
+{
+        struct it_child child = it_fork(compile_endless, *state);
+
+        assert_int_equal(it_reap_within(&child, 12 * IT_SECOND), 0);
+}
+
 /* --- runs ------------------------------------------------------------------------------------------------------------- */
 
 static void runs_with_wrong_inputs(void **state)
@@ -266,6 +287,7 @@ int main(void)
                 IT_TEST(a_value_of_another_program),
                 IT_TEST(a_value_on_another_slice),
                 IT_TEST(modules_that_cannot_be_used),
+                IT_TEST(a_shape_function_without_end),
                 IT_TEST(runs_with_wrong_inputs),
                 IT_TEST(use_after_donation),
                 IT_TEST(slices_that_cannot_be),
