@@ -220,6 +220,50 @@ static void test_takes_over(void **state)
         world_done(&world);
 }
 
+/* Until the run has ended: now one device moves, now the other, some steps at a time. */
+static void move_until_ended(const struct world_run *run)
+{
+        while (!run->ended) {
+                uint32_t device = world_random(&world, 2);
+
+                for (uint32_t steps = world_random(&world, 12); steps; steps--)
+                        world_step(&world, device);
+                world_daemon(&world);
+        }
+}
+
+/* Each run's input is a result of the last, and stays in place: its load has nothing to do but to wait, as where the block has a room
+ * for it the other device still reads what the run ahead wrote there. */
+static void test_takes_over_behind_readers(void **state)
+{
+        struct world_program *relay = &world.programs[0];
+        struct world_run *run, *before = NULL;
+        struct world_object *input;
+        uint32_t over = 0;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 16, .capacity = 40 << 10 });
+        world_make_relay(&world, relay, 2000); /* a block of 8 KiB, results of 12 */
+        input = world_put(&world, relay, 0, true);
+        for (uint32_t i = 0; i < 200; i++, before = run) {
+                run = world_submit(&world, relay, &input, false);
+                world_drop(&world, input);
+                input = run->results[0];
+                world_daemon(&world);
+                assert_int_equal(run->run->state, PW_RUN_ADMITTED);
+                over += pw_live_of(run->run)->ahead_count;
+                if (!before)
+                        continue;
+                move_until_ended(before);
+                world_drop(&world, before->results[1]);
+        }
+        assert_true(over > 100);
+        world_settle(&world);
+        assert_int_equal(world.good, 400);
+        world_check(&world);
+        world_done(&world);
+}
+
 static void test_deadline(void **state)
 {
         struct world_object *held, *late;
@@ -346,6 +390,7 @@ int main(void)
                 cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
                 cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
                 cmocka_unit_test(test_late_shape),  cmocka_unit_test(test_quota_of_another),
         };

@@ -237,6 +237,21 @@ void world_make_readers(struct world *world, struct world_program *makes, struct
         compile(world, updates, graph);
 }
 
+void world_make_relay(struct world *world, struct world_program *program, uint64_t elements)
+{
+        struct pw_graph *graph = pw_graph_new("relay");
+        uint32_t slice = open_slice(world, graph, 2, 1), first, second;
+        struct pw_sharding split = PW_SPLIT(0), broadcast = PW_BROADCAST;
+        uint32_t input = pw_make_input(graph, slice, PW_DIMS(elements), split, 0);
+
+        first = pw_make_call(graph, &(struct pw_make_call){ slice, "m/any", &input, 1, &split, 1 });
+        second = pw_make_call(graph, &(struct pw_make_call){ slice, "m/any", &first, 1, &split, 1 });
+        if (!pw_graph_add_result(graph, pw_make_call(graph, &(struct pw_make_call){ slice, "m/any", &first, 1, &split, 1 })) ||
+            !pw_graph_add_result(graph, pw_make_as(graph, second, slice, broadcast)))
+                world_fail(world, "out of memory");
+        compile(world, program, graph);
+}
+
 void world_make_all_reduce(struct world *world, struct world_program *program, uint32_t devices, uint32_t islands)
 {
         struct pw_graph *graph = pw_graph_new("reduce");

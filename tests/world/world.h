@@ -158,6 +158,9 @@ void world_make_chain(struct world *world, struct world_program *program, const 
 /* Of one input: result 0 by a call, result 1 by another, result 2 of the input and result 0; result 3 of another input, on a device
  * of its own. */
 void world_make_fork(struct world *world, struct world_program *program);
+/* Over two devices: result 0 lies as the input does, so that it may be one in place; result 1 is read by each device in the room where
+ * the other's input lies that does not stay in place. */
+void world_make_relay(struct world *world, struct world_program *program, uint64_t elements);
 void world_make_readers(struct world *world, struct world_program *makes, struct world_program *updates);
 /* 2 to 4 stages on slices in any islands, with quotas of 1 to 3, and 1 to 3 microbatches. */
 void world_make_pipeline(struct world *world, struct world_program *program);
