@@ -27,6 +27,7 @@ struct pw_backing {
         struct pw_tenant *tenant;    /* of sessions: whose */
         struct pw_list of_daemon;    /* of sessions: in daemon->backings */
         struct pw_list segments_in;  /* of sessions, that lie in it */
+        uint32_t lanes;              /* of sessions, that its process ever used: their rings are no grant */
         uint64_t granted_bytes, overhead_bytes; /* for overhead.c: the latter told to the store */
         uint64_t given_up_bytes;     /* for overhead.c: that the worker is about to be asked for */
         bool exceeds;                /* much more of it is there than was granted, as far as was seen last */

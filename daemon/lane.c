@@ -20,6 +20,8 @@ static bool add_lane(struct pw_dsession *session)
         lane->reader.ring = &session->control->lanes[session->lane_count].ring;
         pw_list_init(&lane->hot);
         session->lanes[session->lane_count++] = lane;
+        if (session->control_backed.backing)
+                session->control_backed.backing->lanes++;
         return true;
 }
 

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #define LOOKS 8u                          /* at memfds of others, with each reservation */
-#define BEYOND_BYTES (32 * PW_MIB)        /* that a process may have beyond its grants: lanes and rings */
-#define BEYOND_PLACE_BYTES (8 * PW_MIB)   /* and for each of its sessions */
+#define BEYOND_BYTES (32 * PW_MIB)        /* that a process may have beyond its grants */
+#define BEYOND_PLACE_BYTES (8 * PW_MIB)   /* and for each of its sessions; besides, the rings of lanes that were used */
 
 static uint64_t allocated(int fd)
 {
@@ -51,7 +51,7 @@ static uint64_t granted(const struct pw_backing *backing)
  * nobody has less for it. */
 static void look(struct pw_backing *backing)
 {
-        uint64_t most = BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES;
+        uint64_t most = BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES + (uint64_t)backing->lanes * sizeof(struct pw_lane);
         uint64_t has = allocated(backing->fd), beyond = has - pw_min_u64(has, granted(backing)), own = pw_min_u64(beyond, most);
 
         pw_store_overhead(backing->daemon->store, (int64_t)own - (int64_t)backing->overhead_bytes);

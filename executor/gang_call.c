@@ -21,9 +21,6 @@ static enum pw_status function_run(struct pw_gang *gang)
                               memory_order_release);
         status = launch->given.kind->launch(launch->given.handle, gang->node->function, &task);
         atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
-        if (status == PW_OK)
-                atomic_store_explicit(&launch->own->functions, atomic_load_explicit(&launch->own->functions, memory_order_relaxed) + 1,
-                                      memory_order_relaxed);
         launch->text[sizeof launch->text - 1] = 0;
         return status;
 }

@@ -138,7 +138,6 @@ struct pw_device_board {
         } done;
         _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
         _Atomic uint64_t running_since_ns;       /* of functions, about; 0: not in one */
-        _Atomic uint64_t functions;              /* that ended well since the daemon started */
         _Atomic uint64_t started_ns;             /* when it began with `running`, for listings */
         _Atomic uint64_t busy_ns;                /* in gangs, their waits included */
         /* Daemon, after a process of this device ended in gang `seq`: the next one comes to that gang first, runs nothing of it,

@@ -95,7 +95,7 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
         child->pidfd = spawned.pidfd;
         child->state = PW_CHILD_STARTING;
         child->started_us = pw_now_us();
-        child->functions_at_start = child->board ? atomic_load(&child->board->functions) : 0;
+        child->done_at_start = child->board ? atomic_load(&child->board->done.count) : 0;
         child->kill_reason[0] = 0;
         child->exited = event_new(daemon->base, child->pidfd, EV_READ, on_exited, child);
         if (child->exited && event_add(child->exited, NULL) == 0) {
@@ -219,7 +219,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         child->pidfd = -1;
         child->state = PW_CHILD_DEAD;
         forget_segments(child);
-        was_useful = child->board && atomic_load(&child->board->functions) != child->functions_at_start; /* to bring an input is no use */
+        was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
         pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING,
                "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid, how, in_what,

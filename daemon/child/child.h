@@ -22,7 +22,7 @@ struct pw_child {
         uint32_t restarts, crashes; /* crashes: in a row */
         uint64_t started_us, next_start_us;
         bool waits;                 /* for next_start_us */
-        uint64_t functions_at_start; /* of its device, that had ended well when it started */
+        uint64_t done_at_start;     /* gangs done when it started */
         char kill_reason[120];      /* why the daemon killed it; empty: it did not */
         enum pw_status kill_status;
         /* executors */

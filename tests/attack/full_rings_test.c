@@ -25,6 +25,7 @@ static void write_cells(struct filler *filler, const struct it_host *host)
         filler->session = it_connect(host);
         it_ok(pw_put(filler->session, "value", 5, NULL, &filler->future, IT_ERR));
         it_ok(pw_lane_get(filler->session, &filler->lane, IT_ERR));
+        atomic_store(&filler->session->control->lane_count, PW_LANES_MAX); /* as many threads: their rings are theirs to write */
         it_ok(pw_session_fence(filler->session, IT_ERR));
         for (uint32_t i = 0; i < PW_LANES_MAX; i++)
                 for (uint32_t j = 0; j < PW_RING_CELLS; j++)
@@ -73,6 +74,8 @@ static int fill_rings(void *context, int pipe)
         for (until_us = it_now_us() + FILL_US; it_now_us() < until_us; usleep(1000))
                 for (int i = 0; i < SESSIONS; i++)
                         cells += fill(&fillers[i]);
+        for (int i = 0; i < SESSIONS; i++) /* nobody ended them: full rings are no offence */
+                it_ok(pw_put(fillers[i].session, "value", 5, NULL, &fillers[i].future, IT_ERR));
         if (write(pipe, &cells, sizeof cells) != sizeof cells)
                 return 1;
         pause();
@@ -171,5 +174,7 @@ static void attack(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "full_rings", .rule = "lanes are read for a part of a turn by each tenant",
+                                             .args = IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "1GiB",
+                                                             "--device-memory", "16MiB"), /* the rings are 400 MiB */
                                              .run = attack, .users = true });
 }

@@ -357,27 +357,6 @@ static void pauses_between_starts_grow(void **state)
         it_until(host->session, "devices", waits_for_its_start, NULL);
 }
 
-/* Whatever was brought there for a function, that it crashed each time is what counts. */
-static void pauses_grow_where_an_input_was_brought(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 0);
-        struct pw_program *bad = it_one_node(host->session, slice, "broken/crash", PW_DIMS(3), NULL);
-        int64_t since_us = it_now_us(), pauses_us = (100 + 200 + 400) * 1000;
-
-        for (int i = 0; i < 5; i++) {
-                struct pw_future *input = it_put_f64(host->session, PW_DIMS(3), 0), *result = it_run_1(bad, input);
-
-                it_fails_with(result, PW_CRASHED, "broken/crash");
-                pw_unref(result);
-                pw_unref(input);
-        }
-        if (it_now_us() - since_us < pauses_us)
-                fail_msg("5 crashes took %d ms, the pauses between them are %d ms", (int)((it_now_us() - since_us) / 1000), (int)(pauses_us / 1000));
-        pw_program_free(bad);
-        pw_slice_close(slice);
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -396,7 +375,6 @@ int main(void)
                 IT_TEST(one_of_a_gang_is_killed),
                 IT_TEST(an_executor_killed_in_a_gang),
                 IT_TEST(pauses_between_starts_grow),
-                IT_TEST(pauses_grow_where_an_input_was_brought),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
