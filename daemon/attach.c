@@ -11,7 +11,7 @@
 /* A segment is sparse: with more addresses than memory, extents in use here and there do not keep a large one out. */
 #define ROOM_SPACE 4u
 /* Records of a session here, in the store and of its socket, that are made with it. */
-#define SESSION_BYTES (12 * 1024)
+#define SESSION_BYTES (6 * 1024)
 
 static enum pw_status agree(const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
 {

@@ -11,7 +11,7 @@
 #define NAME_MAX_BYTES 255
 #define LOOKUPS_OF_SESSION 1024u  /* that wait: a thread each */
 #define LOOKUPS_OF_TENANT 32768u
-#define LOOKUP_BYTES 144           /* its record, its places in lists and the heap of ends */
+#define LOOKUP_BYTES 136           /* its record, its places in lists and the heap of ends */
 #define WANTED_BYTES 96            /* of a name, besides its letters */
 #define TOLD_PART 128u            /* lookups that are answered in a turn */
 

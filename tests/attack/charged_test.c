@@ -167,21 +167,29 @@ static uint64_t told_bytes(struct it_host *host, uint64_t *ret_room_bytes)
         return told;
 }
 
+static bool is_near(uint64_t told, uint64_t has)
+{
+        return has <= told + told / 20 + APART_BYTES && told <= has + has / 20 + APART_BYTES;
+}
+
 static void judge(struct it_host *host, const char *name, void (*what)(const struct it_host *host))
 {
         uint64_t before = attack_private_bytes(host->pid) + attack_memfd_bytes(host->pid), has, told, rooms;
+        int64_t end_us = it_now_us() + IT_LONG;
         struct keeping keeping = { host, what };
         struct it_child child = attack_fork(ATTACK_USER, keep, &keeping);
         char byte;
 
         it_read(&child, &byte, 1);
-        told = told_bytes(host, &rooms);
-        has = attack_private_bytes(host->pid) + attack_memfd_bytes(host->pid) - before - rooms;
+        do { /* what a compilation had is charged until a thread has given it back */
+                told = told_bytes(host, &rooms);
+                has = attack_private_bytes(host->pid) + attack_memfd_bytes(host->pid) - before - rooms;
+        } while (!is_near(told, has) && attack_private_bytes(host->pid) && it_now_us() < end_us);
         printf("charged: %s: the daemon has %llu KiB more, %llu KiB stand under the tenant\n", name, (unsigned long long)has / 1024,
                (unsigned long long)told / 1024);
         assert_true(told >= LEAST_BYTES);
         if (attack_private_bytes(host->pid)) /* else a sanitizer keeps what was freed */
-                assert_true(has <= told + told / 20 + APART_BYTES && told <= has + has / 20 + APART_BYTES);
+                assert_true(is_near(told, has));
         it_reap(&child, SIGKILL);
 }
 
@@ -193,7 +201,7 @@ static int submit_all(void *context, int pipe)
         struct pw_future *input, *result;
         void *data;
 
-        (void)pipe;
+        assert_int_equal(write(pipe, "a", 1), 1);
         it_ok(pw_create(session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64 }, &input, &data, IT_ERR));
         for (uint32_t i = 0; i < MOST_RUNS; i++)
                 it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR));
@@ -215,7 +223,9 @@ static void test_no_end_of_runs(void **state)
         struct it_child child = attack_fork(ATTACK_USER, submit_all, host);
         int64_t end_us = it_now_us() + IT_LONG;
         struct pw_listing *chain;
-        char what[40];
+        char what[40], byte;
+
+        it_read(&child, &byte, 1); /* it is attached */
 
         snprintf(what, sizeof what, "pid %d", (int)child.pid);
         for (bool waits = false; !waits; pw_listing_free(chain)) {
