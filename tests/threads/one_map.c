@@ -1,6 +1,6 @@
-/* mmap() and munmap() of this program: what is mapped shared is mapped once, as a whole file, with what its first user may do to
- * it; whoever of the process maps a window of it again has the same addresses. The thread sanitizer tells memory apart by these
- * alone. */
+/* mmap() and munmap() of this program: what is mapped shared is mapped once, as a whole file, with what any of its users may
+ * do to it; whoever of the process maps a window of it again has the same addresses. The thread sanitizer tells memory apart by
+ * these alone. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #define UNSEEN \
         __attribute__((no_sanitize("thread"))) __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
-struct file { dev_t device; ino_t inode; size_t bytes; uint8_t *base; uint32_t users; };
+struct file { dev_t device; ino_t inode; size_t bytes; uint8_t *base; int protection; uint32_t users; };
 
 static struct file files[FILES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,19 +52,21 @@ static UNSEEN struct file *find(const struct stat *info)
         return empty;
 }
 
-/* All of the file, once; the window is a part of that. */
+/* All of the file, once; the window is a part of that. A user who may do more than those before has it mapped again in its place. */
 static UNSEEN void *map_window(const struct stat *info, int protection, int flags, int fd, off_t offset)
 {
         struct file *file = find(info);
-        void *base;
 
         if (!file)
                 return MAP_FAILED;
-        if (!file->users) {
-                base = really_map(NULL, (size_t)info->st_size, protection, flags, fd, 0);
+        if (!file->users || (protection & ~file->protection)) {
+                bool first = !file->users;
+                int both = first ? protection : protection | file->protection;
+                void *base = really_map(first ? NULL : file->base, (size_t)info->st_size, both, first ? flags : flags | MAP_FIXED, fd, 0);
+
                 if (base == MAP_FAILED)
                         return base;
-                *file = (struct file){ info->st_dev, info->st_ino, (size_t)info->st_size, base, 0 };
+                *file = (struct file){ info->st_dev, info->st_ino, (size_t)info->st_size, base, both, first ? 0 : file->users };
         }
         file->users++;
         return file->base + offset;
