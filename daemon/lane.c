@@ -151,7 +151,8 @@ static uint32_t read_due(struct pw_dlane *except, bool wide, uint64_t now_us)
 }
 
 /* Go on with what is due of the other lanes. Once in a round it is seen what is there, which is enough for all that is read in it, as
- * that was published before, and a catching up that goes on from another round has seen it there; and where nothing of it could be read, nothing can until another run was. False: nothing was read. */
+ * that was published before; a catching up that goes on from another round has seen it there. Where nothing of it could be read, nothing
+ * can until another run was. False: nothing was read. */
 static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
 {
         const struct pw_tenant *tenant = lane->session->tenant;

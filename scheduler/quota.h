@@ -1,6 +1,7 @@
-/* What a tenant has of the memory of all devices together, and how much of it it may have.
+/* What a tenant has in the scheduler, counted as it comes and goes.
  *
- * Counted as rooms are taken, change their use and are given back: used = the sum of the tenant's rooms in all devices, by use.
+ * Of the memory of all devices together, of which it may have so much: used = the sum of its rooms in all devices, by use. Of the heap:
+ * the records of its runs and of their results, which whoever charges it is told of (pw_scheduler_records()).
  */
 #ifndef PW_SCHEDULER_QUOTA_H
 #define PW_SCHEDULER_QUOTA_H

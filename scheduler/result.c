@@ -6,10 +6,12 @@
 /* Results that nobody has, kept to be used again. */
 #define IDLE_MAX 4096u
 
-static int64_t result_bytes(uint32_t pool)
+static size_t result_bytes(uint32_t pool)
 {
-        return (int64_t)(sizeof(struct pw_result_live) + ((size_t)1 << pool) * (sizeof(struct pw_room) + sizeof(uint64_t)) + PW_HEAP_BYTES);
+        return sizeof(struct pw_result_live) + ((size_t)1 << pool) * (sizeof(struct pw_room) + sizeof(uint64_t));
 }
+
+static int64_t kept_bytes(const struct pw_result_live *result) { return (int64_t)(result_bytes(result->pool) + PW_HEAP_BYTES); }
 
 static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint32_t room_count)
 {
@@ -24,7 +26,7 @@ static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint3
                 scheduler->idle_result_count--;
                 return result;
         }
-        result = calloc(1, sizeof *result + ((size_t)1 << pool) * (sizeof(struct pw_room) + sizeof(uint64_t)));
+        result = calloc(1, result_bytes(pool));
         if (!result)
                 return NULL;
         result->scheduler = scheduler;
@@ -46,7 +48,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         if (!result)
                 return NULL;
         result->quota = pw_live_quota(live);
-        pw_quota_records(program->scheduler, result->quota, result_bytes(result->pool));
+        pw_quota_records(program->scheduler, result->quota, kept_bytes(result));
         open = &result->result;
         open->run = &live->run;
         open->index = index;
@@ -79,7 +81,7 @@ void pw_result_recycle(struct pw_result_live *result)
         free(result->result.error);
         result->result.error = NULL;
         pw_list_remove(&result->result.link);
-        pw_quota_records(result->scheduler, result->quota, -result_bytes(result->pool));
+        pw_quota_records(result->scheduler, result->quota, -kept_bytes(result));
         if (result->scheduler->idle_result_count >= IDLE_MAX) {
                 free(result);
                 return;

@@ -42,7 +42,7 @@ static struct pw_live *live_new(struct pw_program *program)
 
         if (!live)
                 return NULL;
-        pw_quota_records(program->scheduler, program->devices[0].rooms->quota, record_bytes(program));
+        pw_quota_records(program->scheduler, program->quota, record_bytes(program));
         live->program = program;
         live->run.own = live;
         live->run.row = &program->row;

@@ -76,6 +76,21 @@ uint64_t attack_private_bytes(pid_t pid)
         return sum_kb(path, keys);
 }
 
+uint64_t attack_cpu_us(pid_t pid)
+{
+        char path[64], text[1024];
+        unsigned long user = 0, system = 0;
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        file = fopen(path, "re");
+        if (file && fgets(text, sizeof text, file) && strrchr(text, ')'))
+                (void)sscanf(strrchr(text, ')'), ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+        if (file)
+                fclose(file);
+        return (user + system) * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 uint64_t attack_shmem_bytes(void)
 {
         static const char *const keys[] = { "Shmem:", NULL };

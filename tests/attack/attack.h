@@ -41,6 +41,8 @@ uint64_t attack_private_bytes(pid_t pid);
 uint64_t attack_shmem_bytes(void);
 /* Bytes of all memfds that a daemon has open. */
 uint64_t attack_memfd_bytes(pid_t pid);
+/* Processor time that a process has used, in us. */
+uint64_t attack_cpu_us(pid_t pid);
 /* Processes whose parent is `parent`; returns how many, at most `most`. */
 uint32_t attack_children(pid_t parent, pid_t *pids, uint32_t most);
 

@@ -2,6 +2,7 @@
  * and whoever starts a process while he has it waits as well. Others attach and work meanwhile, and the daemon ends. On a system that
  * refuses descriptors at the door, and on one that cannot. */
 #include "tests/attack/attack.h"
+#include "tests/integration/raw.h"
 #include "tests/integration/older.h"
 #include "wire/frame.h"
 
@@ -103,16 +104,6 @@ static void begin_dead(struct dead *dead)
 
 struct attacked { const struct it_host *host; const struct dead *dead; };
 
-static int dial(const struct it_host *host)
-{
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof address.sun_path, "%s", host->socket);
-        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        return fd;
-}
-
 /* False: refused at the door. */
 static bool send_file(int socket, int file)
 {
@@ -133,7 +124,7 @@ static int send_files(void *context, int pipe)
         uint32_t sent = 0;
 
         for (uint32_t i = 0; i < SENT; i++) {
-                struct pollfd on = { .fd = dial(attacked->host), .events = POLLIN };
+                struct pollfd on = { .fd = raw_connect(attacked->host), .events = POLLIN };
                 int file = openat(attacked->dead->folder, "file", O_RDONLY | O_CLOEXEC);
 
                 if (file < 0)

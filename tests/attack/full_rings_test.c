@@ -71,6 +71,7 @@ static int fill_rings(void *context, int pipe)
         }
         for (int i = 0; i < SESSIONS; i++)
                 pw_lane_publish(fillers[i].lane, true);
+        /* Filled again at this pace: the attack, not a wait. */
         for (until_us = it_now_us() + FILL_US; it_now_us() < until_us; usleep(1000))
                 for (int i = 0; i < SESSIONS; i++)
                         cells += fill(&fillers[i]);
@@ -129,6 +130,7 @@ static int64_t ask(struct it_host *host, int64_t for_us)
 {
         int64_t most_us = 0;
 
+        /* A sample each, of what has no event; nothing is waited for. */
         for (int64_t since_us = it_now_us(); it_now_us() - since_us < for_us; usleep(1000)) {
                 int64_t from_us = it_now_us();
 

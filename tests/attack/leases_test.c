@@ -27,28 +27,6 @@ static void fill(void *context, uint32_t i, Pathways__Wire__Request *request)
         request->lease = &body;
 }
 
-static int lease(void *context, int pipe)
-{
-        struct leases leases = { .count = (uint32_t)it_environment("PW_LEASES", 100000) };
-        struct pw_session *session = it_connect(context);
-        struct pw_future *futures[OBJECTS];
-        char text[200];
-        int fd = raw_connect(context);
-
-        (void)pipe;
-        assert_int_equal(raw_hello(fd, text), PW_OK);
-        for (uint32_t i = 0; i < OBJECTS; i++) {
-                it_ok(pw_put(session, &i, sizeof i, NULL, &futures[i], IT_ERR));
-                leases.ids[i] = pw_future_id(futures[i]);
-        }
-        assert_true(raw_flood(&(struct raw_flood){ .fd = fd, .count = leases.count, .fill = fill, .context = &leases, .limit_us = 4 * IT_LONG }) > 0);
-        for (uint32_t i = 0; i < OBJECTS; i++)
-                pw_unref(futures[i]);
-        pw_close(session);
-        close(fd);
-        return 0;
-}
-
 /* --- names for a time ---------------------------------------------------------------------------------------------------------- */
 
 #define NAME_BYTES 200
@@ -72,28 +50,43 @@ static void fill_name(void *context, uint32_t i, Pathways__Wire__Request *reques
         request->name_bind = &body;
 }
 
-/* Each ends at once, and nobody keeps it. */
-static int name_for_a_time(void *context, int pipe)
+/* --- both ------------------------------------------------------------------------------------------------------------------------ */
+
+/* How many of what; at least `least` are granted. */
+static int ask_for_many(const struct it_host *host, uint32_t count, void (*what)(void *, uint32_t, Pathways__Wire__Request *), uint32_t least)
 {
-        struct leases leases = { .count = (uint32_t)it_environment("PW_NAMES_FOR_A_TIME", 40000) };
-        struct pw_session *session = it_connect(context);
+        struct leases leases = { .count = count };
+        struct pw_session *session = it_connect(host);
         struct pw_future *futures[OBJECTS];
         char text[200];
-        int fd = raw_connect(context);
+        int fd = raw_connect(host);
 
-        (void)pipe;
         assert_int_equal(raw_hello(fd, text), PW_OK);
         for (uint32_t i = 0; i < OBJECTS; i++) {
                 it_ok(pw_put(session, &i, sizeof i, NULL, &futures[i], IT_ERR));
                 leases.ids[i] = pw_future_id(futures[i]);
         }
-        assert_true(raw_flood(&(struct raw_flood){ .fd = fd, .count = leases.count, .fill = fill_name, .context = &leases, .limit_us = 4 * IT_LONG }) >
-                    leases.count / 2);
+        assert_true(raw_flood(&(struct raw_flood){ .fd = fd, .count = count, .fill = what, .context = &leases, .limit_us = 4 * IT_LONG }) > least);
         for (uint32_t i = 0; i < OBJECTS; i++)
                 pw_unref(futures[i]);
         pw_close(session);
         close(fd);
         return 0;
+}
+
+static int lease(void *context, int pipe)
+{
+        (void)pipe;
+        return ask_for_many(context, (uint32_t)it_environment("PW_LEASES", 100000), fill, 0);
+}
+
+/* Each ends at once, and nobody keeps it. */
+static int name_for_a_time(void *context, int pipe)
+{
+        uint32_t count = (uint32_t)it_environment("PW_NAMES_FOR_A_TIME", 40000);
+
+        (void)pipe;
+        return ask_for_many(context, count, fill_name, count / 2);
 }
 
 static void run(struct it_host *host)

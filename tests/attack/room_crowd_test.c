@@ -71,12 +71,20 @@ static int64_t left_until(int64_t until_us)
         return left_us > 1 ? left_us : 1;
 }
 
+/* Those of its tenant. */
+static bool nobody_waits(const struct pw_listing *status, void *context)
+{
+        (void)context;
+        return !it_number(status, 0, "puts_waiting");
+}
+
 /* Says 'q' once the daemon has read all, 'o' when the time of all is over. */
 static int queue_up(void *context, int pipe)
 {
         const struct queuer *queuer = context;
         struct pw_connection **connections = calloc(queuer->sessions, sizeof *connections);
         int64_t until_us;
+        struct pw_session *session;
         struct pw_answer answer;
 
         for (uint32_t i = 0; i < queuer->sessions; i++) {
@@ -92,8 +100,9 @@ static int queue_up(void *context, int pipe)
                 fence(connections[i]);
         if (write(pipe, "q", 1) != 1)
                 return 1;
-        while (it_now_us() < until_us + IT_SECOND)
-                usleep(10000);
+        session = it_connect(queuer->host);
+        it_until(session, "status", nobody_waits, NULL);
+        pw_close(session);
         for (uint32_t i = 0; i < queuer->sessions; i++)
                 fence(connections[i]);
         if (write(pipe, "o", 1) != 1)

@@ -15,22 +15,6 @@
 
 struct attacked { const struct it_host *host; uint32_t programs; };
 
-/* CPU time that a process has used, in us. */
-static uint64_t cpu_us(pid_t pid)
-{
-        char path[64], text[1024];
-        unsigned long user = 0, system = 0;
-        FILE *file;
-
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        file = fopen(path, "re");
-        if (file && fgets(text, sizeof text, file) && strrchr(text, ')'))
-                (void)sscanf(strrchr(text, ')'), ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-        if (file)
-                fclose(file);
-        return (user + system) * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-}
-
 static struct pw_program *large_program(struct pw_session *session, struct pw_slice *slice)
 {
         struct pw_program *program = pw_program_new(session, "traced/large");
@@ -99,13 +83,13 @@ static void run(struct it_host *host)
         uint64_t at_us, untraced_us, traced_us;
 
         hear(&child, 'c');
-        at_us = cpu_us(host->pid);
+        at_us = attack_cpu_us(host->pid);
         hear(&child, 'u');
-        untraced_us = cpu_us(host->pid) - at_us;
+        untraced_us = attack_cpu_us(host->pid) - at_us;
         hear(&child, 't');
-        at_us = cpu_us(host->pid);
+        at_us = attack_cpu_us(host->pid);
         hear(&child, 'r');
-        traced_us = cpu_us(host->pid) - at_us;
+        traced_us = attack_cpu_us(host->pid) - at_us;
         printf("trace_programs: a run of %u gangs took the daemon %llu ms without a trace, %llu ms in one that has no room for its program\n",
                NODES, (unsigned long long)untraced_us / 1000, (unsigned long long)traced_us / 1000);
         assert_true(traced_us < 4 * untraced_us + 500000);

@@ -17,22 +17,6 @@
 
 struct attacked { const struct it_host *host; uint32_t traces, runs; };
 
-/* CPU time that a process has used, in us. */
-static uint64_t cpu_us(pid_t pid)
-{
-        char path[64], text[1024];
-        unsigned long user = 0, system = 0;
-        FILE *file;
-
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        file = fopen(path, "re");
-        if (file && fgets(text, sizeof text, file) && strrchr(text, ')'))
-                (void)sscanf(strrchr(text, ')'), ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-        if (file)
-                fclose(file);
-        return (user + system) * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-}
-
 static struct pw_program *large_program(struct pw_session *session, struct pw_slice *slice)
 {
         struct pw_program *program = pw_program_new(session, "stranger/large");
@@ -90,18 +74,18 @@ static void run(struct it_host *host)
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *large = large_program(host->session, slice);
         struct pw_program *small = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
-        uint64_t at_us = cpu_us(host->pid), quiet_us, traced_us, before, after;
+        uint64_t at_us = attack_cpu_us(host->pid), quiet_us, traced_us, before, after;
 
         run_often(host->session, small, attacked.runs);
-        quiet_us = cpu_us(host->pid) - at_us;
+        quiet_us = attack_cpu_us(host->pid) - at_us;
         before = attack_private_bytes(host->pid);
         struct it_child child = attack_fork(ATTACK_USER, trace_and_forget, &attacked);
         char byte;
 
         it_read(&child, &byte, 1);
-        at_us = cpu_us(host->pid);
+        at_us = attack_cpu_us(host->pid);
         run_often(host->session, small, attacked.runs);
-        traced_us = cpu_us(host->pid) - at_us;
+        traced_us = attack_cpu_us(host->pid) - at_us;
         run_often(host->session, large, 2);
         it_read(&child, &byte, 1);
         after = attack_private_bytes(host->pid);

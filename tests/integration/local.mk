@@ -81,7 +81,7 @@ tests_integration_hold_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/http_test
 check_PROGRAMS += tests/integration/outage_test
 TESTS += tests/integration/outage_test
-tests_integration_outage_test_SOURCES = tests/integration/outage_test.c $(integration_folder) $(integration_sources)
+tests_integration_outage_test_SOURCES = tests/integration/outage_test.c $(integration_raw) $(integration_folder) $(integration_sources)
 tests_integration_outage_test_LDADD = $(integration_libraries)
 tests_integration_http_test_SOURCES = tests/integration/http_test.c tests/integration/exposition.c tests/integration/exposition.h \
 	$(integration_sources)

@@ -1,6 +1,7 @@
 /* The host runs out of something: disks, descriptors, processes; and its clock is wrong. The daemon says so, and goes on where it
  * can. */
 #include "tests/integration/folder.h"
+#include "tests/integration/raw.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static void put_and_get(struct it_host *host, int times)
@@ -140,16 +140,6 @@ static void limit_descriptors(const struct it_host *host, rlim_t count, struct r
         assert_int_equal(prlimit(host->pid, RLIMIT_NOFILE, &limit, NULL), 0);
 }
 
-static int dial(const struct it_host *host)
-{
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof address.sun_path, "%s", host->socket);
-        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        return fd;
-}
-
 /* Clients that come when no descriptor is left are told at once; those that are there go on; later ones are taken again. */
 static void no_descriptor_is_left(void **state)
 {
@@ -162,7 +152,7 @@ static void no_descriptor_is_left(void **state)
 
         limit_descriptors(host, 80, &before);
         for (int i = 0; i < SILENT; i++) /* connections that never say anything take them all */
-                fds[i] = dial(host);
+                fds[i] = raw_connect(host);
         since_us = it_now_us();
         for (int i = 0; i < 100; i++)
                 it_fails(pw_connect(host->socket, &session, IT_ERR), PW_LIMIT, "descriptor|EMFILE");
