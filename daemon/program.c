@@ -186,15 +186,12 @@ static void work_go_on(struct pw_compile_work *work)
 /* What was written there stays; this process does without pages of it until it looks again. */
 static void look_away(const struct pw_daemon *daemon, const struct pw_program_row *row)
 {
-        struct pw_host_range ranges[PW_ISLANDS_MAX];
-        uint32_t count = pw_host_program_ranges(row, ranges);
+        struct pw_host_range range = pw_host_program_range(row);
+        uint64_t begin = (uint64_t)range.line * PW_LINE_BYTES;
+        uint64_t from = pw_round_up(begin, PAGE_BYTES), end = (begin + range.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
 
-        for (uint32_t i = 0; i < count; i++) {
-                uint64_t from = pw_round_up((uint64_t)ranges[i].line * PW_LINE_BYTES, PAGE_BYTES);
-                uint64_t end = ((uint64_t)ranges[i].line * PW_LINE_BYTES + ranges[i].bytes) & ~(uint64_t)(PAGE_BYTES - 1);
-                if (from < end)
-                        (void)madvise((char *)daemon->islands[ranges[i].island].board + from, end - from, MADV_DONTNEED);
-        }
+        if (from < end)
+                (void)madvise((char *)daemon->islands[range.island].board + from, end - from, MADV_DONTNEED);
 }
 
 static void work_place(struct pw_compile_work *work)
@@ -304,7 +301,7 @@ static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
                 daemon->shortest_limit_us = limit_us;
 }
 
-/* A place in the boards for its image. What it takes for good is its tenant's. */
+/* A place in a board for its image. What it takes for good is its tenant's. */
 static enum pw_status place(struct job *job, struct pw_error *ret_err)
 {
         struct pw_program_row *row = job->compile.program;
@@ -324,32 +321,29 @@ static enum pw_status place(struct job *job, struct pw_error *ret_err)
         return PW_OK;
 }
 
-/* Places in boards that go back, once the system has their pages. */
+/* A place in a board that goes back, once the system has its pages. */
 struct leaving {
         struct pw_compile_work work; /* first */
         struct pw_daemon *daemon;
         struct pw_list link;         /* in daemon->leaving */
         struct pw_tenant *payer;     /* NULL: nobody was charged */
         uint64_t kept_bytes, placed_bytes;
-        uint32_t count;
-        struct pw_host_range ranges[PW_ISLANDS_MAX];
+        struct pw_host_range range;
 };
 
 static void give_pages(struct pw_compile_work *work)
 {
         const struct leaving *leaving = (struct leaving *)work;
+        const struct pw_host_range *range = &leaving->range;
+        struct pw_error err; /* who takes the place has the pages then */
 
-        for (uint32_t i = 0; i < leaving->count; i++) {
-                const struct pw_host_range *range = &leaving->ranges[i];
-                struct pw_error err; /* who takes the place has the pages then */
+        if (range->bytes)
                 (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES, range->bytes, &err);
-        }
 }
 
-static void give_places(const struct leaving *leaving)
+static void give_place(const struct leaving *leaving)
 {
-        for (uint32_t i = 0; i < leaving->count; i++)
-                pw_host_range_give(leaving->daemon->boards, &leaving->ranges[i]);
+        pw_host_range_give(leaving->daemon->boards, &leaving->range);
         leaving->daemon->placed_bytes -= leaving->placed_bytes;
         if (leaving->payer)
                 pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
@@ -357,24 +351,24 @@ static void give_places(const struct leaving *leaving)
 
 static void let_go(struct leaving *leaving)
 {
-        give_places(leaving);
+        give_place(leaving);
         pw_list_remove(&leaving->link);
         free(leaving);
 }
 
 static void pages_given(struct pw_compile_work *work) { let_go((struct leaving *)work); }
 
-/* Without memory to remember them others take the places as they are. */
+/* Without memory to remember it others take the place as it is. */
 static void unplace(struct pw_daemon *daemon, struct pw_program_row *row)
 {
         struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes, .placed_bytes = row->placed_bytes };
         struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
 
-        now.count = pw_host_program_detach(daemon->boards, row, now.ranges);
+        now.range = pw_host_program_detach(daemon->boards, row);
         row->payer = NULL;
         row->kept_bytes = row->placed_bytes = 0;
         if (!leaving) {
-                give_places(&now);
+                give_place(&now);
                 return;
         }
         *leaving = now;

@@ -290,6 +290,7 @@ static enum pw_status serve_next(struct describer *describer, struct pw_error *r
         memmove(describer->asked, describer->asked + 1, --describer->asked_count * sizeof(void *));
         status = answer(describer, request, ret_err);
         pathways__wire__request__free_unpacked(request, NULL);
+        pw_decoder_rest(&describer->decoder); /* it was as long as the parameters */
         return status;
 }
 

@@ -209,12 +209,12 @@ static void *arena_take(struct world *world, uint32_t island, uint64_t bytes, ui
         return (uint8_t *)world->islands[island] + offset;
 }
 
-static void program_slice(struct program *program, uint32_t island, uint32_t slice)
+static void program_slice(struct program *program, uint32_t slice)
 {
         struct world *world = program->world;
         uint32_t count = program->build->slices[slice].count;
-        struct pw_slice_record *record = arena_take(world, island, sizeof *record + count * sizeof record->devices[0],
-                                                    &program->slice_lines[island][slice]);
+        struct pw_slice_record *record = arena_take(world, program->island, sizeof *record + count * sizeof record->devices[0],
+                                                    &program->slice_lines[slice]);
 
         record->device_count = count;
         memcpy(record->mesh, program->build->slices[slice].mesh, sizeof record->mesh);
@@ -246,11 +246,10 @@ void program_init(struct program *program, struct world *world, struct build *bu
         check_modules(build_take);
         *program = (struct program){ .world = world, .build = build_take, .serial = ++world->serial };
         program->image = build_finish(build_take);
-        for (uint32_t island = 0; island < world->island_count; island++) {
-                memcpy(arena_take(world, island, program->image->bytes, &program->line[island]), program->image, program->image->bytes);
-                for (uint32_t s = 0; s < build_take->slice_count; s++)
-                        program_slice(program, island, s);
-        }
+        program->island = world->island_count - 1;
+        memcpy(arena_take(world, program->island, program->image->bytes, &program->line), program->image, program->image->bytes);
+        for (uint32_t s = 0; s < build_take->slice_count; s++)
+                program_slice(program, s);
 }
 
 void program_done(struct program *program)
@@ -337,14 +336,15 @@ void run_init(struct run *run, struct program *program, const struct input *inpu
         for (uint32_t i = 0; i < world->island_count; i++) {
                 struct pw_run_record *record = arena_take(world, i, 65536 + build->seq_count * world->island_count * 8,
                                                           &run->lines[i]);
-                *record = (struct pw_run_record){ .run = run->number, .image = program->line[i], .image_serial = program->serial,
+                *record = (struct pw_run_record){ .run = run->number, .image_island = program->island, .image = program->line,
+                                                  .image_serial = program->serial,
                                                   .bytes = sizeof *record, .island_count = world->island_count,
                                                   .cancelled_at = UINT32_MAX };
                 for (uint32_t k = 0; k < world->island_count; k++)
                         numbers[k] = k;
                 record->island_numbers = record_add(record, numbers, world->island_count * sizeof numbers[0]);
                 record_inputs(record, inputs, build->input_count);
-                record->slices = record_add(record, program->slice_lines[i], sizeof program->slice_lines[i]);
+                record->slices = record_add(record, program->slice_lines, sizeof program->slice_lines);
                 record_rooms(record, run);
                 record->seqs = record_add(record, zeros, (uint64_t)build->seq_count * world->island_count * 8);
                 record->ahead_seqs = record_add(record, zeros, (uint64_t)build->seq_count * world->island_count * 8);

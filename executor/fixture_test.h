@@ -87,8 +87,8 @@ struct program {
         struct world *world;
         struct build *build;
         struct pw_image *image;
-        uint32_t line[PW_ISLANDS_MAX], serial;
-        uint32_t slice_lines[PW_ISLANDS_MAX][4];
+        uint32_t island, line, serial; /* where the image is: in the last island, for all of them */
+        uint32_t slice_lines[4];
 };
 void program_init(struct program *program, struct world *world, struct build *build_take);
 void program_done(struct program *program);

@@ -54,7 +54,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         launch->spin_turns = spin_turns(params);
         pw_segments_init(&launch->segments, params->around);
         pw_modules_init(&launch->modules, params->around);
-        launch->programs = (struct pw_programs){ .modules = &launch->modules, .board = launch->board, .device = params->device,
+        launch->programs = (struct pw_programs){ .modules = &launch->modules, .islands = launch->given.islands, .device = params->device,
                                                  .island = params->island };
         launch->runs = (struct pw_runs){ .programs = &launch->programs, .segments = &launch->segments };
         return launch;

@@ -122,7 +122,7 @@ static void test_images(void **state)
                 world_init(&world, 1, 1);
                 program_init(&program, &world, build);
                 if (!i) {
-                        struct pw_image *image = pw_board_line(world.islands[0], program.line[0]);
+                        struct pw_image *image = pw_board_line(world.islands[program.island], program.line);
                         ((struct pw_image_value *)(uintptr_t)pw_image_value(image, 0))->offset += UINT64_C(1) << 40;
                 }
                 world_start_all(&world);

@@ -44,10 +44,13 @@ void pw_programs_done(struct pw_programs *programs)
 {
         struct pw_program *program;
 
-        for (uint32_t i = 0; (program = pw_table_next(&programs->by_line, &i));)
+        for (uint32_t i = 0; (program = pw_table_next(&programs->by_place, &i));)
                 pw_program_free(program);
-        pw_table_done(&programs->by_line);
+        pw_table_done(&programs->by_place);
 }
+
+/* Where the image of a run's program lies, as a key. */
+static uint64_t image_place(const struct pw_run_record *record) { return (uint64_t)record->image_island << 32 | record->image; }
 
 static bool slice_copy(const struct pw_programs *programs, struct pw_program *program, uint32_t index,
                        const struct pw_slice_record *record)
@@ -90,7 +93,7 @@ static bool program_fill(const struct pw_programs *programs, struct pw_program *
         for (uint32_t i = 0; i < image->input_count; i++)
                 program->input_of[inputs[i].value] = i;
         for (uint32_t i = 0; i < image->slice_count; i++)
-                if (!slice_copy(programs, program, i, pw_board_line(programs->board, slice_lines[i])))
+                if (!slice_copy(programs, program, i, pw_board_line(programs->islands[record->image_island], slice_lines[i])))
                         return false;
         return true;
 }
@@ -143,18 +146,18 @@ static bool lives_fill(struct pw_program *program)
 static enum pw_status program_new(struct pw_programs *programs, const struct pw_run_record *record,
                                   struct pw_program **ret_program, struct pw_error *ret_err)
 {
-        const struct pw_image *image = pw_board_line(programs->board, record->image);
+        const struct pw_island_board *board = record->image_island < PW_ISLANDS_MAX ? programs->islands[record->image_island] : NULL;
+        const struct pw_image *image = board ? pw_board_line(board, record->image) : NULL;
         struct pw_program *program;
         enum pw_status status = PW_OK;
 
-        if (image->magic != PW_IMAGE_MAGIC)
+        if (!image || image->magic != PW_IMAGE_MAGIC)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %llu names an image that is none", (unsigned long long)record->run);
         program = calloc(1, sizeof *program);
         if (!program)
                 goto no_memory;
         program->image = image;
         program->node_count = image->node_count;
-        program->line = record->image;
         program->serial = record->image_serial;
         if (!program_fill(programs, program, record))
                 goto no_memory;
@@ -177,12 +180,12 @@ static void programs_shed(struct pw_programs *programs)
 {
         struct pw_program *program;
 
-        if (programs->by_line.count < PW_PROGRAMS_MAX && programs->bytes < PW_PROGRAMS_BYTES_MAX)
+        if (programs->by_place.count < PW_PROGRAMS_MAX && programs->bytes < PW_PROGRAMS_BYTES_MAX)
                 return;
-        for (uint32_t i = 0; (program = pw_table_next(&programs->by_line, &i));)
+        for (uint32_t i = 0; (program = pw_table_next(&programs->by_place, &i));)
                 pw_program_free(program);
-        pw_table_done(&programs->by_line);
-        programs->by_line = (struct pw_table){ 0 };
+        pw_table_done(&programs->by_place);
+        programs->by_place = (struct pw_table){ 0 };
         programs->bytes = 0;
         programs->freed++;
 }
@@ -190,7 +193,7 @@ static void programs_shed(struct pw_programs *programs)
 enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record, struct pw_program **ret_program,
                                struct pw_error *ret_err)
 {
-        struct pw_program *program = pw_table_get(&programs->by_line, record->image);
+        struct pw_program *program = pw_table_get(&programs->by_place, image_place(record));
         enum pw_status status;
 
         if (program && program->serial == record->image_serial) {
@@ -199,14 +202,14 @@ enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run
         }
         if (program) {
                 programs->bytes -= program->bytes;
-                pw_program_free(pw_table_remove(&programs->by_line, record->image));
+                pw_program_free(pw_table_remove(&programs->by_place, image_place(record)));
                 programs->freed++;
         }
         programs_shed(programs);
         status = program_new(programs, record, &program, ret_err);
         if (status != PW_OK)
                 return status;
-        if (!pw_table_put(&programs->by_line, record->image, program)) {
+        if (!pw_table_put(&programs->by_place, image_place(record), program)) {
                 pw_program_free(program);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to keep a program");
         }

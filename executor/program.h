@@ -1,8 +1,8 @@
 /* Programs as one device runs them: images resolved once into functions, shard dims, places and sources, then run many times.
  *
- * A resolved program refers to its image in the island's board, parameters included, and to no run. The image is there while a run of the
- * program has gangs; afterwards nothing of it is read. Programs are found by the line of their image; a change of image_serial says that
- * another program took that line.
+ * A resolved program refers to its image, parameters included, and to no run. The image lies in the board of one of its islands, once for
+ * the host; it is there while a run of the program has gangs, and afterwards nothing of it is read. Programs are found by the place of their
+ * image; a change of image_serial says that another program took it.
  */
 #ifndef PW_EXECUTOR_PROGRAM_H
 #define PW_EXECUTOR_PROGRAM_H
@@ -74,8 +74,8 @@ struct pw_program_node {
 };
 
 struct pw_program {
-        uint32_t line, serial;
-        const struct pw_image *image; /* in the island's board, where it stays while a run of the program has gangs */
+        uint32_t serial;
+        const struct pw_image *image; /* in a board, where it stays while a run of the program has gangs */
         uint64_t bytes;       /* of chunks */
         uint32_t node_count;
         struct pw_program_slice *slices;
@@ -88,9 +88,9 @@ struct pw_program {
 };
 
 struct pw_programs {
-        struct pw_table by_line;
+        struct pw_table by_place; /* by island and line of the image */
         struct pw_modules *modules; /* borrowed */
-        struct pw_island_board *board;
+        struct pw_island_board *const *islands; /* borrowed: PW_ISLANDS_MAX boards, NULL: there is none */
         uint32_t device, island;
         uint64_t bytes;       /* of all of them */
         uint64_t freed; /* counts up when resolved programs went: what was got before is to be got again */

@@ -223,7 +223,7 @@ static struct pw_run_view *view_new(struct pw_runs *runs, uint32_t line)
         if (!view)
                 return NULL;
         view->line = line;
-        view->record = pw_board_line(runs->programs->board, line);
+        view->record = pw_board_line(runs->programs->islands[runs->programs->island], line);
         if (pw_table_put(&runs->by_line, line, view))
                 return view;
         view_free(view);

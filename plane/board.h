@@ -74,13 +74,14 @@ struct pw_run_room { uint32_t segment, zero; uint64_t offset, bytes; };
 /* Everything that the executors of one host need for one run; fields behind `seqs` never change once the first gang is ordered. */
 struct pw_run_record {
         uint64_t run;         /* number, for people and reports */
-        uint32_t image;       /* offset of the program's image in this board, in lines */
+        uint32_t image_island;/* in whose board the program's image and slice records lie: one of the host's, for all islands */
+        uint32_t image;       /* offset of the image in that board, in lines */
         uint32_t image_serial;/* changes when another program takes that place */
         uint32_t bytes;       /* of this record */
         uint32_t island_count;/* of the program: columns of seqs */
         uint32_t island_numbers; /* offset of uint32_t, island_count: the host's numbers of those islands */
         uint32_t inputs;      /* offset of struct pw_run_input, image.input_count */
-        uint32_t slices;      /* offset of uint32_t, image.slice_count: offsets in this board of slice records, in lines */
+        uint32_t slices;      /* offset of uint32_t, image.slice_count: offsets of slice records beside the image, in lines */
         uint32_t blocks;      /* offset of uint32_t, per block of the image: offset in the record of struct pw_run_room per device of its slice */
         uint32_t results;     /* likewise per result: rooms per device of the result's slice */
         uint32_t cancelled_at;/* atomic: nodes from this one on are skipped where they are ordered at all; UINT32_MAX: none */

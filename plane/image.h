@@ -1,6 +1,6 @@
 /* The image of a compiled program: flat, without pointers, what executors run and `pathways programs` prints.
  *
- * Written once by the scheduler, then copied into each board of an island that runs it. Offsets count from the start of the
+ * Written once by the scheduler, then copied into the board of one of its islands, where the executors of all of them read it. Offsets count from the start of the
  * image. Its size does not depend on how many devices a slice has: nodes name slices, a value has the same offset in the block
  * of every device of its slice, and the room of the largest shard.
  *

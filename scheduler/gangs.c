@@ -5,9 +5,9 @@
 
 const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line, uint32_t serial)
 {
-        const struct pw_host_program *program = pw_table_get(&host->islands[island].images, line);
+        const struct pw_host_program *program = island < PW_ISLANDS_MAX ? pw_table_get(&host->islands[island].images, line) : NULL;
 
-        return program && program->images[island].serial == serial ? pw_host_at(host, island, line) : NULL;
+        return program && program->image.serial == serial ? pw_host_at(host, island, line) : NULL;
 }
 
 /* What is ordered at `seq`, whether or not the device is a member. */

@@ -23,19 +23,19 @@ void pw_host_bells(struct pw_host *host, struct pw_bells *bells);
  * are written for the first run of a program and stay until PROGRAM_ENDED; so does the room of a run's record, for the next run.
  * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY: only of PREPARE, the run is then to be cancelled before anything of it is ordered. */
 PW_MUST_CHECK enum pw_status pw_host_apply(struct pw_host *host, const struct pw_action *action, struct pw_error *ret_err);
-/* The image and slice records of a program that is made (pw_program_make()), put where its islands' executors read them, before anything of
- * it is ordered: one copy for each island, and no other. Reserve first; *ret_bytes: what that takes. Errors: PW_NO_SPACE, PW_NO_MEMORY. */
+/* The image and slice records of a program that is made (pw_program_make()), put where the executors of all of its islands read them, before
+ * anything of it is ordered: one copy, and no other. Reserve first; *ret_bytes: what that takes. Errors: PW_NO_SPACE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_host_program_reserve(struct pw_host *host, struct pw_program_row *row, uint64_t *ret_bytes,
                                                      struct pw_error *ret_err);
-/* Then write.   Threads: any, nobody else reads those places. */
+/* Then write.   Threads: any, nobody else reads that place. */
 void pw_host_program_fill(const struct pw_host *host, const struct pw_program_row *row);
 /* Then row->image is the copy there. Own: what it was is the caller's. */
 struct pw_image *pw_host_program_settle(const struct pw_host *host, struct pw_program_row *row);
-/* Its places. Returns how many. */
+/* Its place, in the board of an island; 0 bytes: none. */
 struct pw_host_range { uint32_t island, line, bytes; };
-uint32_t pw_host_program_ranges(const struct pw_program_row *row, struct pw_host_range ranges[PW_ISLANDS_MAX]);
-/* Before PROGRAM_ENDED is done: the caller gives these back, when their pages are. */
-uint32_t pw_host_program_detach(struct pw_host *host, struct pw_program_row *row, struct pw_host_range ranges[PW_ISLANDS_MAX]);
+struct pw_host_range pw_host_program_range(const struct pw_program_row *row);
+/* Before PROGRAM_ENDED is done: the caller gives it back, when its pages are. */
+struct pw_host_range pw_host_program_detach(struct pw_host *host, struct pw_program_row *row);
 void pw_host_range_give(struct pw_host *host, const struct pw_host_range *range);
 /* Feeds reports, then progress, of each device into the scheduler. Did anything come that somebody waited for? Gangs that end
  * within the window of their device are no news. Cheap when nothing came. */

@@ -1,4 +1,4 @@
-/* The prepare of a run: its record in the arena of each of its islands, with the program's image beside it. */
+/* The prepare of a run: its record in the arena of each of its islands, with the program's image in one of them. */
 #include "scheduler/prepare.h"
 
 #include "base/error.h"
@@ -45,31 +45,46 @@ static void write_slice(struct pw_slice_record *record, const struct pw_slice_ma
 
 static uint64_t image_bytes(const struct pw_program_row *row) { return pw_round_up(row->image->bytes, PW_LINE_BYTES); }
 
-/* A place for the image and its slices in the board of `island`. */
-static enum pw_status reserve_image(struct pw_host *host, struct pw_host_program *program, const struct pw_program_row *row,
-                                    uint32_t island, struct pw_error *ret_err)
+/* A place in the first board of its islands that has one. */
+static bool take_image(struct pw_host *host, const struct pw_program *plans, uint64_t bytes, uint32_t *ret_island,
+                       struct pw_host_record *ret_record)
+{
+        for (uint32_t c = 0; c < plans->column_count; c++) {
+                *ret_island = plans->plans[c].island;
+                if (take(host, *ret_island, bytes, ret_record))
+                        return true;
+        }
+        return false;
+}
+
+/* A place for the image and its slices, one for all islands. */
+static enum pw_status reserve_image(struct pw_host *host, struct pw_host_program *program, struct pw_program_row *row,
+                                    struct pw_error *ret_err)
 {
         uint64_t bytes = image_bytes(row);
         struct pw_host_record record;
+        uint32_t island;
 
         for (uint32_t i = 0; i < row->image->slice_count; i++)
                 bytes += slice_bytes(&row->slices[i]);
-        if (!take(host, island, bytes, &record))
-                return pw_error_set(ret_err, PW_NO_SPACE, "the board of island %u has no room for program %s", island, row->name);
+        if (!take_image(host, pw_program_of(row), bytes, &island, &record))
+                return pw_error_set(ret_err, PW_NO_SPACE, "the boards of its islands have no room for program %s", row->name);
         if (!pw_table_put(&host->islands[island].images, record.line, program)) {
                 give(host, island, record.line, record.bytes);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the image of program %s", row->name);
         }
-        program->images[island].line = record.line;
-        program->images[island].bytes = record.bytes;
-        program->images[island].serial = ++host->image_serial;
-        program->images[island].slices = record.line + (uint32_t)(image_bytes(row) / PW_LINE_BYTES);
+        program->image.island = island;
+        program->image.line = record.line;
+        program->image.bytes = record.bytes;
+        program->image.serial = ++host->image_serial;
+        program->image.slices = record.line + (uint32_t)(image_bytes(row) / PW_LINE_BYTES);
         return PW_OK;
 }
 
-static void fill_image(const struct pw_host *host, const struct pw_host_program *program, const struct pw_program_row *row, uint32_t island)
+static void fill_image(const struct pw_host *host, const struct pw_program_row *row)
 {
-        char *at = pw_host_at(host, island, program->images[island].line);
+        const struct pw_host_program *program = row->host;
+        char *at = pw_host_at(host, program->image.island, program->image.line);
 
         memcpy(at, row->image, row->image->bytes);
         at += image_bytes(row);
@@ -92,61 +107,46 @@ static struct pw_host_program *program_state(struct pw_host *host, struct pw_pro
 
 enum pw_status pw_host_program_reserve(struct pw_host *host, struct pw_program_row *row, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
-        const struct pw_program *plans = pw_program_of(row);
         struct pw_host_program *program = program_state(host, row);
-        enum pw_status status = program ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", row->name);
+        enum pw_status status = program ? reserve_image(host, program, row, ret_err)
+                                        : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for program %s", row->name);
 
-        *ret_bytes = 0;
-        for (uint32_t c = 0; c < plans->column_count && status == PW_OK; c++) {
-                uint32_t island = plans->plans[c].island;
-                status = reserve_image(host, program, row, island, ret_err);
-                *ret_bytes += program->images[island].bytes;
-        }
+        *ret_bytes = status == PW_OK ? program->image.bytes : 0;
         if (status != PW_OK)
                 pw_prepare_forget(host, row);
         return status;
 }
 
-void pw_host_program_fill(const struct pw_host *host, const struct pw_program_row *row)
-{
-        const struct pw_program *plans = pw_program_of((struct pw_program_row *)(uintptr_t)row);
-
-        for (uint32_t c = 0; c < plans->column_count; c++)
-                fill_image(host, row->host, row, plans->plans[c].island);
-}
+void pw_host_program_fill(const struct pw_host *host, const struct pw_program_row *row) { fill_image(host, row); }
 
 struct pw_image *pw_host_program_settle(const struct pw_host *host, struct pw_program_row *row)
 {
         const struct pw_host_program *program = row->host;
-        uint32_t island = pw_program_of(row)->plans[0].island;
         struct pw_image *own = row->image;
 
-        row->image = pw_host_at(host, island, program->images[island].line);
+        row->image = pw_host_at(host, program->image.island, program->image.line);
         row->image_placed = true;
         return own;
 }
 
-uint32_t pw_host_program_ranges(const struct pw_program_row *row, struct pw_host_range ranges[PW_ISLANDS_MAX])
+struct pw_host_range pw_host_program_range(const struct pw_program_row *row)
 {
         const struct pw_host_program *program = row->host;
-        uint32_t count = 0;
 
-        for (uint32_t i = 0; program && i < PW_ISLANDS_MAX; i++)
-                if (program->images[i].bytes)
-                        ranges[count++] = (struct pw_host_range){ i, program->images[i].line, program->images[i].bytes };
-        return count;
+        if (!program)
+                return (struct pw_host_range){ 0, 0, 0 };
+        return (struct pw_host_range){ program->image.island, program->image.line, program->image.bytes };
 }
 
-uint32_t pw_host_program_detach(struct pw_host *host, struct pw_program_row *row, struct pw_host_range ranges[PW_ISLANDS_MAX])
+struct pw_host_range pw_host_program_detach(struct pw_host *host, struct pw_program_row *row)
 {
-        struct pw_host_program *program = row->host;
-        uint32_t count = pw_host_program_ranges(row, ranges);
+        struct pw_host_range range = pw_host_program_range(row);
 
-        for (uint32_t i = 0; i < count; i++) {
-                pw_table_remove(&host->islands[ranges[i].island].images, ranges[i].line);
-                program->images[ranges[i].island].bytes = 0;
+        if (range.bytes) {
+                pw_table_remove(&host->islands[range.island].images, range.line);
+                ((struct pw_host_program *)row->host)->image.bytes = 0;
         }
-        return count;
+        return range;
 }
 
 void pw_host_range_give(struct pw_host *host, const struct pw_host_range *range) { give(host, range->island, range->line, range->bytes); }
@@ -166,17 +166,15 @@ void pw_prepare_forget(struct pw_host *host, struct pw_program_row *row)
 {
         struct pw_host_program *program = row->host;
         const struct pw_program *plans = pw_program_of(row);
+        struct pw_host_range range;
 
         if (!program)
                 return;
         for (const struct pw_host_run *run = program->runs; run; run = run->next)
                 for (uint32_t c = 0; c < run->column_count; c++)
                         give(host, plans->plans[c].island, run->records[c].line, run->records[c].bytes);
-        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
-                if (program->images[i].bytes)
-                        pw_table_remove(&host->islands[i].images, program->images[i].line);
-                give(host, i, program->images[i].line, program->images[i].bytes);
-        }
+        range = pw_host_program_detach(host, row);
+        pw_host_range_give(host, &range);
         pw_prepare_free(program);
         row->host = NULL;
 }
@@ -318,17 +316,18 @@ static uint32_t write_record(struct writer *writer, const struct pw_live *live)
         return record->bytes = writer->at;
 }
 
-static void write_constants(const struct pw_live *live, uint32_t island, struct pw_run_record *record)
+static void write_constants(const struct pw_live *live, struct pw_run_record *record)
 {
         const struct pw_program *program = live->program;
         const struct pw_host_program *state = program->row.host;
-        uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = state->images[island].slices;
+        uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = state->image.slices;
         uint32_t *slices = (uint32_t *)((char *)record + record->slices);
         size_t seqs_bytes = (size_t)program->row.image->seq_count * program->column_count * sizeof(uint64_t);
 
         record->run = live->run.number;
-        record->image = state->images[island].line;
-        record->image_serial = state->images[island].serial;
+        record->image_island = state->image.island;
+        record->image = state->image.line;
+        record->image_serial = state->image.serial;
         record->island_count = program->column_count;
         record->program = live->run.program;
         __atomic_store_n(&record->cancelled_at, UINT32_MAX, __ATOMIC_SEQ_CST);
@@ -372,11 +371,11 @@ enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t
         if (status != PW_OK)
                 return status;
         program = run->row->host;
-        if (!program->images[island].bytes) {
-                status = reserve_image(host, program, run->row, island, ret_err);
+        if (!program->image.bytes) {
+                status = reserve_image(host, program, run->row, ret_err);
                 if (status != PW_OK)
                         return status;
-                fill_image(host, program, run->row, island);
+                fill_image(host, run->row);
         }
         while (live->program->plans[column].island != island)
                 column++;
@@ -391,7 +390,7 @@ enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t
         }
         writer.base = pw_host_at(host, island, record->line);
         write_record(&writer, live);
-        write_constants(live, island, (struct pw_run_record *)writer.base);
+        write_constants(live, (struct pw_run_record *)writer.base);
         return PW_OK;
 }
 

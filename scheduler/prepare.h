@@ -16,9 +16,9 @@ struct pw_host_island {
 
 struct pw_host_record { uint32_t line, bytes; }; /* bytes 0: none */
 
-/* The image and the slice records of a program, in each board of its islands; and the records of its runs. */
+/* The image and the slice records of a program, in the board of one of its islands; and the records of its runs. */
 struct pw_host_program {
-        struct { uint32_t line, serial, bytes, slices; } images[PW_ISLANDS_MAX]; /* slices: line of the first slice record */
+        struct { uint32_t island, line, serial, bytes, slices; } image; /* bytes 0: none; slices: line of the first slice record */
         struct pw_host_run *runs; /* all that were made for it */
         struct pw_list link;
 };
@@ -53,7 +53,7 @@ static inline void *pw_host_at(const struct pw_host *host, uint32_t island, uint
         return (char *)host->islands[island].board + (uint64_t)line * PW_LINE_BYTES;
 }
 
-/* Write the record of `run` for `island`, and the image if this is the first run there. Errors: PW_NO_SPACE, PW_NO_MEMORY. */
+/* Write the record of `run` for `island`, and the image if no run was here before. Errors: PW_NO_SPACE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t island, struct pw_error *ret_err);
 /* The load of an input is about to be ordered: what is known of it now is final. */
 void pw_prepare_load(struct pw_host *host, struct pw_run *run, uint32_t column, uint32_t input);

@@ -143,7 +143,7 @@ bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t se
         if (!seq || seq > head || head - seq >= PW_ORDER_LOG)
                 return false;
         record = record_at(board, order->run);
-        image = record ? pw_host_image(daemon->boards, daemon->children[device].island, record->image, record->image_serial) : NULL;
+        image = record ? pw_host_image(daemon->boards, record->image_island, record->image, record->image_serial) : NULL;
         if (!image || order->node >= image->node_count)
                 return false;
         *ret_order = (struct pw_child_order){ record, image, pw_image_node(image, order->node) };

@@ -15,7 +15,7 @@ static bool is_behind(const struct pw_daemon *daemon, uint32_t device, uint64_t 
 static const struct pw_slice_record *slice_of(const struct search *search, uint32_t slice)
 {
         const struct pw_run_record *record = search->order->record;
-        const struct pw_island_board *board = search->daemon->islands[search->daemon->children[search->device].island].board;
+        const struct pw_island_board *board = search->daemon->islands[record->image_island].board;
 
         return (const void *)((const char *)board + (uint64_t)RECORD_AT(record, uint32_t, record->slices)[slice] * PW_LINE_BYTES);
 }

@@ -17,16 +17,16 @@ struct gang {
 
 struct shard { uint64_t value; uint32_t status, cause_node, cause_device; };
 
-static const void *line(const struct gang *gang, uint32_t at)
+static const void *line(const struct gang *gang, uint32_t island, uint32_t at)
 {
-        return (const char *)gang->world->boards[gang->self->island] + (uint64_t)at * PW_LINE_BYTES;
+        return (const char *)gang->world->boards[island] + (uint64_t)at * PW_LINE_BYTES;
 }
 
 static const struct pw_slice_record *slice_of(const struct gang *gang, uint32_t slice)
 {
         const uint32_t *slices = (const uint32_t *)((const char *)gang->record + gang->record->slices);
 
-        return line(gang, slices[slice]);
+        return line(gang, gang->record->image_island, slices[slice]);
 }
 
 static uint32_t place_of(const struct pw_slice_record *slice, uint32_t device)
@@ -41,8 +41,8 @@ static struct gang gang_of(struct world *world, struct world_executor *self)
 {
         struct gang gang = { .world = world, .self = self };
 
-        gang.record = line(&gang, self->order.run);
-        gang.image = line(&gang, gang.record->image);
+        gang.record = line(&gang, self->island, self->order.run);
+        gang.image = line(&gang, gang.record->image_island, gang.record->image);
         gang.index = self->order.node;
         gang.node = pw_image_node(gang.image, gang.index);
         gang.run = world_find_run(world, gang.record->run);
