@@ -224,6 +224,31 @@ static void an_input_that_does_not_come(void **state)
         pw_slice_close(slice);
 }
 
+static bool waits(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        return it_rows(runs) == 1 && !strcmp(it_text(runs, 0, "state"), "waiting");
+}
+
+/* Nobody will seal it any more: the run that waits for it hears that at once. */
+static void an_input_that_is_let_go(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice, 0);
+        struct pw_future *input, *result;
+        void *data;
+
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
+        result = it_run_1(program, input);
+        it_until(host->session, "runs", waits, NULL);
+        pw_unref(input);
+        it_fails_with(result, PW_CANCELLED, "input 0");
+        pw_unref(result);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* --- late bytes ------------------------------------------------------------------------------------------------------- */
 
 /* A result of 12 of the 16 MiB that each of two devices has, written by `function`. */
@@ -359,6 +384,7 @@ int main(void)
                 TEST_2(held_in_part),
                 TEST_2(a_function_over_the_deadline),
                 TEST_2(an_input_that_does_not_come),
+                TEST_2(an_input_that_is_let_go),
                 TEST_2(a_cancel_while_members_write),
                 TEST_2(a_member_killed_while_another_writes),
         };
