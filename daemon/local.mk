@@ -35,12 +35,14 @@ noinst_HEADERS += daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/
 noinst_HEADERS += daemon/meta/kinds.h daemon/meta/meta.h
 EXTRA_DIST += daemon/README.md
 
-check_PROGRAMS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/inspect/trace_log_test daemon/limits_test daemon/module_test daemon/overhead_test daemon/shapes_test \
+check_PROGRAMS += daemon/closer_test daemon/compiler_test daemon/describe_test daemon/http/http_address_test daemon/inspect/trace_log_test daemon/limits_test daemon/module_test daemon/overhead_test daemon/shapes_test \
 	daemon/worker_test tests/conformance/meta_test
-TESTS += daemon/closer_test daemon/describe_test daemon/http/http_address_test daemon/inspect/trace_log_test daemon/limits_test daemon/module_test daemon/overhead_test daemon/shapes_test daemon/worker_test \
+TESTS += daemon/closer_test daemon/compiler_test daemon/describe_test daemon/http/http_address_test daemon/inspect/trace_log_test daemon/limits_test daemon/module_test daemon/overhead_test daemon/shapes_test daemon/worker_test \
 	tests/conformance/meta_test
 daemon_closer_test_SOURCES = daemon/closer_test.c daemon/closer.c daemon/thread.c
 daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
+daemon_compiler_test_SOURCES = daemon/compiler_test.c daemon/compiler.c daemon/thread.c
+daemon_compiler_test_LDADD = base/libbase.la $(LIBEVENT_LIBS) $(CMOCKA_LIBS) -lpthread
 daemon_describe_test_SOURCES = daemon/describe_test.c daemon/describe.c
 daemon_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
 daemon_http_http_address_test_SOURCES = daemon/http/http_address_test.c daemon/http/http_address.c
