@@ -278,6 +278,25 @@ static void test_kept_at_the_end(void **state)
         fixture_close(&h.f);
 }
 
+/* Who is beyond its quota, as what is kept of runs may bring it, gets no slots for the results of more, until it is within. */
+static void test_beyond(void **state)
+{
+        struct host h;
+
+        (void)state;
+        open_host(&h, BYTES(4 * ROOM));
+        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, 4 * ROOM);
+        assert_int_equal(fixture_grant(&h.f, h.ann, 0, 16).slot_count, 16);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, 1);
+        ask(&h, h.ann, 0, 16);
+        waits(&h);
+        assert_int_equal(fixture_grant(&h.f, h.bo, 0, 16).slot_count, 16);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, -1 - 4 * (int64_t)ROOM);
+        fixture_reclaim(&h.f);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_GRANT), 1);
+        fixture_close(&h.f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -285,6 +304,7 @@ int main(void)
                 cmocka_unit_test(test_takes_back_its_own), cmocka_unit_test(test_deadline), cmocka_unit_test(test_objects),
                 cmocka_unit_test(test_raised),   cmocka_unit_test(test_ended_session),
                 cmocka_unit_test(test_kept),     cmocka_unit_test(test_kept_at_the_end),
+                cmocka_unit_test(test_beyond),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
