@@ -216,6 +216,33 @@ static void runs_with_wrong_inputs(void **state)
         pw_slice_close(slice);
 }
 
+/* Bytes without dims that come after the run was submitted: they are as many as its program takes, or the result says so. */
+static void bytes_that_come_late(void **state)
+{
+        static const uint64_t sizes[] = { 56, 64, 72 };
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(8), NULL);
+        struct pw_future *input, *result;
+        struct pw_view view;
+        void *data;
+
+        for (int i = 0; i < 3; i++) {
+                it_ok(pw_create(host->session, sizes[i], NULL, &input, &data, IT_ERR));
+                memset(data, 0, sizes[i]);
+                result = it_run_1(program, input);
+                it_ok(pw_seal(input, IT_ERR));
+                if (sizes[i] == 64)
+                        it_expect_f64(result, (const double[8]){ 0 }, 8);
+                else
+                        it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_SHAPE, "test/one|input 0|opaque");
+                pw_unref(result);
+                pw_unref(input);
+        }
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static void use_after_donation(void **state)
 {
         struct it_host *host = *state;
@@ -289,6 +316,7 @@ int main(void)
                 IT_TEST(modules_that_cannot_be_used),
                 IT_TEST(a_shape_function_without_end),
                 IT_TEST(runs_with_wrong_inputs),
+                IT_TEST(bytes_that_come_late),
                 IT_TEST(use_after_donation),
                 IT_TEST(slices_that_cannot_be),
                 IT_TEST(a_slice_that_is_not_of_the_session),
