@@ -205,6 +205,28 @@ static void a_lease_ends_by_itself(void **state)
         it_fails(pw_open(host->session, id, &found, IT_ERR), PW_GONE, "");
 }
 
+#define CLAIMS 1024 /* names and leases of an object */
+
+/* A name for a time takes two of them: where only one is left it is not bound, and one that was bound without stays so. */
+static void a_time_that_finds_no_place(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *future, *found;
+
+        it_ok(pw_put(host->session, value, sizeof value, NULL, &future, IT_ERR));
+        it_ok(pw_name(future, "kept", IT_ERR));
+        for (int i = 1; i < CLAIMS - 1; i++)
+                it_ok(pw_lease(future, IT_LONG, IT_ERR));
+        it_fails(pw_name_for(future, "new", IT_LONG, IT_ERR), PW_LIMIT, "1024 names and leases");
+        it_fails(pw_lookup(host->session, "new", 0, &found, IT_ERR), PW_NOT_FOUND, "new");
+        it_ok(pw_lease(future, IT_LONG, IT_ERR));
+        it_fails(pw_name_for(future, "kept", IT_LONG, IT_ERR), PW_LIMIT, "1024 names and leases");
+        it_ok(pw_lookup(host->session, "kept", 0, &found, IT_ERR));
+        pw_unref(found);
+        it_ok(pw_free_object(host->session, pw_future_id(future), false, IT_ERR));
+        pw_unref(future);
+}
+
 /* --- full memory ------------------------------------------------------------------------------------------------------ */
 
 /* Puts of 32 MiB until nothing more fits; returns how many. */
@@ -320,6 +342,7 @@ int main(void)
                 IT_TEST(names_outlive_their_session),
                 IT_TEST(a_lookup_waits_for_the_name),
                 IT_TEST(a_lease_ends_by_itself),
+                IT_TEST(a_time_that_finds_no_place),
                 IT_TEST(full_memory_names_its_holder),
                 IT_TEST(a_put_waits_until_another_frees),
                 IT_TEST(a_put_waits_until_another_dies),
