@@ -29,7 +29,7 @@ tests_integration_modules_broken_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other_abi.c
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
-executor_tests = executor/guard_test executor/launch_test executor/failure_test executor/place_test executor/segments_test executor/options_test \
+executor_tests = executor/guard_test executor/launch_test executor/module_test executor/failure_test executor/place_test executor/segments_test executor/options_test \
 	executor/describe_test \
 	executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
@@ -44,6 +44,7 @@ executor_failure_test_SOURCES = executor/failure_test.c $(executor_fixture)
 executor_failure_test_LDADD = $(executor_test_libraries)
 executor_place_test_SOURCES = executor/place_test.c $(executor_fixture)
 executor_place_test_LDADD = $(executor_test_libraries)
+executor_module_test_LDADD = $(executor_test_libraries)
 executor_segments_test_LDADD = $(executor_test_libraries)
 executor_launch_bench_SOURCES = executor/launch_bench.c $(executor_fixture)
 executor_launch_bench_LDADD = $(executor_test_libraries)
