@@ -1,19 +1,25 @@
 /* The socket of a connection when its other side does not read: what was posted without waiting goes out when there is room, whole, in
  * order, and by itself. */
 #include "libclient/connection.h"
+#include "libclient/outgoing.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define POSTS 20000u /* of some bytes: more than a socket takes */
+#define LARGE (1u << 20) /* more than a socket takes, too */
 #define PATIENCE_MS 25000
 
 struct peer { int fd; struct pw_decoder decoder; };
@@ -54,25 +60,40 @@ static void *welcome(void *context)
         return NULL;
 }
 
-static void test_posted_to_a_full_socket(void **state)
+static struct pw_connection *connect_to(struct peer *peer)
 {
         struct pw_connection *connection;
         struct pw_answer answer;
         struct pw_error err;
-        struct peer peer;
         pthread_t thread;
-        char name[16];
         int ends[2];
 
-        (void)state;
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        peer.fd = ends[1];
-        pw_decoder_init(&peer.decoder);
-        assert_int_equal(pthread_create(&thread, NULL, welcome, &peer), 0);
+        peer->fd = ends[1];
+        pw_decoder_init(&peer->decoder);
+        assert_int_equal(pthread_create(&thread, NULL, welcome, peer), 0);
         if (pw_connection_open(&(struct pw_connection_params){ .fd = ends[0], .role = "client" }, &connection, &answer, &err) != PW_OK)
                 fail_msg("%s", err.text);
         pw_answer_done(&answer);
         assert_int_equal(pthread_join(thread, NULL), 0);
+        return connection;
+}
+
+static void end(struct peer *peer, struct pw_connection *connection)
+{
+        pw_connection_close(connection);
+        pw_decoder_done(&peer->decoder);
+        close(peer->fd);
+}
+
+static void test_posted_to_a_full_socket(void **state)
+{
+        struct pw_connection *connection;
+        struct peer peer;
+        char name[16];
+
+        (void)state;
+        connection = connect_to(&peer);
         for (uint32_t i = 0; i < POSTS; i++) {
                 Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
                 Pathways__Wire__NameRemove body = PATHWAYS__WIRE__NAME_REMOVE__INIT;
@@ -90,14 +111,80 @@ static void test_posted_to_a_full_socket(void **state)
                 assert_string_equal(request->name_remove->name, name);
                 pathways__wire__request__free_unpacked(request, NULL);
         }
-        pw_connection_close(connection);
-        pw_decoder_done(&peer.decoder);
-        close(peer.fd);
+        end(&peer, connection);
+}
+
+/* --- a message in pieces ------------------------------------------------------------------------------------------------------ */
+
+struct call { struct pw_connection *connection; _Atomic pid_t task; };
+
+static void *send_short(void *context)
+{
+        struct call *call = context;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__NameRemove body = PATHWAYS__WIRE__NAME_REMOVE__INIT;
+        uint8_t message[64];
+
+        body.name = (char *)(uintptr_t)"short";
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
+        request.name_remove = &body;
+        assert_true(pathways__wire__request__get_packed_size(&request) <= sizeof message);
+        atomic_store(&call->task, gettid());
+        assert_int_equal(pw_connection_send(call->connection, PW_FRAME_REQUEST, message, pathways__wire__request__pack(&request, message), NULL), PW_OK);
+        return NULL;
+}
+
+/* It waits for room in the socket: nobody reads. */
+static void await_asleep(struct call *call)
+{
+        char path[64], task_state = 0;
+
+        while (!atomic_load(&call->task))
+                sched_yield();
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)atomic_load(&call->task));
+        while (task_state != 'S') {
+                FILE *file = fopen(path, "re");
+
+                assert_non_null(file);
+                assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &task_state), 1);
+                fclose(file);
+        }
+}
+
+/* What was posted and went out in part is ended before anybody else's frame begins. */
+static void test_sent_behind_a_part(void **state)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT, *got;
+        Pathways__Wire__NameRemove body = PATHWAYS__WIRE__NAME_REMOVE__INIT;
+        struct call call = { .task = 0 };
+        struct peer peer;
+        pthread_t thread;
+
+        (void)state;
+        call.connection = connect_to(&peer);
+        body.name = malloc(LARGE + 1);
+        assert_non_null(body.name);
+        memset(body.name, 'x', LARGE);
+        body.name[LARGE] = 0;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
+        request.name_remove = &body;
+        assert_int_equal(pw_connection_post_soon(call.connection, &request, NULL), PW_OK);
+        assert_int_equal(pthread_create(&thread, NULL, send_short, &call), 0);
+        await_asleep(&call);
+        got = next_request(&peer);
+        assert_true(!strcmp(got->name_remove->name, body.name)); /* else much would be printed */
+        pathways__wire__request__free_unpacked(got, NULL);
+        got = next_request(&peer);
+        assert_string_equal(got->name_remove->name, "short");
+        pathways__wire__request__free_unpacked(got, NULL);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        free(body.name);
+        end(&peer, call.connection);
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_posted_to_a_full_socket) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_posted_to_a_full_socket), cmocka_unit_test(test_sent_behind_a_part) };
 
         return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
 }
