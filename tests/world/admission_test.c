@@ -135,6 +135,34 @@ static void test_quota_of_another(void **state)
         world_done(&world); /* no memory of the other tenant's lies here: nothing is run */
 }
 
+/* Rooms that a cancelled run lets go of come back by themselves, too: who waits for them of its quota holds back those behind it. */
+static void test_quota_let_go(void **state)
+{
+        struct world_object *first, *over, *small;
+
+        (void)state;
+        begin(64 << 10);
+        world_make_chain(&world, &world.programs[4], "second", 3, 1004);
+        assert_int_equal(pw_scheduler_quota(world.scheduler, "tenant", 18 << 10, NULL), PW_OK);
+        first = submit(block); /* 12 KiB of 18 */
+        world_daemon(&world);
+        while (!atomic_load(&world.executors[0].board->running))
+                assert_true(world_step(&world, 0));
+        world_cancel(&world, first->maker);
+        world_daemon(&world);
+        assert_int_equal(pw_scheduler_quota_used(world.scheduler, "tenant"), 12 << 10);
+        over = submit(&world.programs[4]);
+        small = submit(step);
+        world_daemon(&world);
+        assert_int_equal(state_of(over), PW_RUN_QUEUED);
+        assert_int_equal(state_of(small), PW_RUN_QUEUED);
+        world_settle(&world);
+        assert_int_equal(over->status, PW_OK);
+        assert_int_equal(small->status, PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* The rooms that runs gave back last lie where they are in the way of a run that needs all there is: it has it all the same. */
 static void test_all_there_is(void **state)
 {
@@ -294,6 +322,28 @@ static void test_deadline(void **state)
         world_done(&world);
 }
 
+/* Of another tenant it is only told how much it holds. */
+static void test_deadline_beside_another(void **state)
+{
+        struct world_program *others = &world.programs[3];
+        struct world_object *late;
+
+        (void)state;
+        begin(6 << 10);
+        submit(large);
+        world_settle(&world);
+        world.tenant = "another";
+        assert_int_equal(pw_scheduler_segment(world.scheduler, 0, world.tenant, 200, world.options.capacity, NULL), PW_OK);
+        world_make_chain(&world, others, "others", 1, 1004);
+        late = submit_until(others, 1000);
+        world.now_us = 1000;
+        world_daemon(&world);
+        assert_int_equal(late->status, PW_NO_SPACE);
+        assert_string_equal(late->text, "run 2 of others was not admitted before its deadline: device h0:0 lacks 2 KiB; 4 KiB held by "
+                                        "other tenants");
+        world_done(&world);
+}
+
 /* A chain behind an input that is not there: all wait for it, none holds anything, then all are admitted at once. */
 static void test_inputs(void **state)
 {
@@ -393,6 +443,7 @@ int main(void)
                 cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
                 cmocka_unit_test(test_late_shape),  cmocka_unit_test(test_quota_of_another),
+                cmocka_unit_test(test_quota_let_go), cmocka_unit_test(test_deadline_beside_another),
         };
 
         return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
