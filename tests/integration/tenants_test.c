@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RUNS 100u /* more than are remembered once they have ended */
 #define PROGRAM "test/one" /* it_one_node() */
 #define ROUNDS 20
 
@@ -326,8 +327,12 @@ static void another_tenant_has_all_ids(void **state)
         struct pw_program *scalar = it_one_node(session, slice, "pw/nop", PW_SCALAR, NULL);
         futures[READY] = it_put_f64(session, PW_DIMS(8), 7);
         it_ok(pw_create(session, sizeof(double), &params, &futures[PENDING], &data, IT_ERR));
-        futures[RESULT] = it_run_1(program, futures[READY]);
-        it_expect_f64(futures[RESULT], expected, 8);
+        for (uint32_t i = 0; i < RUNS; i++) { /* so many that the first are forgotten: nobody knows whose gangs those were */
+                futures[RESULT] = it_run_1(program, futures[READY]);
+                it_expect_f64(futures[RESULT], expected, 8);
+                if (i + 1 < RUNS)
+                        pw_unref(futures[RESULT]);
+        }
         it_ok(pw_name(futures[READY], "weights", IT_ERR));
         it_ok(pw_name(futures[PENDING], "pending", IT_ERR));
         futures[AWAITED] = it_run_1(scalar, futures[PENDING]);
