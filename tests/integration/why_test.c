@@ -367,11 +367,16 @@ static void device_memory_that_is_full(void **state)
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *program = large(host, slice, 0), *slow = large(host, slice, 1000000);
-        struct pw_future *input = it_put_f64(host->session, PW_DIMS(5 * MIB / 8), 0), *results[3];
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(5 * MIB / 8), 0), *results[3], *behind;
         char id[PW_ID_TEXT_BYTES], expected[300];
 
         results[0] = it_run_1(slow, input);
         results[1] = it_run_1(program, input);
+        behind = it_run_1(program, input);
+        expect(host, id_of(behind, id),
+               "runs that came earlier wait|room: device h0:0 lacks |memory of device h0:0|to give back its room|device h0:0|pw/sleep_us");
+        it_ok(pw_cancel(behind, IT_ERR));
+        pw_unref(behind);
         expect(host, id_of(results[1], id),
                "room: device h0:0 lacks |memory of device h0:0|to give back its room|run |device h0:0|pw/sleep_us");
         it_ok(pw_wait(results, 2, 2, IT_LONG, NULL, IT_ERR));
