@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -339,6 +340,7 @@ static void a_unix_socket(void **state)
 {
         struct it_host *host = *state;
         char *text = malloc(ANSWER_BYTES), address[120], now[120], said[600];
+        struct stat stat_;
         int code;
 
         assert_non_null(text);
@@ -347,11 +349,13 @@ static void a_unix_socket(void **state)
                 pw_close(host->session);
                 host->session = NULL;
                 assert_int_equal(it_host_end(host, i ? SIGKILL : SIGTERM), i ? 128 + SIGKILL : 0);
-                if (!it_host_start(host, IT_ARGS(SMALL, "--http", address), &code, said))
+                if (!it_host_start(host, IT_ARGS(SMALL, "--http", address, "--socket-mode", "0640"), &code, said))
                         fail_msg("pathwaysd ended with %d: %s", code, said);
                 host->session = it_connect(host);
                 address_of(host, now);
                 assert_string_equal(now, address);
+                assert_int_equal(stat(address + 5, &stat_), 0);
+                assert_int_equal(stat_.st_mode & 0777, 0640);
                 assert_int_equal(ask(address, GET("/health"), text), 200);
                 assert_string_equal(text, "ok\n");
         }
