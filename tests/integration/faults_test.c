@@ -114,6 +114,27 @@ static void a_function_that_loops(void **state)
         an_executor_ends_by(state, "broken/loop", PW_TIME_LIMIT, "broken/loop|time limit|h0:|run");
 }
 
+static int setup_limited(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB", "--function-limit", "50ms"));
+}
+
+/* The operator's bounds its own, which is 200 ms. */
+static void a_function_that_loops_beyond_the_limit_of_all(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program =
+                it_one_node(host->session, slice, "broken/loop", PW_DIMS(8), &(struct pw_call_params){ .params = &(uint64_t){ 0 }, .params_bytes = 8 });
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0), *result = it_run_1(program, input);
+
+        it_fails_with(result, PW_TIME_LIMIT, "broken/loop|time limit of 50 ms");
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* It says what cannot be and lives on: it is ended, once. Its gang is the first on its device since the daemon last looked. */
 static void a_function_that_writes_into_the_board(void **state, const char *function)
 {
@@ -364,6 +385,7 @@ int main(void)
                 IT_TEST(a_function_that_crashes),
                 IT_TEST(a_function_that_exits),
                 IT_TEST(a_function_that_loops),
+                cmocka_unit_test_setup_teardown(a_function_that_loops_beyond_the_limit_of_all, setup_limited, it_teardown),
                 IT_TEST(a_function_that_writes_past_its_output),
                 IT_TEST(a_function_that_writes_past_its_room),
                 IT_TEST(a_function_that_counts_gangs),
