@@ -1,5 +1,5 @@
 /* Listings of many objects come in parts and in pages: each object once, as many rows as were asked for, while others go on. */
-#include "tests/integration/harness.h"
+#include "tests/integration/trace.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -150,12 +150,35 @@ static void who_asks_may_go(void **state)
         unref_all(futures);
 }
 
+static bool keeps_programs(const struct pw_listing *owners, void *context)
+{
+        bool keeps = false;
+
+        for (size_t i = 0; i < it_rows(owners); i++)
+                keeps |= strstr(it_text(owners, i, "kept"), "programs ") != NULL;
+        return keeps == *(const bool *)context;
+}
+
+/* A slice is charged as programs are, and no more once it is closed. */
+static void what_is_kept_of_slices(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[8];
+
+        for (int i = 0; i < 8; i++)
+                slices[i] = it_slice(host->session, 4, 1);
+        it_until(host->session, "owners", keeps_programs, &(bool){ true });
+        for (int i = 0; i < 8; i++)
+                pw_slice_close(slices[i]);
+        it_until(host->session, "owners", keeps_programs, &(bool){ false });
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(each_object_is_listed_once), IT_TEST(all_of_very_many),
                 IT_TEST(no_more_rows_than_asked_for), IT_TEST(an_object_in_one_row),
-                IT_TEST(who_asks_may_go),
+                IT_TEST(who_asks_may_go), IT_TEST(what_is_kept_of_slices),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
