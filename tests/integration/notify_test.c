@@ -68,6 +68,27 @@ static void tells_each_future_once(void **state)
         assert_int_equal(take_all(host->session), 1);
 }
 
+/* Who takes one each time the descriptor is readable is told all of them. */
+static void tells_one_at_a_time(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *future;
+        int fd;
+
+        it_ok(pw_session_fd(host->session, &fd, IT_ERR));
+        for (uint32_t i = 0; i < FUTURES; i++) {
+                it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR));
+                it_ok(pw_notify(future, IT_ERR));
+                pw_unref(future);
+        }
+        for (uint32_t i = 0; i < FUTURES; i++) {
+                assert_true(readable(fd, (int)(IT_LONG / 1000)));
+                it_ok(pw_notified(host->session, &future, IT_ERR));
+                pw_unref(future);
+        }
+        assert_false(readable(fd, 0));
+}
+
 static void closes_with_futures_left(void **state)
 {
         struct it_host *host = *state;
@@ -113,7 +134,7 @@ static void tells_the_end(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(tells_each_future_once),
+                IT_TEST(tells_each_future_once), IT_TEST(tells_one_at_a_time),
                 IT_TEST(closes_with_futures_left),
                 IT_TEST(tells_the_end),
         };
