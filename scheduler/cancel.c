@@ -34,7 +34,9 @@ void pw_live_drop_parts(struct pw_live *live)
         for (uint32_t c = 0; c < live->program->column_count; c++) {
                 struct pw_part *part = &live->parts[c];
                 uint64_t open = part->open;
+                pw_part_step_out(part);
                 pw_list_remove(&part->link);
+                part->wait = PW_WAIT_NOTHING;
                 part->open = 0;
                 pw_part_leave(part, open);
         }

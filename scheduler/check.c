@@ -152,6 +152,31 @@ static void check_quotas(struct check *check)
         }
 }
 
+static void check_part(struct check *check, struct pw_part *part)
+{
+        char where[48], text[80];
+
+        if (part->wait == PW_WAIT_NOTHING || part->wait == PW_WAIT_WINDOW || part->next == part->plan->gang_count ||
+            pw_part_look(part, &part->plan->gangs[part->next]) != PW_WAIT_NOTHING)
+                return;
+        snprintf(where, sizeof where, "run %lu", (unsigned long)part->live->run.number);
+        snprintf(text, sizeof text, "its gang in island %u rests, and nothing keeps it", part->island->number);
+        check->count++;
+        if (check->found)
+                check->found(check->context, where, text);
+}
+
+/* Who rests until something comes was woken when it came. */
+static void check_parts(struct check *check)
+{
+        const struct pw_live *live;
+        uint32_t cursor = 0;
+
+        while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
+                for (uint32_t c = 0; live->run.state == PW_RUN_ADMITTED && c < live->program->column_count; c++)
+                        check_part(check, &live->parts[c]);
+}
+
 uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem),
                             void *context)
 {
@@ -168,6 +193,7 @@ uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *
         }
         if (check.device)
                 check_quotas(&check);
+        check_parts(&check);
         free(check.rooms);
         return check.count;
 }

@@ -15,6 +15,7 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead)
         *device = (struct pw_device){ .number = add->device, .island = add->island, .up = true,
                                       .capacity = add->capacity_bytes, .free = add->capacity_bytes, .seq_mask = capacity - 1,
                                       .marker_capacity = (uint32_t)capacity };
+        pw_list_init(&device->turns);
         device->kind = strdup(add->kind);
         device->seqs = calloc(capacity, sizeof *device->seqs);
         device->markers = calloc(capacity, sizeof *device->markers);
@@ -29,6 +30,7 @@ void pw_device_free(struct pw_device *device)
         if (!device)
                 return;
         for (uint32_t i = 0; i < device->room_count; i++) {
+                pw_line_done(&device->rooms[i]->line);
                 pw_range_free(device->rooms[i]->range);
                 free(device->rooms[i]);
         }

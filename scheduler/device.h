@@ -10,6 +10,7 @@
 #define PW_SCHEDULER_DEVICE_H
 
 #include "base/range.h"
+#include "scheduler/line.h"
 #include "scheduler/quota.h"
 #include "scheduler/run.h"
 
@@ -22,6 +23,7 @@ struct pw_rooms { /* of one tenant in one device */
         uint64_t bytes;
         struct pw_range *range;
         uint32_t programs; /* that place rooms there */
+        struct pw_line line; /* its parts that wait for the device's window */
 };
 
 #define PW_MARKER_END 0xffffffffu /* instead of a gang: what the part had ordered on this device is done */
@@ -42,6 +44,9 @@ struct pw_device {
         uint64_t *seqs;        /* of the gangs that are ordered and not done: at count & seq_mask */
         uint64_t seq_mask;
         bool window_wanted;    /* a gang waits for this device to get on */
+        struct pw_list turns;  /* struct pw_stand: a part of each tenant at most, as they took turns */
+        struct pw_part *parked;/* at the front of the island's, it waits for this device's window; NULL: none */
+        uint32_t standing;     /* parts that wait for windows, this one among them */
         struct pw_marker *markers; /* a ring */
         uint64_t marker_first, marker_end;
         uint32_t marker_capacity;

@@ -4,12 +4,10 @@
 struct turn {
         struct pw_scheduler *scheduler;
         struct pw_island *island;
-        uint64_t held;       /* devices whose next gang belongs to a part that was looked at already */
         uint64_t first_seq, members;
         uint32_t first_order, count;
-        bool wrote;          /* a result's writer was ordered, or a part has nothing left to order */
-        bool waited;         /* a part waits for an input: perhaps for one that came later in the turn */
-        bool room_waited;    /* likewise for another part to get on */
+        bool served;         /* the part stands in line, and a gang of it was ordered in this turn of its tenant */
+        bool full;           /* nothing more can be ordered: the log is closed, or there is no memory for it */
 };
 
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy)
@@ -20,7 +18,8 @@ struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number,
                 return NULL;
         *island = (struct pw_island){ .number = number, .scheduler = scheduler, .policy = policy,
                                       .log = calloc(PW_ORDER_LOG, sizeof *island->log) };
-        pw_list_init(&island->parts);
+        pw_list_init(&island->woken);
+        pw_list_init(&island->fronts);
         if (island->log)
                 return island;
         free(island);
@@ -37,62 +36,21 @@ void pw_island_free(struct pw_island *island)
 void pw_island_enter(struct pw_island *island, struct pw_part *part)
 {
         part->entered = true;
+        part->key = island->policy->key(part);
         island->admitted++;
-        island->dirty = true;
-        island->policy->enter(island, part);
+        pw_part_wake(part);
 }
 
 void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node)
 {
         if (part->noticed[column] <= node)
                 part->noticed[column] = node + 1;
-        part->island->dirty = true;
+        if (part->wait == PW_WAIT_NOTICE)
+                pw_part_wake(part);
+        pw_parts_wake(&part->behind);
 }
 
 /* --- may a gang be ordered? ------------------------------------------------------------------------------------------- */
-
-/* The maker of an input is ordered to its end here, and nobody reads the room from another device any more. */
-static bool maker_has_passed(const struct pw_result *input, uint32_t island)
-{
-        const struct pw_live *maker = input->run ? pw_live_of(input->run) : NULL;
-
-        if (!maker)
-                return true;
-        if (maker->program->results[input->index].read_afar)
-                return false;
-        for (uint32_t i = 0; i < maker->program->column_count; i++)
-                if (maker->parts[i].plan->island == island)
-                        return maker->parts[i].next == maker->parts[i].plan->gang_count;
-        return true;
-}
-
-/* Is the input of a load where the load, or whoever reads it in place, will find it? */
-static bool input_ordered(const struct pw_part *part, const struct pw_gang *gang)
-{
-        const struct pw_input_place *place = &part->live->run.inputs[gang->load - 1];
-        const struct pw_live_input *input = &part->live->inputs[gang->load - 1];
-        const struct pw_result_live *result;
-        uint32_t island = part->island->number;
-
-        if (place->source != PW_INPUT_RESULT || input->status != PW_OK)
-                return true;
-        if (input->takes && !maker_has_passed(place->result, island))
-                return false;
-        result = pw_result_live(place->result);
-        return input->in_place ? result->ordered >> island & 1 : result->ordered == result->islands;
-}
-
-static bool needs_met(struct pw_part *part, const struct pw_gang *gang)
-{
-        const struct pw_need *need = part->plan->needs + gang->needs.first;
-
-        for (uint32_t i = 0; i < gang->needs.count; i++)
-                if (part->noticed[need[i].column] <= need[i].node) {
-                        part->wait_for = need[i].column;
-                        return false;
-                }
-        return true;
-}
 
 /* A load of what lies in place has nothing to do; it is ordered only where somebody waits for it, or where it is the one that waits
  * until its room may be written again: who writes there later relies on that. */
@@ -105,18 +63,15 @@ static bool load_is_skipped(const struct pw_part *part, const struct pw_gang *ga
                !(node->behind_count && live->ahead_count);
 }
 
-static bool window_open(struct turn *turn, uint64_t members)
+/* The first of the devices that has as many gangs before it as may be; NULL: none. */
+static struct pw_device *find_full(const struct turn *turn, uint64_t members)
 {
-        bool open = true;
-
         for (; members; members &= members - 1) {
                 struct pw_device *device = turn->scheduler->devices[__builtin_ctzll(members)];
-                if (device->ordered - device->done >= turn->scheduler->ahead) {
-                        device->window_wanted = true;
-                        open = false;
-                }
+                if (device->ordered - device->done >= turn->scheduler->ahead)
+                        return device;
         }
-        return open;
+        return NULL;
 }
 
 /* No gang that is not done may lie PW_ORDER_REACH behind the head. */
@@ -142,28 +97,6 @@ static bool log_open(struct turn *turn)
         return false;
 }
 
-static enum pw_part_wait look(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
-{
-        if (part->live->run.sequential && part->live->step != gang->node)
-                return PW_WAIT_STEP;
-        if (gang->load && !input_ordered(part, gang)) {
-                part->wait_for = gang->load - 1;
-                return PW_WAIT_INPUT;
-        }
-        if (gang->needs.count && !needs_met(part, gang))
-                return PW_WAIT_NOTICE;
-        if (part->live->ahead_count && !pw_chain_passed(part, gang))
-                return PW_WAIT_ROOM;
-        if ((gang->members & turn->held) || !window_open(turn, gang->members)) {
-                turn->held |= gang->members;
-                return PW_WAIT_WINDOW;
-        }
-        if (log_open(turn))
-                return PW_WAIT_NOTHING;
-        turn->held = turn->island->members;
-        return PW_WAIT_WINDOW;
-}
-
 /* --- ordering one -------------------------------------------------------------------------------------------------------- */
 
 static void order_results(struct pw_part *part, const struct pw_gang *gang, uint64_t seq)
@@ -178,6 +111,7 @@ static void order_results(struct pw_part *part, const struct pw_gang *gang, uint
                         if (map->islands[place] == island)
                                 result->seqs[place] = seq;
                 pw_result_live(result)->ordered |= 1u << island;
+                pw_parts_wake(&pw_result_live(result)->readers);
         }
 }
 
@@ -187,7 +121,7 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
         struct pw_order_item *item = pw_action_order(turn->scheduler);
         struct pw_island *island = turn->island;
         uint64_t seq = island->seq + 1, marked = gang->last;
-        uint32_t index = (uint32_t)(gang - part->plan->gangs);
+        uint32_t index = part->next;
 
         if (!item)
                 return false;
@@ -207,10 +141,8 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
                         pw_device_mark(device, part, index);
         }
         part->open &= ~gang->last;
-        if (gang->result_count) {
+        if (gang->result_count)
                 order_results(part, gang, seq);
-                turn->wrote = true;
-        }
         return true;
 }
 
@@ -239,49 +171,87 @@ static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
         }
 }
 
-/* Order what can be ordered of one part. Returns the columns that are to be told, and of which node. */
-static uint32_t order_part(struct turn *turn, struct pw_part *part, uint32_t *ret_node)
+/* May it be ordered now? Else its part stands in line, or is at the front already and goes on waiting there. */
+static bool window_open(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
+{
+        struct pw_island *island = turn->island;
+        struct pw_device *full;
+
+        if (part->stands_at != gang->members)
+                pw_part_step_out(part);
+        else if (turn->served && island->kept_back && !pw_part_next_turn(part))
+                return false;
+        full = find_full(turn, gang->members);
+        if (!part->stands_at && (full || turn->full || island->jumbled || (island->waited & gang->members))) {
+                pw_part_stand(part, gang->members);
+                return false; /* its time comes after all that are woken */
+        }
+        if (full) {
+                full->window_wanted = true;
+                pw_part_park(part, full);
+        }
+        return !full;
+}
+
+/* Order, or pass over, its next gang. False: it waits. */
+static bool order_next(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
+{
+        enum pw_part_wait wait = pw_part_may_wait(part, gang) ? pw_part_look(part, gang) : PW_WAIT_NOTHING;
+
+        if (wait != PW_WAIT_NOTHING) {
+                pw_part_step_out(part);
+                part->wait = wait;
+                pw_part_rest(part);
+                return false;
+        }
+        if (gang->load && load_is_skipped(part, gang)) {
+                skip_gang(part, gang);
+                return true;
+        }
+        if (!window_open(turn, part, gang))
+                return false;
+        turn->full = !log_open(turn) || !order_gang(turn, part, gang);
+        if (turn->full && !part->stands_at)
+                pw_part_stand(part, gang->members);
+        turn->served = part->stands_at;
+        return !turn->full;
+}
+
+/* Order what can be ordered of one part, which is woken or at the front. */
+static void order_part(struct turn *turn, struct pw_part *part)
 {
         const struct pw_plan *plan = part->plan;
-        uint32_t notify = 0, from = part->next;
+        uint32_t notify = 0, node = 0, from = part->next;
 
-        for (part->wait = PW_WAIT_NOTHING; part->next < plan->gang_count;) {
+        turn->served = false;
+        while (part->next < plan->gang_count) {
                 const struct pw_gang *gang = &plan->gangs[part->next];
-                part->wait = look(turn, part, gang);
-                turn->waited |= part->wait == PW_WAIT_INPUT;
-                if (part->wait != PW_WAIT_NOTHING)
-                        break;
-                if (gang->load && load_is_skipped(part, gang))
-                        skip_gang(part, gang);
-                else if (!order_gang(turn, part, gang))
+                if (!order_next(turn, part, gang))
                         break;
                 if (gang->notify) {
                         notify |= gang->notify;
-                        *ret_node = gang->node;
+                        node = gang->node;
                 }
         }
-        turn->island->dirty |= turn->room_waited && part->next != from && part->live->behind_count;
-        turn->room_waited |= part->wait == PW_WAIT_ROOM;
-        if (part->next == plan->gang_count) {
-                pw_list_remove(&part->link);
-                turn->wrote = true;
-        }
-        return notify;
+        if (part->next == plan->gang_count)
+                pw_part_step_out(part);
+        if (part->next != from)
+                pw_part_got_on(part);
+        if (notify)
+                send_notices(part, notify, node);
 }
 
+/* Whoever is woken by what is ordered comes before the next at the front. */
 static void order_parts(struct turn *turn)
 {
         struct pw_island *island = turn->island;
-        struct pw_part *part, *next;
 
-        for (part = island->policy->next(island, NULL); part; part = next) {
-                uint32_t node = 0, notify;
-                next = island->policy->next(island, part);
-                notify = order_part(turn, part, &node);
-                if (notify)
-                        send_notices(part, notify, node);
-                if ((turn->held & island->members) == island->members)
-                        break;
+        while (!pw_list_empty(&island->woken) || (!turn->full && !pw_list_empty(&island->fronts))) {
+                bool woken = !pw_list_empty(&island->woken);
+                struct pw_part *part = pw_list_first(woken ? &island->woken : &island->fronts, struct pw_part, link);
+                if (woken)
+                        pw_list_remove(&part->link);
+                order_part(turn, part);
         }
 }
 
@@ -297,10 +267,8 @@ void pw_island_turn(struct pw_island *island)
 
         if (action == &actions->spare)
                 return;
-        island->dirty = false;
         order_parts(&turn);
-        if (turn.wrote)
-                pw_scheduler_dirty(scheduler, turn.waited ? NULL : island);
+        island->dirty = false;
         if (!turn.count && actions->count == at + 1) {
                 actions->count--;
                 return;
@@ -326,7 +294,7 @@ static void step_done(struct pw_live *live)
         if (live->step == live->program->row.image->node_count)
                 return;
         live->step_left = live->program->step_members[live->step];
-        pw_scheduler_dirty(live->program->scheduler, NULL);
+        pw_live_stepped(live);
 }
 
 static void fire(struct pw_part *part, uint32_t index, uint64_t device)
@@ -359,6 +327,7 @@ void pw_island_progress(struct pw_island *island, struct pw_device *device, uint
         }
         if (device->window_wanted && device->ordered - count <= island->scheduler->ahead / 2) {
                 device->window_wanted = false;
+                pw_device_unpark(device);
                 island->dirty = true;
         }
 }

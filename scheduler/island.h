@@ -1,10 +1,12 @@
 /* An island: devices with one total order of gangs, decided here.
  *
  * A run that was admitted enters the island as a *part*, a cursor into the gangs that its program has here, in program order. A
- * turn goes through the parts as the policy says and orders of each what it can, all of it one batch. A gang is ordered if
+ * turn looks at the parts that something has come for and at those at the front of lines whose window has opened, and orders of
+ * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
  *
- *   - each device of it has been given less than W gangs that it has not done (the window), and no part that came earlier waits
- *     for one of these devices: so nobody is overtaken on a device for ever;
+ *   - each device of it has been given less than W gangs that it has not done (the window), no part of its tenant that came
+ *     earlier waits for one of these devices, and no part of another tenant whose turn there came before (line.h): so nobody is
+ *     overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
  *   - of a load: the input's writer is ordered wherever it is read; and where the input is updated in place, whoever else
  *     reads that room is done or ordered before it on the same device;
@@ -25,7 +27,11 @@ struct pw_island {
         struct pw_scheduler *scheduler;
         const struct pw_policy *policy;
         uint64_t members;       /* its devices */
-        struct pw_list parts;   /* that have gangs to order, as the policy lines them up */
+        struct pw_list woken;   /* parts that came, or for which came what they waited for */
+        bool jumbled;           /* of these some stand before others that come first by their key */
+        struct pw_list fronts;  /* parts that only a window, or the log, may keep */
+        uint64_t waited;        /* devices at which parts stand in line */
+        uint64_t kept_back;     /* turns_ahead of all parts */
         uint32_t admitted;      /* parts that have not left */
         bool dirty;             /* something may be ordered now */
         uint64_t seq;           /* of the gang ordered last */
@@ -33,13 +39,11 @@ struct pw_island {
         struct pw_ordered *log; /* PW_ORDER_LOG: what was ordered at seq */
 };
 
-/* Which part's gangs are ordered first. All slots are filled. */
+/* Which part's gangs are ordered first, of those of one tenant. All slots are filled. */
 struct pw_policy {
         const char *name;
-        /* Put a part that entered into the island's list. */
-        void (*enter)(struct pw_island *island, struct pw_part *part);
-        /* The part to look at after `part` in this turn (NULL: the first); NULL: none is left. */
-        struct pw_part *(*next)(struct pw_island *island, struct pw_part *part);
+        /* The part with the least key comes first. No two in an island have the same, and it stays the same. */
+        uint64_t (*key)(const struct pw_part *part);
 };
 const struct pw_policy *pw_policy_find(const char *name); /* NULL: none */
 

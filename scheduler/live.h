@@ -14,17 +14,26 @@ struct pw_live;
 enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP, PW_WAIT_ROOM };
 
 struct pw_part {                 /* a run in one island */
-        struct pw_list link;     /* in the island's list while gangs are left to order */
+        struct pw_list link;     /* among the island's woken ones, those at the front of its lines, or who rests until something comes */
         struct pw_live *live;
         const struct pw_plan *plan;
         struct pw_island *island;
         uint32_t column, next;   /* next: of the plan's gangs */
+        uint64_t key;            /* the policy's, once it has entered: who comes first of its tenant's */
         bool entered;
         uint64_t open;           /* devices that still have a gang of it to come */
         uint32_t devices_left;   /* devices that are not done with it */
-        enum pw_part_wait wait;  /* why the last turn passed it over */
+        enum pw_part_wait wait;  /* why its next gang is not ordered, when it was looked at last */
         uint32_t wait_for;       /* the input, the column or the chain */
         uint32_t *noticed;       /* per column: gangs of nodes below this are ordered there */
+        struct pw_list behind;   /* parts that rest until this one has got on: their runs took over blocks of its run */
+        /* Waiting for windows, see line.h. */
+        struct pw_stand *stands; /* per device of the plan */
+        uint64_t stands_at;      /* devices of its next gang; 0: it stands in no line */
+        uint32_t lines_ahead, turns_ahead; /* devices at which others of its tenant, or of others, come first */
+        bool has_turn;
+        uint64_t stand_seq;      /* the gang ordered last when it came to its lines */
+        struct pw_device *parked;/* at the front, and this device's window was closed */
 };
 
 struct pw_live_input {
@@ -66,6 +75,7 @@ struct pw_live {
         uint32_t short_device;   /* where room was missing when it was looked at last */
         uint64_t short_bytes;
         bool over_quota;         /* then: of what its tenant may have of all devices */
+        bool read_early;         /* parts rested, or rest, until its results are ordered */
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
         struct pw_part *parts;   /* per column */
         struct pw_live_input *inputs;
@@ -80,6 +90,7 @@ struct pw_result_live {
         struct pw_scheduler *scheduler;
         struct pw_device_quota *quota; /* of whose run it is; counted there */
         struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
+        struct pw_list readers;  /* parts that rest until it is ordered, or its maker has passed */
         uint64_t slice_serial;
         uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
         uint32_t left;           /* members of the writer that are not done */
@@ -125,6 +136,24 @@ void pw_input_never_comes(struct pw_live *live, uint32_t index);
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
+
+/* ready.c: what keeps a part's next gang from being ordered, windows aside */
+enum pw_part_wait pw_part_look(struct pw_part *part, const struct pw_gang *gang);
+static inline bool pw_part_may_wait(const struct pw_part *part, const struct pw_gang *gang)
+{
+        return gang->load || gang->needs.count || part->live->ahead_count || part->live->run.sequential;
+}
+/* It is looked at again when what it waits for, part->wait, comes; till then it costs nothing. */
+void pw_part_rest(struct pw_part *part);
+/* What it rests for may be there, or it has come: its island looks at it in its next turn. */
+void pw_part_wake(struct pw_part *part);
+void pw_parts_wake(struct pw_list *resting); /* all of them */
+/* A gang of it was ordered, or passed over: who rests until then is woken. */
+void pw_part_got_on(struct pw_part *part);
+/* Its next node may be dispatched. */
+void pw_live_stepped(struct pw_live *live);
+/* It has ended: nobody waits for its parts. */
+void pw_live_wake_behind(struct pw_live *live);
 
 /* result.c */
 struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index);

@@ -34,8 +34,8 @@ scheduler_libscheduler_la_SOURCES += scheduler/action.c scheduler/admission.c sc
 	scheduler/gangs.c scheduler/host.c scheduler/island.c scheduler/loss.c scheduler/memory.c scheduler/place.c scheduler/plan.c \
 	scheduler/policy.c scheduler/prepare.c scheduler/program.c scheduler/report.c scheduler/resource.c scheduler/result.c \
 	scheduler/rows.c scheduler/run.c scheduler/scheduler.c
-scheduler_libscheduler_la_SOURCES += scheduler/lack.c scheduler/quota.c
-noinst_HEADERS += scheduler/device.h scheduler/host.h scheduler/island.h scheduler/live.h scheduler/prepare.h \
+scheduler_libscheduler_la_SOURCES += scheduler/lack.c scheduler/line.c scheduler/quota.c scheduler/ready.c
+noinst_HEADERS += scheduler/device.h scheduler/host.h scheduler/island.h scheduler/line.h scheduler/live.h scheduler/prepare.h \
 	scheduler/program.h scheduler/quota.h scheduler/run.h scheduler/scheduler.h scheduler/state.h
 EXTRA_DIST += scheduler/README.md
 scheduler_libscheduler_la_SOURCES += scheduler/cancel.c scheduler/deadline.c

@@ -30,6 +30,7 @@ enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quot
                 free(rooms);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
         }
+        pw_line_init(&rooms->line);
         device->rooms[device->room_count++] = rooms;
         return PW_OK;
 }
@@ -41,6 +42,7 @@ void pw_rooms_end(struct pw_device *device, struct pw_rooms *rooms)
         while (device->rooms[i] != rooms)
                 i++;
         device->rooms[i] = device->rooms[--device->room_count];
+        pw_line_done(&rooms->line);
         pw_range_free(rooms->range);
         free(rooms);
 }

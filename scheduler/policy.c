@@ -1,4 +1,4 @@
-/* Policies: which run's gangs are ordered first. The table. */
+/* Policies: which of a tenant's runs has its gangs ordered first. The table. */
 #include "scheduler/island.h"
 
 #include "base/error.h"
@@ -8,24 +8,10 @@
 
 /* First come is who was admitted first: a run over several islands comes by message, and one that was admitted behind it and has
  * this island alone may be here already. */
-static void fifo_enter(struct pw_island *island, struct pw_part *part)
-{
-        struct pw_list *before = island->parts.prev;
-
-        while (before != &island->parts && pw_list_item(before, struct pw_part, link)->live->admission > part->live->admission)
-                before = before->prev;
-        pw_list_append(before->next, &part->link);
-}
-
-static struct pw_part *fifo_next(struct pw_island *island, struct pw_part *part)
-{
-        struct pw_list *next = part ? part->link.next : island->parts.next;
-
-        return next == &island->parts ? NULL : pw_list_item(next, struct pw_part, link);
-}
+static uint64_t fifo_key(const struct pw_part *part) { return part->live->admission; }
 
 static const struct pw_policy policies[] = {
-        { "fifo", fifo_enter, fifo_next }, /* first come, first served: the simple one */
+        { "fifo", fifo_key }, /* first come, first served: the simple one */
 };
 
 const struct pw_policy *pw_policy_find(const char *name)

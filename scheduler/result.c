@@ -64,6 +64,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         open->lost = 0;
         memset(open->seqs, 0, map->device_count * sizeof *open->seqs);
         pw_list_init(&result->waiters);
+        pw_list_init(&result->readers);
         result->slice_serial = program->slices[value->slice].serial;
         result->islands = program->results[index].islands;
         result->ordered = 0;

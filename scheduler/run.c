@@ -15,6 +15,15 @@ static void *carve(char **at, uint64_t count, size_t bytes)
         return array;
 }
 
+static uint64_t stand_count(const struct pw_program *program)
+{
+        uint64_t count = 0;
+
+        for (uint32_t c = 0; c < program->column_count; c++)
+                count += (uint64_t)__builtin_popcountll(program->plans[c].members);
+        return count;
+}
+
 static size_t live_bytes(const struct pw_program *program)
 {
         uint64_t inputs = program->row.input_count, columns = program->column_count;
@@ -22,7 +31,8 @@ static size_t live_bytes(const struct pw_program *program)
         return pw_round_up(sizeof(struct pw_live), 16) + pw_round_up(inputs * sizeof(struct pw_input_place), 16) +
                pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
                pw_round_up(inputs * sizeof(struct pw_live_input), 16) + pw_round_up(columns * sizeof(struct pw_part), 16) +
-               pw_round_up(columns * columns * sizeof(uint32_t), 16) + pw_round_up(program->place_count * sizeof(uint64_t), 16) +
+               pw_round_up(columns * columns * sizeof(uint32_t), 16) +
+               pw_round_up(stand_count(program) * sizeof(struct pw_stand), 16) + pw_round_up(program->place_count * sizeof(uint64_t), 16) +
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
@@ -34,11 +44,23 @@ static int64_t record_bytes(const struct pw_program *program)
         return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES + (uint64_t)program->row.input_count * PW_INPUT_APART_BYTES);
 }
 
+static void init_part(struct pw_live *live, uint32_t column, uint32_t *noticed, struct pw_stand *stands)
+{
+        const struct pw_program *program = live->program;
+        struct pw_part *part = &live->parts[column];
+
+        *part = (struct pw_part){ .live = live, .plan = &program->plans[column], .column = column,
+                                  .island = program->scheduler->islands[program->plans[column].island], .noticed = noticed,
+                                  .stands = stands };
+        pw_stands_init(part);
+}
+
 static struct pw_live *live_new(struct pw_program *program)
 {
         struct pw_live *live = calloc(1, live_bytes(program));
         char *at = (char *)live + pw_round_up(sizeof *live, 16);
         uint32_t columns = program->column_count, *noticed;
+        struct pw_stand *stands;
 
         if (!live)
                 return NULL;
@@ -54,14 +76,15 @@ static struct pw_live *live_new(struct pw_program *program)
         live->inputs = carve(&at, live->run.input_count, sizeof *live->inputs);
         live->parts = carve(&at, columns, sizeof *live->parts);
         noticed = carve(&at, (uint64_t)columns * columns, sizeof *noticed);
+        stands = carve(&at, stand_count(program), sizeof *stands);
         live->block_offsets = carve(&at, program->place_count, sizeof *live->block_offsets);
         live->holds = carve(&at, program->chain_count, sizeof *live->holds);
         for (uint32_t c = 0; c < program->chain_count; c++)
                 live->holds[c].live = live;
-        for (uint32_t c = 0; c < columns; c++)
-                live->parts[c] = (struct pw_part){ .live = live, .plan = &program->plans[c], .column = c,
-                                                   .island = program->scheduler->islands[program->plans[c].island],
-                                                   .noticed = noticed + (size_t)c * columns };
+        for (uint32_t c = 0; c < columns; c++) {
+                init_part(live, c, noticed + (size_t)c * columns, stands);
+                stands += __builtin_popcountll(program->plans[c].members);
+        }
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 live->inputs[i].live = live;
         return live;
@@ -77,7 +100,7 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused = false;
+        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused = live->read_early = false;
         live->cancelled_by[0] = 0;
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;
@@ -94,6 +117,7 @@ static void reset(struct pw_live *live)
         for (uint32_t c = 0; c < columns; c++) {
                 struct pw_part *part = &live->parts[c];
                 pw_list_init(&part->link);
+                pw_list_init(&part->behind);
                 part->next = 0;
                 part->entered = false;
                 part->wait = PW_WAIT_NOTHING;
@@ -402,6 +426,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         pw_chain_leave(live, freed);
         for (uint32_t i = 0; i < run->result_count; i++) {
                 run->results[i]->run = NULL;
+                pw_parts_wake(&pw_result_live(run->results[i])->readers);
                 pw_result_maybe_drop(pw_result_live(run->results[i]));
         }
         pw_table_remove(&scheduler->runs, run->number);
@@ -411,9 +436,9 @@ static void end(struct pw_live *live, struct pw_list *freed)
         pw_list_append(&scheduler->actions.ended_runs, &live->link);
         live->program->row.runs_in_flight--;
         live->program->quota->runs_in_flight--;
+        pw_live_wake_behind(live);
         pw_program_maybe_end(live->program);
         scheduler->look = true;
-        pw_scheduler_dirty(scheduler, NULL);
 }
 
 /* A run ends after those whose blocks it took over, so that nobody needs to look beyond the run ahead. */

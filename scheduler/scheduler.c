@@ -208,15 +208,6 @@ void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action
         pw_live_maybe_end(live);
 }
 
-void pw_scheduler_dirty(struct pw_scheduler *scheduler, const struct pw_island *except)
-{
-        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
-                struct pw_island *island = scheduler->islands[i];
-                if (island && island != except && !pw_list_empty(&island->parts))
-                        island->dirty = true;
-        }
-}
-
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
 {
         scheduler->now_us = now_us;

@@ -74,8 +74,6 @@ static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *s
 {
         return number < PW_DEVICES_MAX ? scheduler->devices[number] : NULL;
 }
-/* Something changed that a part of any island but `except` (may be NULL) may wait for. */
-void pw_scheduler_dirty(struct pw_scheduler *scheduler, const struct pw_island *except);
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);

@@ -14,7 +14,7 @@ soak: all
 .PHONY: soak
 
 # A host in one process under virtual time, from a seed.
-world_sources = tests/world/daemon.c tests/world/executor.c tests/world/program.c tests/world/world.c scheduler/graph_make.c
+world_sources = tests/world/daemon.c tests/world/executor.c tests/world/passing.c tests/world/program.c tests/world/world.c scheduler/graph_make.c
 noinst_HEADERS += tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/check_test tests/world/ending_test tests/world/order_test tests/world/pipeline_test tests/world/world_test

@@ -30,6 +30,13 @@ static struct pw_device *begin(void)
 
 struct found { const char *text; uint32_t count; };
 
+static void find_run(void *context, const char *where, const char *problem)
+{
+        struct found *found = context;
+
+        found->count += !strcmp(where, "run 2") && !strcmp(problem, found->text);
+}
+
 static void find(void *context, const char *where, const char *problem)
 {
         struct found *found = context;
@@ -143,11 +150,29 @@ static void test_markers(void **state)
         end();
 }
 
+/* A part that rests, and was not woken when what it waited for came. */
+static void test_rest(void **state)
+{
+        struct found found = { "its gang in island 0 rests, and nothing keeps it", 0 };
+        struct pw_live *live;
+        (void)state;
+
+        begin();
+        live = pw_live_find(world.scheduler, 2);
+        assert_non_null(live);
+        assert_int_equal(live->parts[0].wait, PW_WAIT_WINDOW);
+        live->parts[0].wait = PW_WAIT_INPUT;
+        assert_int_equal(pw_scheduler_check(world.scheduler, find_run, &found), 1);
+        assert_int_equal(found.count, 1);
+        live->parts[0].wait = PW_WAIT_WINDOW;
+        end();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_leak),  cmocka_unit_test(test_sums),    cmocka_unit_test(test_rooms_overlap),
-                cmocka_unit_test(test_order), cmocka_unit_test(test_markers),
+                cmocka_unit_test(test_order), cmocka_unit_test(test_markers), cmocka_unit_test(test_rest),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void verify(struct world *world, const struct world_object *object)
         if (!result || !object->decided || object->status != PW_OK || result->donated)
                 return;
         for (uint32_t i = 0; result->value.shard_bytes && i < result->room_count; i++) {
-                const uint8_t *room = world->executors[result->rooms[i].device].memory + result->rooms[i].offset;
+                const uint8_t *room = world_memory(world, result->rooms[i].segment, result->rooms[i].offset);
                 const struct pw_room_head *head = (const struct pw_room_head *)room;
                 if (result->lost >> i & 1)
                         continue;
@@ -95,6 +95,7 @@ struct world_object *world_put(struct world *world, struct world_program *progra
         if (!world->host_free_count)
                 return NULL;
         object = object_new(world);
+        object->tenant = program->tenant;
         object->host_slot = world->host_free[--world->host_free_count];
         object->value = world_mix(world->seed, world_random(world, UINT32_MAX));
         object->decided = ready;
@@ -166,6 +167,7 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
                 run->results[i] = object_new(world);
                 run->results[i]->result = run->run->results[i];
                 run->results[i]->maker = run;
+                run->results[i]->tenant = program->tenant;
                 run->run->results[i]->object = run->results[i];
         }
         for (uint32_t i = 0; i < run->run->input_count; i++) {
@@ -319,28 +321,12 @@ static void refused(struct world *world, const struct pw_run *run)
         world_log(world, "run %lu is refused", (unsigned long)run->number);
 }
 
-/* Who waits for the windows of its devices is passed on none of them, not on those whose windows are open either. */
-static void check_window(struct world *world, uint32_t island, const struct pw_order_item *item)
-{
-        struct pw_part *part;
-
-        pw_list_each(&world->scheduler->islands[island]->parts, part, struct pw_part, link) {
-                const struct pw_gang *gang = &part->plan->gangs[part->next];
-                if (part->live->admission >= pw_live_of(item->run)->admission)
-                        return;
-                if (part->wait == PW_WAIT_WINDOW && (gang->members & item->members))
-                        world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
-                                   (unsigned long)part->live->run.number, (unsigned long)item->run->number);
-        }
-}
-
 static void check_orders(struct world *world, const struct pw_action *action)
 {
         for (uint32_t i = 0; i < action->order_count; i++) {
                 const struct pw_order_item *item = &action->orders[i];
                 if (world_find_run(world, item->run->number)->refused)
                         world_fail(world, "a gang of run %lu is ordered, which has no record", (unsigned long)item->run->number);
-                check_window(world, action->island, item);
         }
 }
 
@@ -400,6 +386,7 @@ void world_daemon(struct world *world)
         work_off(world);
         do {
                 pw_scheduler_turn(world->scheduler, world->now_us);
+                world_check_passing(world);
                 work_off(world);
         } while (!pw_scheduler_next_us(world->scheduler));
         look_at_order(world);
@@ -447,7 +434,7 @@ void world_kill(struct world *world, uint32_t device)
         if (seq && atomic_load(&self->board->failed.seq) != seq)
                 world_fail(world, "gang %lu, in which device %u died, is to run again", (unsigned long)seq, device);
         /* Heads stay as they are; values do not: whoever takes one for good reads something else. */
-        for (uint64_t at = 8; at < self->memory_bytes / 8; at++)
+        for (uint64_t at = 8; at < world_tenant_count(world) * self->memory_bytes / 8; at++)
                 if (at % 16 >= 8)
                         memset(self->memory + at * 8, 0x5a, 8);
         self->at_gang = self->marked = false;

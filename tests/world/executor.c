@@ -72,19 +72,16 @@ static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uin
         const struct pw_run_room *rooms = (const struct pw_run_room *)((const char *)gang->record + offsets[value->index]);
         uint32_t segment = rooms[place].segment;
         uint64_t offset = rooms[place].offset + (block ? value->offset : 0);
-        struct world_executor *owner;
-
         for (uint32_t i = 0; i < gang->image->input_count; i++)
                 if (inputs[i].value == index && input_of(gang, i)->in_place) {
                         segment = shards_of(gang, input_of(gang, i))[place].segment;
                         offset = shards_of(gang, input_of(gang, i))[place].offset;
                 }
-        owner = &gang->world->executors[segment - 100];
-        if (segment - 100 != slice_of(gang, value->slice)->devices[place].device ||
-            offset + pw_room_bytes(value->shard_bytes) > owner->memory_bytes)
+        if (world_segment_device(segment) != slice_of(gang, value->slice)->devices[place].device ||
+            offset + pw_room_bytes(value->shard_bytes) > gang->self->memory_bytes)
                 world_fail(gang->world, "value %u of run %lu has no room at place %u", index, (unsigned long)gang->record->run,
                            place);
-        return (struct pw_room_head *)(owner->memory + offset);
+        return (struct pw_room_head *)world_memory(gang->world, segment, offset);
 }
 
 static struct shard read_head(const struct gang *gang, const struct pw_room_head *head, uint32_t device)
@@ -232,8 +229,8 @@ static void load(const struct gang *gang)
                 if (shards[i].device == PW_NODE_NONE) {
                         next.value = gang->world->host_values[shards[i].offset / 8];
                 } else {
-                        const uint8_t *memory = gang->world->executors[shards[i].segment - 100].memory;
-                        next = read_head(gang, (const struct pw_room_head *)(memory + shards[i].offset), shards[i].device);
+                        const uint8_t *room = world_memory(gang->world, shards[i].segment, shards[i].offset);
+                        next = read_head(gang, (const struct pw_room_head *)room, shards[i].device);
                 }
                 join(gang, &all, &first, next);
         }

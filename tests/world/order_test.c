@@ -2,6 +2,7 @@
 #include "tests/world/world.h"
 
 #include "base/memory.h"
+#include "scheduler/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -406,6 +407,69 @@ static void test_first_come(void **state)
         world_done(&world);
 }
 
+/* Runs of a tenant that wait, `count` of them, as many as that leaves for gangs; then one of another's. What is ordered meanwhile is
+ * counted by island. */
+struct crowd { uint32_t devices, islands, count; };
+
+static void begin_crowd(const struct crowd *crowd)
+{
+        world_init(&world, 1, &(struct world_options){ .islands = crowd->islands, .devices_per_island = crowd->devices / crowd->islands, .ahead = 8,
+                                                       .tenants = 2, .capacity = 64 << 20, .donations = -1 });
+        world.check_every = UINT32_MAX; /* that looks at all of them each time */
+        for (uint32_t t = 0; t < 2; t++) {
+                world.tenant = world_tenants[t];
+                if (crowd->devices > 1)
+                        world_make_all_reduce(&world, &world.programs[t], crowd->devices, crowd->islands);
+                else
+                        world_make_chain(&world, &world.programs[t], "chain", 3, 64);
+        }
+}
+
+static void assert_passes(const struct crowd *crowd)
+{
+        struct world_object *input, *result;
+        uint64_t before[2], gangs = 0, ahead = 0;
+
+        begin_crowd(crowd);
+        input = world_put(&world, &world.programs[0], 0, true);
+        for (uint32_t i = 0; i < crowd->count; i++)
+                run_on(&world.programs[0], input, false);
+        world_daemon(&world);
+        for (uint32_t i = 0; i < crowd->islands; i++)
+                before[i] = ordered(i);
+        result = run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
+        for (uint32_t c = 0; c < crowd->islands; c++)
+                gangs += pw_live_of(result->maker->run)->parts[c].plan->gang_count;
+        while (!result->decided) {
+                for (uint32_t i = 0; i < world.device_count; i++)
+                        while (world_step(&world, i))
+                                ;
+                world_daemon(&world);
+        }
+        assert_int_equal(result->status, PW_OK);
+        for (uint32_t i = 0; i < result->result->room_count; i++) {
+                const struct pw_room *room = &result->result->rooms[i];
+                uint32_t island = world.executors[room->device].island;
+                assert_true(result->result->seqs[i] > before[island]);
+                ahead = result->result->seqs[i] - before[island] > ahead ? result->result->seqs[i] - before[island] : ahead;
+        }
+        printf("%u devices, %u islands: %lu gangs are ordered up to the last of %lu of another tenant's run\n", crowd->devices, crowd->islands,
+               (unsigned long)ahead, (unsigned long)gangs);
+        assert_true(ahead <= gangs + crowd->islands * (gangs + world.options.ahead));
+        assert_int_equal(pw_scheduler_check(world.scheduler, NULL, NULL), 0);
+        world_done(&world);
+}
+
+/* However many gangs of one tenant wait, one of another's is ordered after one of them: the more so over several devices, where a
+ * gang that waits holds all of its devices, and islands, where each of the two has its turns. */
+static void test_turns(void **state)
+{
+        (void)state;
+        assert_passes(&(struct crowd){ .devices = 1, .islands = 1, .count = 1250 });
+        assert_passes(&(struct crowd){ .devices = 4, .islands = 1, .count = 1250 });
+        assert_passes(&(struct crowd){ .devices = 4, .islands = 2, .count = 1250 });
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -414,7 +478,7 @@ int main(void)
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),
-                cmocka_unit_test(test_death_while_ringing), cmocka_unit_test(test_first_come),
+                cmocka_unit_test(test_death_while_ringing), cmocka_unit_test(test_first_come), cmocka_unit_test(test_turns),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);

@@ -81,6 +81,7 @@ static bool try_compile(struct world *world, struct world_program *program, stru
         if (status != PW_OK)
                 world_fail(world, "program %s: %s", graph->name, err.text);
         program->row = pw_scheduler_program(world->scheduler, program->handle);
+        program->tenant = world->tenant;
         if (world->trace) {
                 printf("program %u over %u slices\n", program->handle, graph->slice_count);
                 pw_image_print(program->row->image, stdout);

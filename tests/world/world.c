@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+const char *const world_tenants[WORLD_TENANTS] = { "tenant", "second", "third", "fourth" };
+
 uint32_t world_random(struct world *world, uint32_t below)
 {
         world->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -94,10 +96,11 @@ static void add_device(struct world *world, uint32_t island)
 
         *executor = (struct world_executor){ .present = true, .device = number, .island = island, .next = 1,
                                              .board = map(sizeof *executor->board), .memory_bytes = world->options.capacity,
-                                             .memory = map(world->options.capacity) };
+                                             .memory = map(world_tenant_count(world) * world->options.capacity) };
         status = pw_scheduler_device_add(world->scheduler, &add, &err);
-        if (status == PW_OK)
-                status = pw_scheduler_segment(world->scheduler, number, "tenant", 100 + number, executor->memory_bytes, &err);
+        for (uint32_t t = 0; status == PW_OK && t < world_tenant_count(world); t++)
+                status = pw_scheduler_segment(world->scheduler, number, world_tenants[t], WORLD_SEGMENTS + t * WORLD_DEVICES + number,
+                                              executor->memory_bytes, &err);
         if (status == PW_OK)
                 status = pw_host_device(world->host, number, island, executor->board, &err);
         if (status != PW_OK)
@@ -111,7 +114,9 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         memset(world, 0, sizeof *world);
         world->seed = world->state = seed;
         world->options = *options;
-        world->tenant = "tenant";
+        world->tenant = world_tenants[0];
+        world->passing = world_passing_new();
+        assert_non_null(world->passing);
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
         world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host }, &err);
@@ -153,7 +158,8 @@ void world_done(struct world *world)
                         munmap(world->boards[i], BOARD_BYTES);
         for (uint32_t i = 0; i < world->device_count; i++) {
                 munmap(world->executors[i].board, sizeof *world->executors[i].board);
-                munmap(world->executors[i].memory, world->executors[i].memory_bytes);
+                munmap(world->executors[i].memory, world_tenant_count(world) * world->executors[i].memory_bytes);
         }
         free(world->late);
+        free(world->passing);
 }

@@ -25,10 +25,13 @@
 #define WORLD_HOST_SEGMENT 1u
 #define WORLD_HOST_VALUES 4096u
 #define WORLD_CHECK_RARELY 8u
+#define WORLD_TENANTS 4u
+#define WORLD_SEGMENTS 100u /* those of devices: WORLD_DEVICES of each tenant */
 
 struct world_program {
         uint32_t handle;          /* 0: none */
         struct pw_program_row *row;
+        const char *tenant;
         bool donates[WORLD_INPUTS];
 };
 
@@ -36,6 +39,7 @@ struct world_program {
 struct world_object {
         struct pw_list link;
         struct pw_result *result;
+        const char *tenant;
         bool held, decided, error_expected;
         bool any;                 /* decided as an error that only some of its shards may have, or lost since */
         uint32_t refs;            /* of runs and of the client */
@@ -60,6 +64,8 @@ struct world_run {
                                         cannot be said; their values can */
         bool pending[WORLD_INPUTS], failed[WORLD_INPUTS]; /* failed: it was an error when the run was submitted */
         uint64_t devices;         /* that have begun a gang of it */
+        uint64_t first_since[PW_ISLANDS_MAX]; /* the gang ordered last when it was seen to be its tenant's first to wait for windows */
+        uint32_t first_next[PW_ISLANDS_MAX];  /* with this gang */
         uint64_t failing;         /* bit of each node (of 64) whose function is to fail */
 };
 
@@ -70,12 +76,13 @@ struct world_executor {
         struct pw_order order;
         uint64_t gangs;
         struct pw_device_board *board;
-        uint8_t *memory;
+        uint8_t *memory;          /* so many bytes for each tenant: */
         uint64_t memory_bytes;
 };
 
 struct world_options {
         uint32_t islands, devices_per_island, ahead;
+        uint32_t tenants; /* 0: one */
         uint32_t host; /* its number */
         uint64_t capacity;
         int donations; /* 0: by chance, 1: always, -1: never */
@@ -104,6 +111,7 @@ struct world {
         uint32_t object_count, runs_open;
         uint64_t host_values[WORLD_HOST_VALUES];
         uint32_t host_free[WORLD_HOST_VALUES], host_free_count;
+        struct world_passing *passing;
         struct pw_action *late;   /* messages on their way */
         uint32_t late_count, late_capacity;
         uint32_t check_every, changes; /* of what happened to the scheduler, world_changed() */
@@ -130,6 +138,22 @@ static inline uint64_t world_mix(uint64_t a, uint64_t b)
 
 /* The memory of an idle device has only this many bytes. */
 void world_shrink(struct world *world, uint32_t device, uint64_t bytes);
+
+static inline uint32_t world_tenant_count(const struct world *world) { return world->options.tenants ? world->options.tenants : 1; }
+extern const char *const world_tenants[WORLD_TENANTS]; /* their names */
+static inline uint32_t world_segment_device(uint32_t segment) { return (segment - WORLD_SEGMENTS) % WORLD_DEVICES; }
+/* A place in a device's segment of a tenant. */
+static inline uint8_t *world_memory(struct world *world, uint32_t segment, uint64_t offset)
+{
+        struct world_executor *executor = &world->executors[world_segment_device(segment)];
+
+        return executor->memory + (segment - WORLD_SEGMENTS) / WORLD_DEVICES * executor->memory_bytes + offset;
+}
+
+/* passing.c */
+struct world_passing *world_passing_new(void); /* free() ends it */
+/* After a turn whose actions are not worked off: what was ordered passes nobody who waits, but where it may. */
+void world_check_passing(struct world *world);
 
 /* daemon.c */
 void world_daemon(struct world *world);               /* one turn of its loop */

@@ -31,7 +31,7 @@ static bool fits(const struct world_program *program, uint32_t input, const stru
                 pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[input].value);
         const struct pw_dims *dims = object->result ? &object->result->value.dims : &object->dims;
 
-        return object->held && dims->rank == want->dims.rank &&
+        return object->held && object->tenant == program->tenant && dims->rank == want->dims.rank &&
                !memcmp(dims->dim, want->dims.dim, dims->rank * sizeof dims->dim[0]);
 }
 
@@ -104,6 +104,7 @@ static void free_program(struct world *world)
                         return;
         pw_scheduler_program_free(world->scheduler, program->handle);
         world_daemon(world);
+        world->tenant = program->tenant;
         *program = (struct world_program){ .handle = 0 };
         world_make_program(world, program);
 }
@@ -184,8 +185,10 @@ static struct share play(uint64_t seed, const struct world_options *options, uin
         struct share share;
 
         world_init(&world, seed, options);
-        for (uint32_t i = 0; i < WORLD_PROGRAMS; i++)
+        for (uint32_t i = 0; i < WORLD_PROGRAMS; i++) {
+                world.tenant = world_tenants[i % world_tenant_count(&world)];
                 world_make_program(&world, &world.programs[i]);
+        }
         for (uint32_t i = 0; i < events; i++)
                 event(&world);
         settle(&world);
@@ -243,6 +246,23 @@ static void test_errors(void **state)
         play_seeds(1000, 8, &(struct world_options){ .judged_percent = 80,
                                                      .islands = 3, .devices_per_island = 3, .ahead = 8, .capacity = 1 << 20,
                                                      .fail_percent = 20, .sequential_percent = 10, .slow_messages = true });
+}
+
+/* Tenants that share devices: their runs are ordered in turn, whatever they wait for. */
+static void test_tenants(void **state)
+{
+        (void)state;
+        play_seeds(10000, 8, &(struct world_options){ .judged_percent = 85, .tenants = 3,
+                                                      .islands = 2, .devices_per_island = 4, .ahead = 3, .capacity = 256 << 10,
+                                                      .sequential_percent = 5, .slow_messages = true, .rich = true });
+        play_seeds(11000, 8, &(struct world_options){ .judged_percent = 25, .tenants = 4,
+                                                      .islands = 4, .devices_per_island = 2, .ahead = 2, .capacity = 64 << 10,
+                                                      .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 2,
+                                                      .cancel_per_mille = 10, .deadline_percent = 10, .slow_messages = true,
+                                                      .rich = true });
+        play_seeds(12000, 8, &(struct world_options){ .judged_percent = 30, .tenants = 2,
+                                                      .islands = 1, .devices_per_island = 3, .ahead = 1, .capacity = 1 << 20,
+                                                      .fail_percent = 5, .cancel_per_mille = 10, .rich = true });
 }
 
 /* Boards that are too small for the records of all runs at once. */
@@ -356,6 +376,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels), cmocka_unit_test(test_small_arena),
+                cmocka_unit_test(test_tenants),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
                 cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),

@@ -1,0 +1,127 @@
+/* Who passes whom at the windows of devices: nobody of the same tenant, and of each other tenant one gang at a device. */
+#include "tests/world/world.h"
+
+#include "scheduler/state.h"
+
+/* What was ordered is noted by island, and kept for so many gangs. */
+#define KEPT 4096u
+struct world_passing { struct { const void *tenant; uint64_t members; } gangs[PW_ISLANDS_MAX][KEPT]; };
+
+struct world_passing *world_passing_new(void) { return calloc(1, sizeof(struct world_passing)); }
+
+static const struct pw_gang *waiting_gang(const struct pw_part *part)
+{
+        if (part->wait != PW_WAIT_WINDOW || part->next == part->plan->gang_count)
+                return NULL;
+        return &part->plan->gangs[part->next];
+}
+
+/* The part of a run in an island whose gang waits there for windows; NULL: none. */
+static struct pw_part *waiting_part(const struct world_run *run, uint32_t island)
+{
+        struct pw_live *live = run->ended ? NULL : pw_live_of(run->run);
+
+        for (uint32_t c = 0; live && c < live->program->column_count; c++)
+                if (live->parts[c].plan->island == island && waiting_gang(&live->parts[c]))
+                        return &live->parts[c];
+        return NULL;
+}
+
+static bool comes_before(const struct pw_part *first, const struct pw_part *second)
+{
+        return first->live->program->quota == second->live->program->quota && first->live->admission < second->live->admission &&
+               (waiting_gang(first)->members & waiting_gang(second)->members);
+}
+
+/* Of its tenant's, at each of its devices. */
+static bool is_first(struct world *world, const struct pw_part *part)
+{
+        struct world_run *run;
+
+        pw_list_each(&world->runs, run, struct world_run, link) {
+                const struct pw_part *other = waiting_part(run, part->plan->island);
+                if (other && comes_before(other, part))
+                        return false;
+        }
+        return true;
+}
+
+static void check_passed(struct world *world, struct world_run *run, const struct pw_part *part)
+{
+        uint32_t island = part->plan->island;
+        uint64_t head = part->island->seq, members = waiting_gang(part)->members;
+
+        for (uint64_t seq = run->first_since[island] + 1; seq <= head; seq++) {
+                const void *tenant = world->passing->gangs[island][seq % KEPT].tenant;
+                uint64_t passed = world->passing->gangs[island][seq % KEPT].members & members;
+                for (uint64_t later = seq + 1; passed && later <= head; later++)
+                        if (world->passing->gangs[island][later % KEPT].tenant == tenant &&
+                            (world->passing->gangs[island][later % KEPT].members & passed))
+                                world_fail(world, "run %lu waits for windows, gangs %lu and %lu of another tenant pass it on a device",
+                                           (unsigned long)run->number, (unsigned long)seq, (unsigned long)later);
+        }
+}
+
+/* It is the first of its tenant since it was seen so, unless an earlier one went on meanwhile. */
+static void check_waiting(struct world *world, struct world_run *run, const struct pw_part *part)
+{
+        uint32_t island = part->plan->island;
+        uint64_t head = part->island->seq;
+        bool first = is_first(world, part), moved = run->first_next[island] != part->next;
+
+        if (first != part->has_turn)
+                world_fail(world, "run %lu is %sthe first of its tenant to wait for windows, and has %s turn", (unsigned long)run->number,
+                           first ? "" : "not ", first ? "no" : "a");
+        for (uint64_t seq = run->first_since[island] + 1; !moved && seq <= head; seq++)
+                moved = world->passing->gangs[island][seq % KEPT].tenant == part->live->program->quota &&
+                        (world->passing->gangs[island][seq % KEPT].members & waiting_gang(part)->members);
+        if (!first || moved || !run->first_since[island] || head - run->first_since[island] >= KEPT) {
+                run->first_since[island] = first ? head : 0;
+                run->first_next[island] = part->next;
+        }
+        if (first)
+                check_passed(world, run, part);
+}
+
+/* Who waited before the gang `seq` is passed by none of its tenant's on any of its devices, open or not. */
+static void check_order(struct world *world, uint32_t island, uint64_t seq, const struct pw_order_item *item)
+{
+        const struct pw_live *ordered = pw_live_of(item->run);
+        struct world_run *run;
+
+        pw_list_each(&world->runs, run, struct world_run, link) {
+                const struct pw_part *part = waiting_part(run, island);
+                if (!part || part->stand_seq >= seq || part->live->program->quota != ordered->program->quota ||
+                    part->live->admission >= ordered->admission || !(waiting_gang(part)->members & item->members))
+                        continue;
+                world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
+                           (unsigned long)run->number, (unsigned long)item->run->number);
+        }
+}
+
+static void note_orders(struct world *world, const struct pw_action *order)
+{
+        for (uint32_t i = 0; i < order->order_count; i++) {
+                const struct pw_order_item *item = &order->orders[i];
+                uint64_t seq = order->seq + i;
+                check_order(world, order->island, seq, item);
+                world->passing->gangs[order->island][seq % KEPT].tenant = pw_live_of(item->run)->program->quota;
+                world->passing->gangs[order->island][seq % KEPT].members = item->members;
+        }
+}
+
+void world_check_passing(struct world *world)
+{
+        const struct pw_actions *actions = pw_scheduler_actions(world->scheduler);
+        struct world_run *run;
+
+        for (uint32_t i = 0; i < actions->count; i++)
+                if (actions->items[i].kind == PW_ACT_ORDER)
+                        note_orders(world, &actions->items[i]);
+        pw_list_each(&world->runs, run, struct world_run, link)
+                for (uint32_t i = 0; i < world->options.islands; i++) {
+                        const struct pw_part *part = waiting_part(run, i);
+                        if (part)
+                                check_waiting(world, run, part);
+                }
+}
