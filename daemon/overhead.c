@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/child/child.h"
+#include "daemon/kept.h"
 #include "daemon/module.h"
 #include "daemon/segment.h"
 #include "daemon/session.h"
@@ -14,6 +15,7 @@
 #define LOOKS 8u                          /* at memfds of others, with each reservation */
 #define BEYOND_BYTES (32 * PW_MIB)        /* that a process may have beyond its grants */
 #define BEYOND_PLACE_BYTES (8 * PW_MIB)   /* and for each of its sessions; besides, the rings of lanes that were used */
+#define QUOTA_BACKING_BYTES (2 * PW_MIB)  /* that each process may have, though its tenant's have more than BEYOND_BYTES and it is over its quota */
 
 static uint64_t allocated(int fd)
 {
@@ -47,17 +49,33 @@ static uint64_t granted(const struct pw_backing *backing)
         return bytes;
 }
 
-/* Lanes and rings: what is there besides. Much more than those take is beyond the grant: it is about to be taken back, and until then
- * nobody has less for it. */
+static void count(struct pw_backing *backing, uint64_t bytes)
+{
+        pw_kept_count(backing->daemon, backing->tenant, PW_KEPT_PAGES, (int64_t)bytes - (int64_t)backing->overhead_bytes);
+        backing->overhead_bytes = bytes;
+}
+
+/* Its tenant has more than its quota, and a good part of that in such pages, some of them here. */
+static bool is_over(const struct pw_backing *backing)
+{
+        struct pw_use use;
+
+        if (backing->overhead_bytes <= QUOTA_BACKING_BYTES || backing->tenant->quota.host_bytes == PW_QUOTA_NONE)
+                return false;
+        use = pw_store_use(backing->daemon->store, backing->tenant->name);
+        return use.host_bytes > backing->tenant->quota.host_bytes && use.kept[PW_KEPT_PAGES] > BEYOND_BYTES;
+}
+
+/* Lanes and rings: what is there besides, which is its tenant's. Much more than those take is beyond the grant: it is about to be taken
+ * back, and until then nobody has less for it. */
 static void look(struct pw_backing *backing)
 {
         uint64_t most = BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES + (uint64_t)backing->lanes * sizeof(struct pw_lane);
-        uint64_t has = allocated(backing->fd), beyond = has - pw_min_u64(has, granted(backing)), own = pw_min_u64(beyond, most);
+        uint64_t has = allocated(backing->fd), beyond = has - pw_min_u64(has, granted(backing));
 
-        pw_store_overhead(backing->daemon->store, (int64_t)own - (int64_t)backing->overhead_bytes);
-        backing->overhead_bytes = own;
+        count(backing, pw_min_u64(beyond, most));
         backing->counted = backing->works > 0;
-        backing->exceeds = beyond > most;
+        backing->exceeds = beyond > most || is_over(backing);
         backing->daemon->exceeding |= backing->exceeds;
 }
 
@@ -65,7 +83,7 @@ void pw_overhead_forget(struct pw_backing *backing)
 {
         if (backing->daemon->phase == PW_STOPPING)
                 return; /* the store may be gone */
-        pw_store_overhead(backing->daemon->store, -(int64_t)backing->overhead_bytes);
+        count(backing, 0);
 }
 
 void pw_overhead_reserved(struct pw_backing *backing)
@@ -77,30 +95,35 @@ void pw_overhead_reserved(struct pw_backing *backing)
         backing->daemon->overhead_looks += 1 + LOOKS;
 }
 
-/* Clients map it to read; what they make of it so is given back. */
-static uint64_t look_at_futures(struct pw_daemon *daemon, struct pw_segment *futures)
+/* Clients map its futures to read; what they make of them so is given back. */
+static void look_at_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
-        struct pw_backing *backing = futures->backed.backing;
-        uint64_t has = allocated(backing->fd), most = pw_store_segment_bytes(daemon->store, futures->number) + BEYOND_PLACE_BYTES;
+        struct pw_backing *backing = tenant->futures->backed.backing;
+        uint64_t has = allocated(backing->fd), most = pw_store_segment_bytes(daemon->store, tenant->futures->number) + BEYOND_PLACE_BYTES;
+        uint64_t bytes = allocated(tenant->hints_fd) + pw_min_u64(has, most);
 
         backing->exceeds = has > most;
         daemon->exceeding |= backing->exceeds;
-        return pw_min_u64(has, most);
+        pw_kept_count(daemon, tenant, PW_KEPT_FUTURES, (int64_t)bytes - (int64_t)tenant->measured_bytes);
+        tenant->measured_bytes = bytes;
 }
 
-/* Of what no session writes. */
+void pw_overhead_forget_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        pw_kept_count(daemon, tenant, PW_KEPT_FUTURES, -(int64_t)tenant->measured_bytes);
+        tenant->measured_bytes = 0;
+}
+
+/* Of what no session and no tenant makes. */
 static uint64_t measure_rest(struct pw_daemon *daemon)
 {
         uint64_t sum = allocated(daemon->bells_fd), boards = 0;
-        struct pw_tenant *tenant;
 
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 boards += allocated(daemon->islands[i].fd);
         sum += boards - pw_min_u64(boards, daemon->placed_bytes); /* programs there are charged */
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 sum += allocated(daemon->children[i].board_fd);
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
-                sum += allocated(tenant->hints_fd) + look_at_futures(daemon, tenant->futures);
         return sum;
 }
 
@@ -121,9 +144,12 @@ void pw_overhead_refresh(struct pw_daemon *daemon)
 {
         uint64_t rest = measure_rest(daemon);
         struct pw_backing *backing;
+        struct pw_tenant *tenant;
 
         pw_store_overhead(daemon->store, (int64_t)rest - (int64_t)daemon->overhead_bytes);
         daemon->overhead_bytes = rest;
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+                look_at_tenant(daemon, tenant);
         give_up(daemon, true);
         pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
                 look(backing);
@@ -134,10 +160,11 @@ void pw_overhead_refresh(struct pw_daemon *daemon)
 
 static void end_sessions(const struct pw_backing *backing)
 {
-        char why[120], bytes[16];
+        char why[160], bytes[16];
         const struct pw_segment *segment;
 
-        snprintf(why, sizeof why, "its process took more than %s of memory beyond what it was granted", pw_size_format(backing->overhead_bytes, bytes));
+        snprintf(why, sizeof why, "its process took more than %s of memory beyond what it was granted%s", pw_size_format(backing->overhead_bytes, bytes),
+                 is_over(backing) ? ", and its tenant has more than its quota" : "");
         pw_list_each(&backing->segments_in, segment, struct pw_segment, of_backing) {
                 struct pw_dsession *session = pw_session_get(backing->daemon, segment->session);
 
@@ -178,7 +205,14 @@ static void punch_holes(struct pw_backing *backing)
         bool used[PW_BACKING_PLACES] = { false };
 
         pw_list_each(&backing->segments_in, segment, struct pw_segment, of_backing) {
-                used[segment->backed.offset / backing->place_bytes] = true;
+                uint64_t place = segment->backed.offset / backing->place_bytes;
+
+                used[place] = true;
+                if (!pw_session_get(backing->daemon, segment->session)) /* its lanes: nobody reads them */
+                        pw_worker_ask(backing->daemon->worker, &(struct pw_work){ .punch = true,
+                                                                                  .backing = backing,
+                                                                                  .offset = place * backing->place_bytes,
+                                                                                  .bytes = segment->backed.offset % backing->place_bytes });
                 pw_store_each_hole(backing->daemon->store, segment->number, punch, &(struct hole){ backing->daemon, segment });
         }
         for (uint32_t i = 0; i < backing->taken; i++)

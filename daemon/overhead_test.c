@@ -1,5 +1,5 @@
-/* What a memfd takes beyond its grants: pages on their way out are nobody's excess, lanes and rings are overhead, more than these ends the
- * sessions in it. */
+/* What a memfd takes beyond its grants: pages on their way out are nobody's excess, lanes and rings are its tenant's, more than these ends
+ * the sessions in it. */
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/overhead.h"
@@ -20,8 +20,10 @@
 
 static struct {
         uint64_t has, granted;    /* of the memfd, in the segment */
-        int64_t overhead;         /* as the store was told */
+        int64_t overhead;         /* as the store was told: the tenant's */
+        uint64_t charged, of_others; /* of the tenant; of other memfds of it */
         uint32_t ended, asked;    /* sessions; works */
+        struct pw_tenant tenant;
         struct pw_segment segment;
         struct pw_dsession session;
         struct pw_store_action action;
@@ -42,7 +44,7 @@ struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
 {
         (void)daemon, (void)number;
-        return &world.session;
+        return &world.session; /* attached still: its lanes stay */
 }
 void pw_session_end(struct pw_dsession *session, const char *why)
 {
@@ -59,10 +61,23 @@ void pw_store_each_hole(struct pw_store *store, uint32_t segment, void (*hole)(v
         (void)store, (void)segment;
         hole(context, 0, PW_MIB);
 }
+/* Of the daemon's own nothing is measured here. */
 void pw_store_overhead(struct pw_store *store, int64_t bytes)
 {
         (void)store;
+        assert_int_equal(bytes, 0);
+}
+void pw_kept_count(struct pw_daemon *daemon, const struct pw_tenant *tenant, enum pw_kept_kind kind, int64_t bytes)
+{
+        (void)daemon;
+        assert_ptr_equal(tenant, &world.tenant);
+        assert_int_equal(kind, PW_KEPT_PAGES);
         world.overhead += bytes;
+}
+struct pw_use pw_store_use(const struct pw_store *store, const char *tenant)
+{
+        (void)store, (void)tenant;
+        return (struct pw_use){ .host_bytes = world.charged, .kept[PW_KEPT_PAGES] = (uint64_t)world.overhead + world.of_others };
 }
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment)
 {
@@ -81,7 +96,9 @@ struct place { struct pw_daemon daemon; struct pw_backing backing; };
 static void begin(struct place *place)
 {
         memset(&world, 0, sizeof world);
-        *place = (struct place){ .backing = { .fd = FD, .taken = 1, .place_count = 1, .place_bytes = PW_GIB, .daemon = &place->daemon } };
+        *place = (struct place){ .backing = { .fd = FD, .taken = 1, .place_count = 1, .place_bytes = PW_GIB, .daemon = &place->daemon,
+                                             .tenant = &world.tenant } };
+        world.tenant.quota.host_bytes = PW_QUOTA_NONE;
         pw_list_init(&place->daemon.backings);
         pw_list_init(&place->backing.of_daemon);
         pw_list_init(&place->backing.segments_in);
@@ -158,10 +175,39 @@ static void test_too_much(void **state)
         assert_int_equal(world.ended, 1);
 }
 
+/* Who has more than its quota, and much of that in such pages, has few of them; each process may have some. */
+static void test_over_quota(void **state)
+{
+        struct place place;
+
+        (void)state;
+        begin(&place);
+        world.has = GRANTED + 20 * PW_MIB;
+        world.of_others = 20 * PW_MIB;
+        world.charged = 500 * PW_MIB;
+        measure(&place);
+        assert_int_equal(world.ended, 0);
+        world.tenant.quota.host_bytes = 500 * PW_MIB; /* not more than that */
+        measure(&place);
+        assert_int_equal(world.ended, 0);
+        world.charged++;
+        world.of_others = 10 * PW_MIB; /* little of it in such pages */
+        measure(&place);
+        assert_int_equal(world.ended, 0);
+        world.of_others = 20 * PW_MIB;
+        measure(&place);
+        assert_int_equal(world.ended, 1);
+        assert_int_equal(world.overhead, 20 * PW_MIB); /* charged until they are gone */
+        world.has = GRANTED + PW_MIB;
+        world.of_others = 40 * PW_MIB; /* of others */
+        measure(&place);
+        assert_int_equal(world.ended, 1);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_on_their_way_out), cmocka_unit_test(test_beside_what_leaves),
-                                            cmocka_unit_test(test_too_much) };
+                                            cmocka_unit_test(test_too_much), cmocka_unit_test(test_over_quota) };
 
         return cmocka_run_group_tests_name("overhead", tests, NULL, NULL);
 }

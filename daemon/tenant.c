@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "daemon/frozen.h"
 #include "daemon/look.h"
+#include "daemon/overhead.h"
 #include "daemon/program.h"
 #include "daemon/quota.h"
 #include "daemon/recount.h"
@@ -119,7 +120,7 @@ enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_
 static bool has_left(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
         const struct pw_use use = pw_store_use(daemon->store, tenant->name);
-        uint64_t kept = use.kept_bytes - use.kept[PW_KEPT_SHAPES];
+        uint64_t kept = use.kept_bytes - use.lasting_bytes;
 
         return !tenant->connections && !tenant->look && !tenant->sessions && !tenant->backings && !kept &&
                !pw_compiling_busy(tenant->compiling);
@@ -159,6 +160,7 @@ static bool end(struct pw_daemon *daemon, struct pw_tenant *tenant)
         pw_log(&daemon->log, PW_LOG_DEBUG, "tenant gone tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
         pw_table_remove(&daemon->tenants, (uint64_t)tenant->uid + 1);
         drop_devices(daemon, tenant);
+        pw_overhead_forget_tenant(daemon, tenant);
         drop_memory(daemon, tenant);
         free_tenant(tenant);
         return true;

@@ -260,6 +260,8 @@ static void report(struct pw_worker *worker, struct item *item)
         worker->recount |= item->work.punch && item->work.backing->counted;
         if (item->work.punch && item->status != PW_OK)
                 refused(worker, &item->work, item->why);
+        if (item->work.punch) /* lanes, or what nobody was granted: its tenant has less */
+                pw_overhead_reserved(item->work.backing);
         let_go(&item->work);
         tell(worker, &item->work, item->status);
         free(item);

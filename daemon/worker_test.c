@@ -43,6 +43,7 @@ void pw_measure_done(struct pw_measure *measure, enum pw_status status) { (void)
 void pw_measure_free(struct pw_measure *measure) { (void)measure; }
 void pw_frozen_copied(struct pw_daemon *daemon, uint64_t token, enum pw_status status) { (void)daemon, (void)token, (void)status; }
 void pw_overhead_refresh(struct pw_daemon *daemon) { (void)daemon; }
+void pw_overhead_reserved(struct pw_backing *backing) { (void)backing; }
 enum pw_status pw_limits_allow(const char *root, uint64_t bytes, struct pw_error *ret_err)
 {
         (void)root, (void)bytes, (void)ret_err;

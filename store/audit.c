@@ -44,7 +44,6 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
         struct extent *extent;
 
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
-                terms.overhead += segment->entry_page_bytes + segment->record_bytes;
                 *unused_term(segment, &terms) += segment->idle.bytes;
                 pw_list_each(&segment->extents, extent, struct extent, of_segment)
                         count_extent(extent, &terms);
@@ -270,7 +269,7 @@ static void check_sums(struct pw_store *store, struct pw_store_audit *audit)
 {
         struct pw_memory_terms terms;
         struct segment *segment;
-        int64_t spare = store->free_bytes + store->overhead_bytes + (int64_t)(store->record_bytes + pw_kept_bytes(store));
+        int64_t spare = store->free_bytes + store->overhead_bytes + (int64_t)pw_kept_bytes(store);
         uint64_t idle = 0;
 
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {

@@ -58,7 +58,7 @@ static void free_extent(struct pw_store *store, struct extent *extent)
 
 #define CHUNK_BYTES (PW_CHUNK_SLOTS * sizeof(struct pw_object))
 
-/* Booked as they are made, whatever is free: a slot without a room waits for no memory. */
+/* Charged as they are made, whatever is free: a slot without a room waits for no memory. */
 static bool make_chunks(struct pw_store *store, struct segment *segment, uint32_t first_slot, uint32_t count)
 {
         uint32_t last = (first_slot + count - 1) / PW_CHUNK_SLOTS;
@@ -73,8 +73,7 @@ static bool make_chunks(struct pw_store *store, struct segment *segment, uint32_
                         return false;
                 memset(segment->chunks[i], 0, CHUNK_BYTES);
                 segment->record_bytes += CHUNK_BYTES;
-                store->record_bytes += CHUNK_BYTES;
-                store->free_bytes -= (int64_t)CHUNK_BYTES;
+                pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), CHUNK_BYTES);
         }
         return true;
 }
@@ -160,7 +159,8 @@ static enum pw_status take_rooms(struct pw_store *store, struct extent *extent, 
                 return status;
         }
         store->idle_bytes -= overlap;
-        store->free_bytes -= (int64_t)(fresh + growth);
+        store->free_bytes -= (int64_t)fresh;
+        pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), (int64_t)growth);
         segment->room_page_bytes += fresh;
         extent->booked_bytes = extent->span_bytes;
         segment->tenant->host_bytes += extent->span_bytes;

@@ -10,6 +10,7 @@
 #define HIDDEN UINT8_MAX /* the kind of who holds what the reader may not see */
 #define HEIRS (UINT8_MAX - 1) /* the kind of who holds what ended sessions made */
 #define KEPT (UINT8_MAX - 2)  /* of what is kept because of a tenant; its number is what */
+#define LITTLE_BYTES PW_MIB   /* of what comes with rooms and sessions: those say who holds it */
 
 struct holder {
         struct pw_charge charge;
@@ -117,7 +118,7 @@ static void sum_kept(const struct pw_store *store, const struct pw_holders_of *o
 
         for (uint32_t i = 0; !of->slots && (tenant = pw_table_next(&store->tenants, &i));)
                 for (uint32_t kind = 0; kind < PW_KEPT_KINDS && (!of->tenant || !strcmp(tenant->name, of->tenant)); kind++)
-                        if (tenant->kept[kind])
+                        if (tenant->kept[kind] > (kind < PW_KEPT_SLOTS ? 0 : LITTLE_BYTES))
                                 charge(holders, of, (struct holder){ { .kind = KEPT, .number = kind, .since_us = of->now_us }, tenant->kept[kind], 1, tenant->name });
 }
 

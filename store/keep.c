@@ -3,7 +3,8 @@
 
 const char *pw_kept_name(enum pw_kept_kind kind)
 {
-        static const char *const names[PW_KEPT_KINDS] = { "sessions", "requests", "programs", "compiling", "shapes", "traces", "names", "runs" };
+        static const char *const names[PW_KEPT_KINDS] = { "sessions", "requests", "programs", "compiling", "shapes", "traces", "names", "runs",
+                                                          "slots", "pages", "futures" };
 
         return names[kind];
 }

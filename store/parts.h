@@ -122,6 +122,11 @@ static inline uint64_t pw_tenant_charged(const struct tenant *tenant)
         return tenant->host_bytes + tenant->leaving_bytes + tenant->kept_bytes;
 }
 uint64_t pw_kept_bytes(const struct pw_store *store); /* of all tenants */
+/* As what its entries and records count. */
+static inline enum pw_kept_kind pw_segment_keeps(const struct segment *segment)
+{
+        return segment->layout.kind == PW_SEGMENT_FUTURES ? PW_KEPT_FUTURES : PW_KEPT_SLOTS;
+}
 void pw_keep_count(struct pw_store *store, struct tenant *tenant, enum pw_kept_kind kind, int64_t bytes); /* nobody is served */
 
 /* quota.c */

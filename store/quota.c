@@ -26,8 +26,11 @@ struct pw_use pw_store_use(const struct pw_store *store, const char *name)
                 return use;
         use = (struct pw_use){ .host_bytes = pw_tenant_charged(tenant), .objects = tenant->slots, .kept_bytes = tenant->kept_bytes };
         memcpy(use.kept, tenant->kept, sizeof use.kept);
+        use.lasting_bytes = use.kept[PW_KEPT_SHAPES] + use.kept[PW_KEPT_SLOTS] + use.kept[PW_KEPT_FUTURES];
         return use;
 }
+
+#define UNASKED_BYTES (512 * PW_KIB) /* beyond a quota: of slots with the rooms that were its last, of a session, of a thread */
 
 static uint64_t left(uint64_t quota, uint64_t used) { return quota > used ? quota - used : 0; }
 
@@ -36,8 +39,8 @@ uint32_t pw_quota_fits(const struct tenant *tenant, uint64_t room_bytes, uint32_
         uint64_t fits = pw_min_u64(count, left(tenant->quota.objects, tenant->slots));
         uint64_t page_bytes = left(tenant->quota.host_bytes, pw_tenant_charged(tenant)) / PW_PAGE_BYTES * PW_PAGE_BYTES;
 
-        if (!room_bytes) /* who has more than its quota, which only what is kept of runs can make, gets no slots for more of them */
-                return pw_tenant_charged(tenant) > tenant->quota.host_bytes ? 0 : (uint32_t)fits;
+        if (!room_bytes) /* what is kept without a question may make it more: who has much more gets no slots either */
+                return left(pw_tenant_charged(tenant), tenant->quota.host_bytes) > UNASKED_BYTES ? 0 : (uint32_t)fits;
         return (uint32_t)pw_min_u64(fits, page_bytes / room_bytes);
 }
 
@@ -60,6 +63,7 @@ bool pw_store_tenant_empty(const struct pw_store *store, const char *name)
         const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
         const struct segment *futures = tenant && !strcmp(tenant->name, name) ? tenant->futures : NULL;
 
-        return !futures || (!tenant->host_bytes && !tenant->leaving_bytes && !tenant->slots && !tenant->claims && !tenant->kept_bytes &&
+        return !futures || (!tenant->host_bytes && !tenant->leaving_bytes && !tenant->slots && !tenant->claims &&
+                            tenant->kept_bytes == tenant->kept[PW_KEPT_FUTURES] &&
                             !tenant->over_count && !futures->known_count && !futures->populating_count && pw_list_empty(&futures->extents));
 }

@@ -29,6 +29,9 @@ enum pw_kept_kind {
         PW_KEPT_TRACES,
         PW_KEPT_NAMES,        /* names, leases */
         PW_KEPT_RUNS,         /* records of runs and of their results */
+        PW_KEPT_SLOTS,        /* of its sessions: entries and records of slots */
+        PW_KEPT_PAGES,        /* of its processes' memory: rings, lanes, and whatever else is there that was granted to nobody */
+        PW_KEPT_FUTURES,      /* its futures segment, the records of slots there, its hint page: they go with the tenant */
         PW_KEPT_KINDS
 };
 const char *pw_kept_name(enum pw_kept_kind kind); /* "programs" */
@@ -38,11 +41,12 @@ const char *pw_kept_name(enum pw_kept_kind kind); /* "programs" */
 struct pw_use {
         uint64_t host_bytes, objects;
         uint64_t kept_bytes, kept[PW_KEPT_KINDS]; /* of the host bytes */
+        uint64_t lasting_bytes; /* of them: of its segments and its shape functions' answers, which nobody of it need be there for */
 };
 struct pw_use pw_store_use(const struct pw_store *store, const char *tenant);
 
-/* What the daemon keeps because of a tenant, besides its rooms (programs, requests that wait, listings, traces): overhead of host memory,
- * charged to the tenant's quota. To ask comes first, and is left out where something is bounded otherwise and must not fail for lack of
+/* What the daemon keeps because of a tenant, besides its rooms (programs, requests that wait, rings, entries, traces): overhead of host
+ * memory, charged to the tenant's quota. To ask comes first, and is left out where something is bounded otherwise and must not fail for lack of
  * memory: the overhead then grows beyond what is free.
  * Errors: PW_NO_SPACE: it does not fit; says what holds the memory, by kind, and what to do. */
 PW_MUST_CHECK enum pw_status pw_store_may_keep(struct pw_store *store, const char *tenant, uint64_t bytes, enum pw_kept_kind kind,
@@ -50,7 +54,7 @@ PW_MUST_CHECK enum pw_status pw_store_may_keep(struct pw_store *store, const cha
 /* So much more, or less. */
 void pw_store_keep(struct pw_store *store, const char *tenant, enum pw_kept_kind kind, int64_t bytes);
 
-/* Nothing is charged to it, and no object is in its futures segment. */
+/* Nothing is charged to it but its futures segment, and no object is in that. */
 bool pw_store_tenant_empty(const struct pw_store *store, const char *tenant);
 
 /* Who holds host memory, largest first, as one sentence: "61 GiB held by tenant bo, digits[4411], 40 s; ..."; returns `text`. */

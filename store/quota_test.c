@@ -15,7 +15,9 @@ static void open_host(struct host *h, const struct pw_quota *quota)
         assert_int_equal(pw_store_quota(h->f.store, "ann", quota, h->f.now_us, NULL), PW_OK);
 }
 
-#define BYTES(bytes) (&(struct pw_quota){ (bytes), PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE })
+#define SLOTS (8 * PW_KIB) /* of a session: entries and records, as few as there may be */
+#define UNASKED (512 * PW_KIB) /* that nobody is refused slots for */
+#define BYTES(bytes) (&(struct pw_quota){ (bytes) + 2 * SLOTS, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE })
 #define OBJECTS(count) (&(struct pw_quota){ PW_QUOTA_NONE, PW_QUOTA_NONE, (count), PW_QUOTA_NONE })
 
 static uint64_t ask(struct host *h, const struct client *client, uint64_t bytes, uint32_t count)
@@ -35,7 +37,15 @@ static const char *refused(struct host *h, uint64_t token, enum pw_status status
         return action->text;
 }
 
-static struct pw_use use(struct host *h) { return pw_store_use(h->f.store, "ann"); }
+/* What comes with every slot is left out. */
+static struct pw_use use(struct host *h)
+{
+        struct pw_use use = pw_store_use(h->f.store, "ann");
+
+        use.host_bytes -= use.kept[PW_KEPT_SLOTS];
+        use.kept_bytes -= use.kept[PW_KEPT_SLOTS];
+        return use;
+}
 
 /* Nothing is answered: it waits. */
 static void waits(struct host *h)
@@ -69,7 +79,7 @@ static void test_never(void **state)
 
         (void)state;
         open_host(&h, BYTES(4 * ROOM));
-        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 5 * ROOM, 1), PW_TOO_LARGE), "quota of tenant ann, 256 KiB"));
+        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 5 * ROOM, 1), PW_TOO_LARGE), "quota of tenant ann, 272 KiB"));
         fixture_clear(&h.f);
         assert_int_equal(fixture_grant(&h.f, h.bo, 5 * ROOM, 1).slot_count, 1);
         fixture_close(&h.f);
@@ -143,7 +153,7 @@ static void test_deadline(void **state)
         assert_true(pw_store_next_us(h.f.store) == h.f.now_us + 1000000);
         pw_store_tick(h.f.store, h.f.now_us + 1000000);
         text = refused(&h, token, PW_NO_SPACE);
-        assert_non_null(strstr(text, "waited 1 s for 64 KiB: tenant ann has 256 KiB of its quota of 256 KiB"));
+        assert_non_null(strstr(text, "waited 1 s for 64 KiB: tenant ann has 264 KiB of its quota of 272 KiB"));
         assert_non_null(strstr(text, "256 KiB held by tenant ann, digits[1], 1 s"));
         assert_null(strstr(text, "tenant bo"));
         assert_false(pw_store_waits_for_room(h.f.store, 0));
@@ -236,7 +246,7 @@ static void test_kept(void **state)
         (void)state;
         open_host(&h, BYTES(8 * ROOM));
         fixture_grant(&h.f, h.ann, ROOM, 4);
-        keep_fails(&h, 4 * ROOM + 1, "quota of 512 KiB");
+        keep_fails(&h, 4 * ROOM + SLOTS + 1, "quota of 528 KiB");
         keep_fails(&h, UINT64_MAX, "programs");
         assert_int_equal(pw_store_may_keep(h.f.store, "ann", 4 * ROOM, PW_KEPT_PROGRAMS, NULL), PW_OK);
         pw_store_terms(h.f.store, &before);
@@ -248,7 +258,7 @@ static void test_kept(void **state)
         assert_int_equal(use(&h).host_bytes, 7 * ROOM);
         assert_int_equal(use(&h).kept_bytes, 3 * ROOM);
         assert_int_equal(use(&h).kept[PW_KEPT_PROGRAMS], 3 * ROOM);
-        keep_fails(&h, 2 * ROOM, "has 448 KiB of its quota of 512 KiB of host memory: 192 KiB held by tenant ann, programs; let go");
+        keep_fails(&h, 2 * ROOM, "has 456 KiB of its quota of 528 KiB of host memory: 192 KiB held by tenant ann, programs; let go");
         assert_int_equal(fixture_grant(&h.f, h.ann, ROOM, 4).slot_count, 1);
         ask(&h, h.ann, ROOM, 1);
         waits(&h);
@@ -267,7 +277,7 @@ static void test_kept_at_the_end(void **state)
         struct pw_error err;
 
         (void)state;
-        open_host(&h, BYTES(PW_QUOTA_NONE));
+        open_host(&h, BYTES(PW_QUOTA_NONE - 2 * SLOTS));
         for (uint32_t i = 0; i < 10; i++)
                 fixture_grant(&h.f, h.bo, PW_MIB, 4);
         assert_int_equal(pw_store_may_keep(h.f.store, "ann", 30 * PW_MIB, PW_KEPT_TRACES, &err), PW_NO_SPACE);
@@ -285,15 +295,33 @@ static void test_beyond(void **state)
 
         (void)state;
         open_host(&h, BYTES(4 * ROOM));
-        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, 4 * ROOM);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, 4 * ROOM + SLOTS + UNASKED);
         assert_int_equal(fixture_grant(&h.f, h.ann, 0, 16).slot_count, 16);
         pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, 1);
         ask(&h, h.ann, 0, 16);
         waits(&h);
         assert_int_equal(fixture_grant(&h.f, h.bo, 0, 16).slot_count, 16);
-        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, -1 - 4 * (int64_t)ROOM);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_RUNS, -1 - (int64_t)(4 * ROOM + SLOTS + UNASKED));
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_count(&h.f, PW_STORE_GRANT), 1);
+        fixture_close(&h.f);
+}
+
+/* What is kept of others may go: who needs its place waits. What is kept of oneself is one's own to let go, and said at once. */
+static void test_kept_of_others(void **state)
+{
+        struct host h;
+
+        (void)state;
+        open_host(&h, BYTES(PW_QUOTA_NONE - 2 * SLOTS));
+        pw_store_keep(h.f.store, "ann", PW_KEPT_PAGES, 40 * PW_MIB);
+        ask(&h, h.bo, 32 * PW_MIB, 1);
+        waits(&h);
+        refused(&h, ask(&h, h.ann, 32 * PW_MIB, 1), PW_TOO_LARGE);
+        fixture_clear(&h.f);
+        pw_store_keep(h.f.store, "ann", PW_KEPT_PAGES, -40 * (int64_t)PW_MIB);
+        fixture_reclaim(&h.f);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_POPULATE), 1);
         fixture_close(&h.f);
 }
 
@@ -304,7 +332,7 @@ int main(void)
                 cmocka_unit_test(test_takes_back_its_own), cmocka_unit_test(test_deadline), cmocka_unit_test(test_objects),
                 cmocka_unit_test(test_raised),   cmocka_unit_test(test_ended_session),
                 cmocka_unit_test(test_kept),     cmocka_unit_test(test_kept_at_the_end),
-                cmocka_unit_test(test_beyond),
+                cmocka_unit_test(test_beyond),   cmocka_unit_test(test_kept_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

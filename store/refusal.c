@@ -3,12 +3,13 @@
 
 #include <stdio.h>
 
-/* Besides there is what was measured, and its own table of entries with their records. */
+/* Besides there is what was measured of the daemon's own, and what its own tenant makes it keep: what it keeps of others may go. Of it at
+ * least its own table of entries with their records. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment)
 {
+        uint64_t own = segment->entry_page_bytes + segment->record_bytes, least = PW_PAGE_BYTES + PW_CHUNK_SLOTS * sizeof(struct pw_object);
         int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
-                        (int64_t)(store->kept_bytes + pw_max_u64(segment->entry_page_bytes + segment->record_bytes,
-                                                                 PW_PAGE_BYTES + PW_CHUNK_SLOTS * sizeof(struct pw_object)));
+                        (int64_t)(segment->tenant->kept_bytes - own + pw_max_u64(own, least));
 
         return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
 }

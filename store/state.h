@@ -124,8 +124,8 @@ struct segment {
         uint32_t chunk_capacity;
         uint32_t known_count, populating_count;
         uint32_t changes;          /* objects known and forgotten, and their bodies: counts up */
-        uint64_t entry_page_bytes; /* of the entry table, once in use: overhead */
-        uint64_t record_bytes;     /* of `chunks`: overhead as well */
+        uint64_t entry_page_bytes; /* of the entry table, once in use: kept for its tenant */
+        uint64_t record_bytes;     /* of `chunks`: likewise */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
         struct idle_pages idle;
         struct pw_table readers;   /* number -> session that may refer to objects in it by id */
@@ -219,7 +219,6 @@ struct pw_store {
         uint64_t leaving_bytes;    /* given up, and not given back to the system yet */
         uint64_t idle_bytes;       /* of all segments that may be punched */
         int64_t overhead_bytes;    /* measured, outside of the store */
-        uint64_t record_bytes;     /* of all segments */
         uint64_t kept_bytes;       /* of all tenants */
         pw_store_unnamed_fn unnamed; /* NULL: nobody is told */
         void *unnamed_context;

@@ -352,8 +352,8 @@ struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t
                 store->idle_bytes -= segment->idle.bytes;
         leaving = (struct pw_store_leaving){ (struct pw_store_owner *)segment->tenant, segment->entry_page_bytes + segment->room_page_bytes };
         pw_pages_leave(store, segment->tenant, leaving.bytes);
-        store->free_bytes += (int64_t)segment->record_bytes;
-        store->record_bytes -= segment->record_bytes;
+        store->free_bytes -= (int64_t)segment->entry_page_bytes; /* leaving, and not free yet */
+        pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), -(int64_t)(segment->entry_page_bytes + segment->record_bytes));
         if (segment->tenant->futures == segment)
                 segment->tenant->futures = NULL;
         if (segment->session && segment->session->ended)

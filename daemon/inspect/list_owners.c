@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/inspect/list.h"
+#include "daemon/overhead.h"
 #include "store/object.h"
 
 #include <stdio.h>
@@ -181,6 +182,7 @@ static bool owner_row(struct pw_lister *lister, const struct owner *owner)
 static void tenant_rows(struct pw_lister *lister, const struct pw_tenant *tenant, struct owner *const *owners, uint32_t count)
 {
         const struct owner nobody = { .tenant = tenant->name, .label = (char *)(uintptr_t)"-" };
+        const struct pw_use use = pw_store_use(lister->daemon->store, tenant->name);
         uint32_t shown = 0;
 
         for (uint32_t i = 0; i < count; i++) {
@@ -191,7 +193,7 @@ static void tenant_rows(struct pw_lister *lister, const struct pw_tenant *tenant
                 if (!shown++)
                         quota_cells(lister, tenant);
         }
-        if (!shown && (tenant->sessions || pw_store_use(lister->daemon->store, tenant->name).kept_bytes) && owner_row(lister, &nobody))
+        if (!shown && (tenant->sessions || use.kept_bytes > use.lasting_bytes) && owner_row(lister, &nobody))
                 quota_cells(lister, tenant);
 }
 
@@ -216,6 +218,7 @@ enum pw_status pw_list_owners(struct pw_lister *lister)
         struct pw_tenant *tenant;
         uint32_t count = 0;
 
+        pw_overhead_refresh(lister->daemon);
         for (uint32_t i = 0; sorted && (owner = pw_table_next(&owners->by_label, &i));)
                 sorted[count++] = owner;
         if (sorted)
