@@ -182,6 +182,11 @@ static void test_what_it_refuses(void **state)
         assert_int_equal(shape(find(state, "fill"), NULL, 0, &fill, sizeof fill, &out), PW_SHAPE); /* its one dim is missing */
         assert_int_equal(shape(find(state, "fill"), &bytes, 1, &fill, 8, &out), PW_SHAPE);
         assert_int_equal(shape(find(state, "matmul"), (struct shard[]){ a, b }, 2, NULL, 0, &out), PW_SHAPE);
+        for (uint32_t i = 0; i < 4; i++) { /* of dims that fit: two f32 or two f64 */
+                static const enum pw_dtype dtypes[4][2] = { { PW_F32, PW_F64 }, { PW_F64, PW_F32 }, { PW_I32, PW_I32 }, { PW_F32, PW_F32 } };
+                struct shard both[] = { { dtypes[i][0], PW_DIMS(2, 3) }, { dtypes[i][1], PW_DIMS(3, 2) } };
+                assert_int_equal(shape(find(state, "matmul"), both, 2, NULL, 0, &out), i < 3 ? PW_SHAPE : PW_OK);
+        }
         assert_int_equal(shape(find(state, "sleep_us"), &a, 1, NULL, 0, &out), PW_SHAPE);
 }
 
