@@ -286,11 +286,42 @@ static void meshes_over_two_islands(void **state)
         on_two_axes(*state, 4, 2, 2, shapes[1]);
 }
 
+/* One program, whose input lies in another way in each of its runs, over as many devices. */
+static void an_input_that_lies_otherwise_each_time(void **state)
+{
+        static const struct pw_sharding lies[] = { PW_SPLIT(0), PW_SPLIT(1), PW_BROADCAST, PW_SPLIT(0) };
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *reader = it_one_node(host->session, slice, "pw/nop", PW_DIMS(4, 4), NULL);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(4, 4), 1);
+        double expected[16];
+
+        for (int i = 0; i < 16; i++)
+                expected[i] = 1 + i;
+        for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+                struct pw_program *maker = pw_program_new(host->session, "test/lay");
+                struct pw_future *laid, *result;
+
+                pw_result(maker, pw_call(maker, slice, "pw/nop", PW_ARGS(pw_input(maker, slice, PW_F64, PW_DIMS(4, 4), lies[i], 0)), lies[i]));
+                it_ok(pw_compile(maker, IT_ERR));
+                laid = it_run_1(maker, input);
+                result = it_run_1(reader, laid);
+                it_expect_f64(result, expected, 16);
+                pw_unref(laid);
+                pw_unref(result);
+                pw_program_free(maker);
+        }
+        pw_unref(input);
+        pw_program_free(reader);
+        pw_slice_close(slice);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(in_one_island),    IT_TEST(over_two_islands),     IT_TEST(other_operators),
                 IT_TEST(between_slices),   IT_TEST(meshes_in_one_island), IT_TEST(meshes_over_two_islands),
+                IT_TEST(an_input_that_lies_otherwise_each_time),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
