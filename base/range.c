@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/table.h"
 
+#include <sys/random.h>
+
 #define SUB_BITS 4u /* 16 bins per doubling */
 #define SUB_COUNT (1u << SUB_BITS)
 #define BINS_MAX 61u
@@ -29,13 +31,22 @@ struct pw_range {
         uint32_t shift;
         struct node *last;          /* the neighbour at the end of the space */
         struct node *spares;        /* nodes to use again */
-        struct pw_table taken;      /* offset + 1 -> node */
+        struct pw_table taken;      /* key_of() its offset -> node */
+        uint64_t secret;            /* of those keys */
         uint64_t first_map;         /* doublings with a free range */
         uint32_t sub_maps[BINS_MAX]; /* bins of each doubling with one */
         struct kept kept[KEPT_SIZES];
         uint32_t kept_count;
         struct node *bins[][SUB_COUNT]; /* as many doublings as the space has */
 };
+
+/* Clients choose what they keep: not so that the table has them all in one place. One key for each offset: each step has its inverse. */
+static uint64_t key_of(const struct pw_range *range, uint64_t offset)
+{
+        uint64_t key = (offset ^ range->secret) * UINT64_C(0xff51afd7ed558ccd); /* MurmurHash3's finalizer, Appleby */
+
+        return key ^ key >> 32;
+}
 
 static void bin_of(uint64_t size, uint32_t *first, uint32_t *sub)
 {
@@ -118,6 +129,7 @@ struct pw_range *pw_range_new(uint64_t size, uint64_t align)
                 return NULL;
         }
         stock(range);
+        (void)!getrandom(&range->secret, sizeof range->secret, GRND_NONBLOCK); /* where there is none yet: keys that can be guessed */
         range->shift = (uint32_t)__builtin_ctzll(align);
         range->units = size >> range->shift;
         node->size = range->units;
@@ -232,7 +244,7 @@ static void join_behind(struct pw_range *range, struct node *node)
 /* Among the free ranges, joined with its neighbours. */
 static void make_free(struct pw_range *range, struct node *node)
 {
-        pw_table_remove(&range->taken, node->offset + 1);
+        pw_table_remove(&range->taken, key_of(range, node->offset));
         if (node->behind && node->behind->free) {
                 take_from_bin(range, node->behind);
                 join_behind(range, node);
@@ -320,11 +332,11 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
                 return true;
         pw_range_join(range);
         node = find(range, units);
-        if (!node || !pw_table_put(&range->taken, node->offset + 1, node))
+        if (!node || !pw_table_put(&range->taken, key_of(range, node->offset), node))
                 return false;
         take_from_bin(range, node);
         if (!split(range, node, units)) {
-                pw_table_remove(&range->taken, node->offset + 1);
+                pw_table_remove(&range->taken, key_of(range, node->offset));
                 put_in_bin(range, node);
                 return false;
         }
@@ -336,7 +348,7 @@ bool pw_range_take(struct pw_range *range, uint64_t size, uint64_t *ret_offset)
 
 void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size)
 {
-        struct node *node = units_of(range, size) ? pw_table_get(&range->taken, (offset >> range->shift) + 1) : NULL;
+        struct node *node = units_of(range, size) ? pw_table_get(&range->taken, key_of(range, offset >> range->shift)) : NULL;
 
         if (!node || node->kept)
                 return;

@@ -6,42 +6,69 @@
 /* 2^64 divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). */
 #define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 #define CAPACITY_MIN 8u
-#define CAPACITY_KEPT 64u /* a smaller table does not shrink */
+#define CAPACITY_KEPT 64u     /* a smaller table does not shrink */
+#define CAPACITY_AT_ONCE 4096u /* as long as a few changes of a large one */
+#define MOVED_AT_ONCE 16u     /* cells, with each change */
 #define CAPACITY_MAX (1u << 31)
 
-/* The cell where `key` would lie if nothing else did: the highest bits of the product. */
-static uint32_t home(const struct pw_table *table, uint64_t key)
+/* The cell of `capacity` where `key` would lie if nothing else did: the highest bits of the product. */
+static uint32_t home(uint32_t capacity, uint64_t key)
 {
-        return (uint32_t)(key * MULTIPLIER >> (__builtin_clzll(table->capacity) + 1));
+        return (uint32_t)(key * MULTIPLIER >> (__builtin_clzll(capacity) + 1));
 }
 
-static uint32_t after(const struct pw_table *table, uint32_t i)
+/* The cell that holds `key`, or the empty one where it would go. There are cells, and one of them is empty. */
+static struct pw_table_cell *find(struct pw_table_cell *cells, uint32_t capacity, uint64_t key)
 {
-        return (i + 1) & (table->capacity - 1);
+        uint32_t i = home(capacity, key);
+
+        while (cells[i].value && cells[i].key != key)
+                i = (i + 1) & (capacity - 1);
+        return &cells[i];
 }
 
-/* The cell that holds `key`, or the empty one where it would go. The table has cells, and one of them is empty. */
-static struct pw_table_cell *find(const struct pw_table *table, uint64_t key)
-{
-        uint32_t i = home(table, key);
+/* --- growing and shrinking: a cell of `old` whose value has moved, or was removed, says `old` in its place ------------------- */
 
-        while (table->cells[i].value && table->cells[i].key != key)
-                i = after(table, i);
-        return &table->cells[i];
+static bool is_there(const struct pw_table *table, const struct pw_table_cell *old) { return old->value && old->value != table->old; }
+
+static void *find_old(const struct pw_table *table, uint64_t key, struct pw_table_cell **ret_cell)
+{
+        struct pw_table_cell *cell = table->old ? find(table->old, table->old_capacity, key) : NULL;
+
+        *ret_cell = cell;
+        return cell && is_there(table, cell) ? cell->value : NULL;
 }
 
+static void move_some(struct pw_table *table, uint32_t cells)
+{
+        for (; table->old && cells && table->moved < table->old_capacity; cells--, table->moved++) {
+                struct pw_table_cell *cell = &table->old[table->moved];
+
+                if (!is_there(table, cell))
+                        continue;
+                *find(table->cells, table->capacity, cell->key) = *cell;
+                cell->value = table->old;
+        }
+        if (!table->old || table->moved < table->old_capacity)
+                return;
+        free(table->old);
+        table->old = NULL;
+}
+
+/* A small table changes at once; a large one is through long before it changes again. */
 static bool set_capacity(struct pw_table *table, uint32_t capacity)
 {
-        struct pw_table other = { .capacity = capacity, .count = table->count };
+        struct pw_table_cell *cells = calloc(capacity, sizeof *cells);
 
-        other.cells = calloc(capacity, sizeof *other.cells);
-        if (!other.cells)
+        if (!cells)
                 return false;
-        for (uint32_t i = 0; i < table->capacity; i++)
-                if (table->cells[i].value)
-                        *find(&other, table->cells[i].key) = table->cells[i];
-        free(table->cells);
-        *table = other;
+        move_some(table, UINT32_MAX);
+        table->old = table->cells;
+        table->old_capacity = table->capacity;
+        table->moved = 0;
+        table->cells = cells;
+        table->capacity = capacity;
+        move_some(table, table->old_capacity <= CAPACITY_AT_ONCE ? UINT32_MAX : 0);
         return true;
 }
 
@@ -50,15 +77,21 @@ static bool double_capacity(struct pw_table *table)
         return table->capacity < CAPACITY_MAX && set_capacity(table, table->capacity ? table->capacity * 2 : CAPACITY_MIN);
 }
 
+/* --- what callers ask ---------------------------------------------------------------------------------------------------------- */
+
 void pw_table_done(struct pw_table *table)
 {
         free(table->cells);
+        free(table->old);
         *table = (struct pw_table){ 0 };
 }
 
 void *pw_table_get(const struct pw_table *table, uint64_t key)
 {
-        return table->count ? find(table, key)->value : NULL;
+        void *value = table->count ? find(table->cells, table->capacity, key)->value : NULL;
+        struct pw_table_cell *old;
+
+        return value || !table->old ? value : find_old(table, key, &old);
 }
 
 bool pw_table_prepare(struct pw_table *table)
@@ -68,8 +101,10 @@ bool pw_table_prepare(struct pw_table *table)
 
 bool pw_table_put(struct pw_table *table, uint64_t key, void *value)
 {
-        struct pw_table_cell *cell = table->capacity ? find(table, key) : NULL;
+        struct pw_table_cell *cell = table->capacity ? find(table->cells, table->capacity, key) : NULL, *old;
 
+        if (cell && !cell->value && find_old(table, key, &old))
+                cell = old;
         if (cell && cell->value) {
                 cell->value = value;
                 return true;
@@ -78,33 +113,43 @@ bool pw_table_put(struct pw_table *table, uint64_t key, void *value)
                 /* Slower, but right, while one cell stays empty. */
                 if (!double_capacity(table) && table->count + 2 > table->capacity)
                         return false;
-                cell = find(table, key);
+                cell = find(table->cells, table->capacity, key);
         }
         *cell = (struct pw_table_cell){ key, value };
         table->count++;
+        move_some(table, MOVED_AT_ONCE);
         return true;
 }
 
-void *pw_table_remove(struct pw_table *table, uint64_t key)
+/* Whoever lies behind the hole without a gap, and is as far from home as the hole is or farther, moves into it. */
+static void close_hole(struct pw_table *table, uint32_t hole)
 {
-        struct pw_table_cell *cell = table->count ? find(table, key) : NULL;
-
-        if (!cell || !cell->value)
-                return NULL;
-        void *value = cell->value;
         uint32_t mask = table->capacity - 1;
-        uint32_t hole = (uint32_t)(cell - table->cells);
-        /* Whoever lies behind the hole without a gap, and is as far from home as the hole is or farther, moves into it. */
-        for (uint32_t i = after(table, hole); table->cells[i].value; i = after(table, i)) {
-                uint32_t distance = (i - home(table, table->cells[i].key)) & mask;
+
+        for (uint32_t i = (hole + 1) & mask; table->cells[i].value; i = (i + 1) & mask) {
+                uint32_t distance = (i - home(table->capacity, table->cells[i].key)) & mask;
                 if (distance < ((i - hole) & mask))
                         continue;
                 table->cells[hole] = table->cells[i];
                 hole = i;
         }
         table->cells[hole] = (struct pw_table_cell){ 0 };
+}
+
+void *pw_table_remove(struct pw_table *table, uint64_t key)
+{
+        struct pw_table_cell *cell = table->count ? find(table->cells, table->capacity, key) : NULL, *old;
+        void *value = cell ? cell->value : NULL;
+
+        if (value)
+                close_hole(table, (uint32_t)(cell - table->cells));
+        else if ((value = find_old(table, key, &old)))
+                old->value = table->old;
+        else
+                return NULL;
         table->count--;
-        if (table->capacity > CAPACITY_KEPT && table->count < table->capacity / 8)
+        move_some(table, MOVED_AT_ONCE);
+        if (!table->old && table->capacity > CAPACITY_KEPT && table->count < table->capacity / 8)
                 (void)!set_capacity(table, table->capacity / 2); /* where there is no memory it stays as large */
         return value;
 }
@@ -115,6 +160,11 @@ void *pw_table_next(const struct pw_table *table, uint32_t *cursor)
                 void *value = table->cells[(*cursor)++].value;
                 if (value)
                         return value;
+        }
+        while (table->old && *cursor - table->capacity < table->old_capacity) {
+                const struct pw_table_cell *cell = &table->old[(*cursor)++ - table->capacity];
+                if (is_there(table, cell))
+                        return cell->value;
         }
         return NULL;
 }

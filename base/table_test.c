@@ -99,6 +99,56 @@ static void test_shrinks(void **state)
         pw_table_done(&table);
 }
 
+#define LARGE 60000u
+
+/* Values are told apart by their address, of one among so many. */
+static void change_large(struct pw_table *table, char *values, uint8_t *expected, uint64_t random, bool grow)
+{
+        uint32_t key = (uint32_t)(random >> 8) % LARGE, moved = table->moved, now = (uint8_t)(random >> 40) % 255 + 1;
+        const struct pw_table_cell *old = table->old;
+
+        if (grow == ((random & 3) != 0)) { /* three in four: what makes it grow, or shrink */
+                assert_true(pw_table_put(table, key, values + now));
+                expected[key] = (uint8_t)now;
+        } else {
+                assert_ptr_equal(pw_table_remove(table, key), expected[key] ? values + expected[key] : NULL);
+                expected[key] = 0;
+        }
+        assert_true(!old || old != table->old || table->moved - moved <= 16);
+        key = (uint32_t)(random >> 20) % LARGE;
+        assert_ptr_equal(pw_table_get(table, key), expected[key] ? values + expected[key] : NULL);
+}
+
+/* A large one grows and shrinks on its way: what is in it is found meanwhile, replaced, removed, and told of once. */
+static void test_changes_in_parts(void **state)
+{
+        static uint8_t expected[LARGE];
+        struct pw_table table = { 0 };
+        uint32_t count = 0, seen = 0, cursor = 0, on_its_way = 0;
+        uint64_t seed = 4711;
+        char values[256];
+
+        (void)state;
+        for (uint32_t step = 0; step < 10 * LARGE; step++) {
+                change_large(&table, values, expected, next_random(&seed), step / (2 * LARGE) % 2 == 0);
+                on_its_way += table.old && table.moved && table.moved < table.old_capacity;
+                if (step % 6007)
+                        continue;
+                for (count = seen = cursor = 0; pw_table_next(&table, &cursor);)
+                        seen++;
+                for (uint32_t key = 0; key < LARGE; key++)
+                        count += expected[key] != 0;
+                assert_int_equal(seen, count);
+                assert_int_equal(table.count, count);
+        }
+        assert_true(on_its_way > 1000);
+        for (uint32_t key = 0; key < LARGE; key++)
+                pw_table_remove(&table, key);
+        assert_int_equal(table.count, 0);
+        assert_null(pw_table_next(&table, &(uint32_t){ 0 }));
+        pw_table_done(&table);
+}
+
 static void test_handles(void **state)
 {
         struct pw_handles handles = { 0 };
@@ -129,6 +179,7 @@ int main(void)
                 cmocka_unit_test(test_against_array),
                 cmocka_unit_test(test_text_key),
                 cmocka_unit_test(test_shrinks),
+                cmocka_unit_test(test_changes_in_parts),
                 cmocka_unit_test(test_handles),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
