@@ -109,7 +109,7 @@ static void check_object(struct pw_store *store, struct pw_store_audit *audit, c
                 report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
         if (!object->refs && !leaving(object, word))
                 report(audit, id, "nobody holds it, and it stays");
-        if (object->leaving && store->dropped_first == store->dropped_count && !store->closing_count && !store->looking_count)
+        if (object->leaving && pw_list_empty(&store->dropping) && !store->closing_count && !store->looking_count)
                 report(audit, id, "it is on its way out, and nothing is");
 }
 

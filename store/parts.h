@@ -71,6 +71,7 @@ void pw_ref_drop_first(struct pw_store *store, struct pw_object *object);
 
 /* reclaim.c */
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object); /* it has no references */
+bool pw_objects_ahead(struct objects *objects); /* place for one more; false: out of memory */
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
 /* look.c */

@@ -1,16 +1,26 @@
 /* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is freed, or was reopened. */
 #include "store/parts.h"
 
-#define PART 1024u /* closed between two looks: others get their turn */
+#define PART 1024u          /* closed between two looks: others get their turn */
+#define TENANT_PART 128u    /* of that, before another tenant's */
+
+bool pw_objects_ahead(struct objects *objects)
+{
+        return pw_grow_ahead((void **)&objects->items, &objects->capacity, objects->count, sizeof *objects->items);
+}
 
 void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
 {
+        struct tenant *tenant = pw_segment_of(store, object->segment)->tenant;
+
         if (object->leaving)
                 return; /* it is listed */
-        if (!pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, store->dropped_count, sizeof *store->dropped))
+        if (!pw_objects_ahead(&tenant->dropped))
                 return; /* it stays until its session ends; the audit names it */
-        store->dropped[store->dropped_count++] = object;
-        pw_segment_of(store, object->segment)->tenant->on_way++;
+        tenant->dropped.items[tenant->dropped.count++] = object;
+        if (pw_list_empty(&tenant->dropping))
+                pw_list_append(&store->dropping, &tenant->dropping);
+        tenant->on_way++;
         object->leaving = 1;
 }
 
@@ -47,14 +57,14 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
 
 bool pw_store_reclaims(const struct pw_store *store)
 {
-        return store->dropped_first < store->dropped_count || store->looking_count || pw_ending_more(store) || store->searching ||
+        return !pw_list_empty(&store->dropping) || store->looking_count || pw_ending_more(store) || store->searching ||
                store->unserved || !pw_list_empty(&store->rung);
 }
 
 /* Its tenant's look goes on: it waits in `objects`. False: out of memory. */
 static bool wait_for_look(struct pw_store *store, struct objects *objects, struct pw_object *object)
 {
-        if (!pw_grow_ahead((void **)&objects->items, &objects->capacity, objects->count, sizeof *objects->items))
+        if (!pw_objects_ahead(objects))
                 return false;
         objects->items[objects->count++] = object;
         store->looking_count++;
@@ -69,50 +79,55 @@ bool pw_store_reclaims_of(const struct pw_store *store, const char *name)
 }
 
 /* Those that were closed leave their places when they are the most. */
-static void shorten(struct pw_store *store)
+static void shorten(struct tenant *tenant)
 {
-        uint32_t left = store->dropped_count - store->dropped_first;
+        struct objects *dropped = &tenant->dropped;
+        uint32_t left = dropped->count - tenant->dropped_first;
 
-        if (left > store->dropped_first)
+        if (left > tenant->dropped_first)
                 return;
-        memmove(store->dropped, store->dropped + store->dropped_first, left * sizeof *store->dropped);
-        store->dropped_first = 0;
-        store->dropped_count = left;
+        memmove(dropped->items, dropped->items + tenant->dropped_first, left * sizeof *dropped->items);
+        tenant->dropped_first = 0;
+        dropped->count = left;
 }
 
-static void close_dropped(struct pw_store *store, uint32_t count)
+/* Closing one may add others behind. */
+static void close_dropped(struct pw_store *store, struct tenant *tenant, uint32_t count)
 {
-        for (uint32_t end = store->dropped_first + count; store->dropped_first < end; store->dropped_first++) {
-                struct pw_object *object = store->dropped[store->dropped_first];
-                struct segment *segment = pw_segment_of(store, object->segment);
+        for (uint32_t end = tenant->dropped_first + count; tenant->dropped_first < end; tenant->dropped_first++) {
+                struct pw_object *object = tenant->dropped.items[tenant->dropped_first];
 
-                segment->tenant->on_way--;
+                tenant->on_way--;
                 if (!object->known || object->refs || object->closing) {
                         object->leaving = object->closing != 0;
                         continue; /* somebody took a reference; or it is listed twice */
                 }
-                if (segment->tenant->looking) {
-                        object->leaving = wait_for_look(store, &segment->tenant->later, object); /* else the audit names it */
+                if (tenant->looking) {
+                        object->leaving = wait_for_look(store, &tenant->later, object); /* else the audit names it */
                         continue;
                 }
-                close_one(store, segment, object);
-                pw_look_for(store, segment, object);
+                close_one(store, pw_segment_of(store, object->segment), object);
+                pw_look_for(store, pw_segment_of(store, object->segment), object);
                 store->closing[store->closing_count++] = object;
         }
-        shorten(store);
+        shorten(tenant);
+        pw_list_remove(&tenant->dropping);
+        if (tenant->dropped_first < tenant->dropped.count)
+                pw_list_append(&store->dropping, &tenant->dropping);
 }
 
 bool pw_store_reclaim_begin(struct pw_store *store)
 {
-        uint32_t count;
-
         pw_ending_part(store);
         pw_watch_part(store);
-        count = store->dropped_count - store->dropped_first;
-        if (count > PART)
-                count = PART;
-        if (count && pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + count, sizeof *store->closing))
-                close_dropped(store, count); /* else later */
+        for (uint32_t left = PART, count; left && !pw_list_empty(&store->dropping); left -= count) {
+                struct tenant *tenant = pw_list_first(&store->dropping, struct tenant, dropping);
+
+                count = (uint32_t)pw_min_u64(pw_min_u64(left, TENANT_PART), tenant->dropped.count - tenant->dropped_first);
+                if (!pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + count, sizeof *store->closing))
+                        break; /* later */
+                close_dropped(store, tenant, count);
+        }
         return store->closing_count || pw_store_reclaims(store);
 }
 

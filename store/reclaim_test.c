@@ -268,6 +268,37 @@ static void test_wakes_only_waiters(void **state)
         fixture_close(&o.f);
 }
 
+/* Very much that one tenant let go of: what another one lets go of meanwhile does not come behind it. */
+static void test_tenants_take_turns(void **state)
+{
+        struct one o;
+        struct pw_store_grant grant;
+        struct client *bo;
+        struct place place;
+
+        (void)state;
+        open_one(&o);
+        bo = fixture_client(&o.f, "bo");
+        grant = fixture_grant(&o.f, bo, 1024, 1);
+        place = fixture_put(bo, grant.first_slot);
+        fixture_drop(&o.f, o.ann, o.place);
+        for (uint32_t i = 0; i < 4; i++) {
+                grant = fixture_grant(&o.f, o.ann, 64, 1000);
+                for (uint32_t j = 0; j < grant.slot_count; j++)
+                        fixture_drop(&o.f, o.ann, fixture_put(o.ann, grant.first_slot + j));
+        }
+        fixture_drop(&o.f, bo, place);
+        assert_true(pw_store_reclaim_begin(o.f.store));
+        assert_true(pw_store_reclaim_finish(o.f.store, o.f.now_us)); /* of the first one's there is more */
+        assert_int_equal(fixture_state(place), PW_ENTRY_FREE);
+        assert_false(pw_store_reclaims_of(o.f.store, "bo"));
+        assert_true(pw_store_reclaims_of(o.f.store, "ann"));
+        while (pw_store_reclaims(o.f.store))
+                fixture_reclaim(&o.f);
+        assert_false(pw_store_reclaims_of(o.f.store, "ann"));
+        fixture_close(&o.f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -283,6 +314,7 @@ int main(void)
                 cmocka_unit_test(test_spoiled_words),
                 cmocka_unit_test(test_worn_slot),
                 cmocka_unit_test(test_wakes_only_waiters),
+                cmocka_unit_test(test_tenants_take_turns),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

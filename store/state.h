@@ -37,6 +37,9 @@ struct tenant {
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
         bool looking;            /* a look goes on over several turns: what it closed waits in `closed`, what was dropped since in `later` */
         struct objects closed, later;
+        struct objects dropped;  /* without references; the first `dropped_first` of them are behind */
+        uint32_t dropped_first;
+        struct pw_list dropping; /* of the store's, while it has some */
 };
 
 /* One claim of an object, in the object's ring. */
@@ -209,8 +212,9 @@ struct pw_store {
         struct pw_list spare_refs;
         struct pw_table run_refs;        /* of runs, to objects with many claims: the first of its key */
         struct pw_list ending_sessions, ending_extents, rung;
-        struct pw_object **dropped, **closing; /* without references, the first of them behind; of these, found so by begin */
-        uint32_t dropped_first, dropped_count, dropped_capacity, closing_count, closing_capacity;
+        struct pw_list dropping;   /* tenants with dropped objects: they take turns */
+        struct pw_object **closing; /* of those, found without references by begin */
+        uint32_t closing_count, closing_capacity;
         struct looks looks[2];     /* the next look's, by its serial; the last one's */
         uint64_t look_serial;
         uint32_t looking_count;    /* objects of tenants whose look goes on */

@@ -8,10 +8,8 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         if (!store)
                 return NULL;
         if (!pw_grow_ahead((void **)&store->actions.items, &store->actions.capacity, 0, sizeof *store->actions.items) ||
-            !pw_grow_ahead((void **)&store->dropped, &store->dropped_capacity, 0, sizeof *store->dropped) ||
             !pw_grow_ahead((void **)&store->closing, &store->closing_capacity, 0, sizeof *store->closing)) {
                 free(store->actions.items);
-                free(store->dropped);
                 free(store);
                 return NULL;
         }
@@ -23,6 +21,7 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         pw_list_init(&store->populating);
         pw_list_init(&store->ending_sessions);
         pw_list_init(&store->rung);
+        pw_list_init(&store->dropping);
         pw_list_init(&store->ending_extents);
         pw_list_init(&store->spare_refs);
         return store;
@@ -49,6 +48,15 @@ static void free_requests(struct pw_list *list)
         pw_list_init(list);
 }
 
+static void free_tenant(struct tenant *tenant)
+{
+        free(tenant->dropped.items);
+        free(tenant->closed.items);
+        free(tenant->later.items);
+        free(tenant->name);
+        free(tenant);
+}
+
 static void free_tables(struct pw_store *store)
 {
         struct session *session;
@@ -56,12 +64,8 @@ static void free_tables(struct pw_store *store)
 
         for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));)
                 pw_session_free(session);
-        for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
-                free(tenant->closed.items);
-                free(tenant->later.items);
-                free(tenant->name);
-                free(tenant);
-        }
+        for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));)
+                free_tenant(tenant);
         pw_table_done(&store->run_refs);
         pw_handles_done(&store->extents);
         for (uint32_t i = 1; i <= store->results.top; i++)
@@ -92,7 +96,6 @@ void pw_store_free(struct pw_store *store)
                 free(ref);
         pw_store_actions_clear(&store->actions);
         free(store->actions.items);
-        free(store->dropped);
         free(store->closing);
         free(store->looks[0].sessions);
         free(store->looks[1].sessions);
@@ -162,13 +165,13 @@ struct tenant *pw_tenant_of(struct pw_store *store, const char *name)
         if (tenant)
                 return strcmp(tenant->name, name) ? NULL : tenant;
         tenant = calloc(1, sizeof *tenant);
-        if (tenant)
-                tenant->quota = (struct pw_quota){ PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE };
-        if (tenant && (tenant->name = strdup(name)) && pw_table_put(&store->tenants, key, tenant))
+        if (!tenant)
+                return NULL;
+        tenant->quota = (struct pw_quota){ PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE, PW_QUOTA_NONE };
+        pw_list_init(&tenant->dropping);
+        if ((tenant->name = strdup(name)) && pw_objects_ahead(&tenant->dropped) && pw_table_put(&store->tenants, key, tenant))
                 return tenant;
-        if (tenant)
-                free(tenant->name);
-        free(tenant);
+        free_tenant(tenant);
         return NULL;
 }
 
@@ -307,15 +310,19 @@ static void unlist(struct pw_object **list, uint32_t *count, uint32_t segment)
 }
 
 /* The same of those that were not closed yet. */
-static void unlist_dropped(struct pw_store *store, const struct segment *segment)
+static void unlist_dropped(const struct segment *segment)
 {
-        uint32_t count = store->dropped_count - store->dropped_first;
+        struct tenant *tenant = segment->tenant;
+        struct objects *dropped = &tenant->dropped;
+        uint32_t count = dropped->count - tenant->dropped_first;
 
-        memmove(store->dropped, store->dropped + store->dropped_first, count * sizeof *store->dropped);
-        store->dropped_first = 0;
-        store->dropped_count = count;
-        unlist(store->dropped, &store->dropped_count, segment->number);
-        segment->tenant->on_way -= count - store->dropped_count;
+        memmove(dropped->items, dropped->items + tenant->dropped_first, count * sizeof *dropped->items);
+        tenant->dropped_first = 0;
+        dropped->count = count;
+        unlist(dropped->items, &dropped->count, segment->number);
+        tenant->on_way -= count - dropped->count;
+        if (!dropped->count)
+                pw_list_remove(&tenant->dropping);
 }
 
 /* The same of those that wait for a look. */
@@ -341,7 +348,7 @@ struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t
                 pw_ending_part(store);
         store->last_claimed = NULL;
         drop_objects(store, segment);
-        unlist_dropped(store, segment);
+        unlist_dropped(segment);
         unlist(store->closing, &store->closing_count, number);
         unlist_looking(store, segment);
         pw_room_segment_gone(store, segment);
