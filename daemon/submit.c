@@ -13,8 +13,11 @@ struct waiting_run { struct pw_list link; struct pw_run *run; };
  * are told. It goes with the last of them. */
 struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
 struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
-#define BATCH_MAX 4096u /* runs of a tenant in a turn */
+#define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
 #define TOLD_MAX 256u /* runs in a turn: the others get theirs */
+
+/* How many small runs take as long to be placed and told of. */
+static uint64_t weight(const struct pw_run *run) { return 1 + (run->row->room_count + run->input_count) / 8; }
 
 static struct pw_owner owner_of(const struct pw_run *run)
 {
@@ -242,11 +245,12 @@ void pw_submit_close_batch(struct pw_daemon *daemon)
                         pw_list_remove(&tenant->of_submitted);
                         continue;
                 }
-                for (uint32_t i = 0; i < BATCH_MAX && !pw_list_empty(&tenant->submitted); i++) {
-                        struct pw_list *first = tenant->submitted.next;
+                for (uint64_t taken = 0; taken < BATCH_MAX && !pw_list_empty(&tenant->submitted);) {
+                        struct waiting_run *first = pw_list_first(&tenant->submitted, struct waiting_run, link);
 
-                        pw_list_remove(first);
-                        pw_list_append(&tenant->batch, first);
+                        taken += weight(first->run);
+                        pw_list_remove(&first->link);
+                        pw_list_append(&tenant->batch, &first->link);
                 }
         }
 }
@@ -315,7 +319,7 @@ void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
 /* Those whose objects came first are told first. */
 void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
 {
-        for (uint32_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->ready); told++) {
+        for (uint64_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->ready);) {
                 struct awaited *awaited = pw_list_first(&daemon->ready, struct awaited, of_ready);
                 const struct watch *watch = pw_list_first(&awaited->watches, struct watch, link);
                 struct pw_object *object = awaited->object;
@@ -323,6 +327,7 @@ void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
                 uint32_t input = watch->input;
                 struct pw_input_place *place = &run->inputs[input];
 
+                told += weight(run);
                 unwatch(daemon, place);
                 place->pending = false;
                 locate(daemon, object, place);

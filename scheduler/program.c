@@ -119,8 +119,11 @@ static bool take_image(struct pw_program *program)
                 return false;
         for (uint32_t i = 0; i < program->block_count; i++)
                 need(program, program->blocks[i].slice, program->blocks[i].bytes);
+        program->row.room_count = program->place_count;
         for (uint32_t i = 0; i < image->result_count; i++) {
-                need(program, pw_program_result_value(program, i)->slice, program->results[i].room_bytes);
+                uint32_t slice = pw_program_result_value(program, i)->slice;
+                need(program, slice, program->results[i].room_bytes);
+                program->row.room_count += program->row.slices[slice].device_count;
                 if (results[i].donated_input >= 0)
                         program->inputs[results[i].donated_input] = (struct pw_program_input){ true, i };
         }

@@ -83,6 +83,7 @@ struct pw_program_row {
         uint64_t kept_bytes, placed_bytes;
         struct pw_slice_map *slices;  /* copies, image->slice_count */
         uint32_t input_count, result_count;
+        uint64_t room_count;          /* that a run takes, on all devices */
         uint64_t runs, runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t measured_peak_bytes; /* largest that a device reported */
         bool freed;

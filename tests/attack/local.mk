@@ -141,6 +141,9 @@ tests_attack_why_loop_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/wide_mesh_test
 tests_attack_wide_mesh_test_SOURCES = tests/attack/wide_mesh_test.c $(attack_sources)
 tests_attack_wide_mesh_test_LDADD = $(attack_libraries)
+attack_tests += tests/attack/wide_runs_test
+tests_attack_wide_runs_test_SOURCES = tests/attack/wide_runs_test.c $(attack_sources)
+tests_attack_wide_runs_test_LDADD = $(attack_libraries)
 
 check_PROGRAMS += $(attack_tests) tests/attack/together_test
 TESTS += $(attack_tests) tests/attack/together_test

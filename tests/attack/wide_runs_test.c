@@ -1,0 +1,93 @@
+/* Runs with thousands of results each over all devices, many of them waiting for one value: when it comes, finding them room, deciding
+ * what they make and letting it go are the work of one tenant, and others do not wait for it. */
+#include "tests/attack/attack.h"
+#include "tests/integration/trace.h"
+
+#include "libclient/program.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define THREADS 2
+#define RESULTS 2000u
+
+struct plan { const struct it_host *host; uint32_t runs; /* of a thread */ };
+struct runner { struct pw_session *session; struct pw_program *program; struct pw_future **results; uint32_t runs; pthread_t thread; };
+
+static struct pw_program *widen(struct pw_session *session)
+{
+        struct pw_slice *slice = it_slice(session, 4, 1);
+        struct pw_program *program = pw_program_new(session, "wide");
+        struct pw_sharding split = PW_SPLIT(0);
+        struct pw_value *x = pw_input(program, slice, PW_F64, PW_DIMS(4), split, 0);
+
+        for (uint32_t i = 0; i < RESULTS; i++)
+                pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(x, x), split));
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+/* As many as there is room for in its quota. */
+static void *submit(void *context)
+{
+        struct runner *runner = context;
+        struct pw_future *input;
+        uint32_t runs = 0;
+        void *data;
+
+        it_ok(pw_create(runner->session, 32, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4) }, &input, &data, IT_ERR));
+        while (runs < runner->runs && pw_run_with(runner->program, &input, 1, NULL, runner->results + (size_t)runs * RESULTS, NULL) == PW_OK)
+                runs++;
+        runner->runs = runs;
+        it_ok(pw_seal(input, IT_ERR));
+        pw_unref(input);
+        return NULL;
+}
+
+/* Lets the results of half of them go, and is killed with the others. */
+static int run_wide(void *context, int pipe)
+{
+        const struct plan *plan = context;
+        struct runner runners[THREADS];
+        uint64_t runs = 0;
+
+        for (int i = 0; i < THREADS; i++) {
+                runners[i] = (struct runner){ .session = it_connect(plan->host), .runs = plan->runs };
+                runners[i].program = widen(runners[i].session);
+                runners[i].results = calloc((size_t)plan->runs * RESULTS, sizeof *runners[i].results);
+                assert_int_equal(pthread_create(&runners[i].thread, NULL, submit, &runners[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++) {
+                pthread_join(runners[i].thread, NULL);
+                runs += runners[i].runs;
+                it_ok(pw_wait(runners[i].results, RESULTS, RESULTS, 10 * IT_SECOND, NULL, IT_ERR));
+                for (size_t j = 0; j < (size_t)runners[i].runs * RESULTS / 2; j++)
+                        pw_unref(runners[i].results[j]);
+        }
+        if (write(pipe, &runs, sizeof runs) != sizeof runs)
+                return 1;
+        pause();
+        return 0;
+}
+
+static void attack(struct it_host *host)
+{
+        struct plan plan = { host, (uint32_t)it_environment("PW_WIDE_RUNS", 250) };
+        struct it_child child = attack_fork(ATTACK_USER, run_wide, &plan);
+        uint64_t runs;
+
+        it_read(&child, &runs, sizeof runs);
+        print_message("wide_runs: %u runs of %u results each\n", (unsigned)runs, RESULTS);
+        assert_true(attack_is_shared() || runs >= plan.runs);
+        it_reap(&child, SIGKILL);
+}
+
+int main(void)
+{
+        return attack_main(&(struct attack){ .name = "wide_runs", .rule = "runs are placed, told of and let go in parts, by what they take",
+                                             .args = IT_ARGS("--devices", "emulated:4", "--host-memory", "1GiB", "--device-memory",
+                                                             "32MiB"),
+                                             .run = attack, .users = true });
+}
