@@ -26,7 +26,6 @@ struct bystander {
         struct it_child child;
         const struct it_host *host;
         struct times *times;
-        bool queues; /* its runs come behind those of others */
 };
 
 static void note(struct times *times, int kind, int64_t since_us)
@@ -147,8 +146,6 @@ struct bystander *bystander_begin(const struct it_host *host)
 
 void bystander_round(struct bystander *bystander) { await_rounds(bystander, bystander->times->rounds + 2); }
 
-void bystander_queues(struct bystander *bystander) { bystander->queues = true; }
-
 void bystander_end(struct bystander *bystander)
 {
         bool late = false;
@@ -162,7 +159,7 @@ void bystander_end(struct bystander *bystander)
                 if (longest_us > BYSTANDER_BOUND_US)
                         print_message("bystander: a %s took %d ms, should be %d ms\n", names[kind], (int)(longest_us / 1000),
                                       BYSTANDER_BOUND_US / 1000);
-                late |= longest_us > BYSTANDER_BOUND_US * it_slack() && !(kind == RUN && bystander->queues);
+                late |= longest_us > BYSTANDER_BOUND_US * it_slack();
         }
         print_message("bystander: %d rounds\n", (int)bystander->times->rounds);
         munmap(bystander->times, sizeof *bystander->times);

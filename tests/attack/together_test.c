@@ -51,7 +51,6 @@ static void test_together(void **state)
         struct it_child children[ATTACKS_MAX];
         int count = 0, failed = 0;
 
-        bystander_queues(bystander);
         for (char *name = strtok_r(list, " ", &rest); name && count < ATTACKS_MAX; name = strtok_r(NULL, " ", &rest)) {
                 names[count] = name;
                 children[count++] = begin(host, name);
