@@ -1,17 +1,23 @@
-/* Admission: runs in the order of their arrival get all their rooms or none.
+/* Admission: a tenant's runs in the order of their arrival, tenants in turn, get all their rooms or none.
  *
- * A run that lacks room which admitted runs will give back holds back later ones that want memory of the same devices. A run
- * that lacks room which sessions hold stands aside: others pass, and it is looked at again when room is freed. So an admitted
- * run never waits for room, and nobody waits for a run that was not admitted.
+ * A run that lacks room which admitted runs will give back holds back its tenant's later ones that want memory of the same devices;
+ * the first such run of a tenant holds back those of tenants whose turn comes after, too. A tenant's turn is over when a run of it
+ * is admitted while none lacks room: so runs of another tenant come before one that lacks room once, however many are queued. A run
+ * that lacks room which sessions hold stands aside: others pass, and it is looked at again when room is freed. So an admitted run
+ * never waits for room, and nobody waits for a run that was not admitted.
  */
 #include "scheduler/state.h"
 
 void pw_admission_arrive(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
+        struct pw_device_quota *quota = pw_live_quota(live);
 
         pw_list_remove(&live->link);
         pw_list_append(&scheduler->queue, &live->link);
+        pw_list_append(&quota->queue, &live->queued);
+        if (pw_list_empty(&quota->turn))
+                pw_list_append(&scheduler->turns, &quota->turn);
         scheduler->queue_count++;
         live->run.state = PW_RUN_QUEUED;
         scheduler->look = true;
@@ -31,6 +37,7 @@ static void admit(struct pw_live *live)
         struct pw_live_input *input;
 
         pw_list_remove(&live->link);
+        pw_list_remove(&live->queued);
         scheduler->queue_count--;
         live->run.state = PW_RUN_ADMITTED;
         live->run.row->runs_admitted++;
@@ -110,33 +117,84 @@ static void stand_aside(struct pw_live *live, bool aside)
         live->aside = aside;
 }
 
+struct look {
+        struct pw_scheduler *scheduler;
+        struct pw_list round; /* tenants that are not through */
+        uint64_t held;        /* devices at which runs of tenants whose turn came before lack room */
+};
+
+/* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too. */
+static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live)
+{
+        struct pw_device_quota *quota = pw_live_quota(live);
+        uint64_t memory = live->program->memory_mask;
+        bool over_quota = quota->held == look->scheduler->looks;
+        enum pw_place_verdict verdict = PW_PLACE_HELD;
+
+        if (!(memory & (look->held | quota->lacking)) && !over_quota) {
+                pw_place_inputs(live);
+                verdict = pw_place_run(live);
+                over_quota = live->over_quota;
+        }
+        stand_aside(live, verdict == PW_PLACE_ASIDE);
+        if (verdict == PW_PLACE_HELD && over_quota) {
+                quota->held = look->scheduler->looks;
+        } else if (verdict == PW_PLACE_HELD) {
+                look->held |= memory & quota->lacking ? 0 : memory;
+                quota->lacking |= memory;
+        }
+        return verdict;
+}
+
+/* Admit its next run that has room. False: there is none. */
+static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
+{
+        while (quota->looked->next != &quota->queue) {
+                struct pw_live *live = pw_list_item(quota->looked->next, struct pw_live, queued);
+
+                if (look_at_run(look, live) != PW_PLACED) {
+                        quota->looked = &live->queued;
+                        continue;
+                }
+                if (!quota->lacking) { /* else its turn is still to come */
+                        pw_list_remove(&quota->turn);
+                        pw_list_append(&look->scheduler->turns, &quota->turn);
+                }
+                admit(live);
+                return true;
+        }
+        return false;
+}
+
+static void begin_look(struct look *look)
+{
+        struct pw_device_quota *quota;
+
+        look->scheduler->look = false;
+        look->scheduler->looks++;
+        pw_list_init(&look->round);
+        pw_list_each(&look->scheduler->turns, quota, struct pw_device_quota, turn) {
+                quota->looked = &quota->queue;
+                quota->lacking = 0;
+                if (pw_list_empty(&quota->queue))
+                        pw_list_remove(&quota->turn);
+                else
+                        pw_list_append(&look->round, &quota->round);
+        }
+}
+
 void pw_admission_look(struct pw_scheduler *scheduler)
 {
-        uint64_t held = 0;
-        struct pw_list *before = &scheduler->queue;
+        struct look look = { .scheduler = scheduler };
 
         if (!scheduler->look)
                 return;
-        scheduler->look = false;
-        scheduler->looks++;
-        while (before->next != &scheduler->queue) { /* runs that arrive meanwhile are appended, and looked at too */
-                struct pw_live *live = pw_list_item(before->next, struct pw_live, link);
-                struct pw_device_quota *quota = pw_live_quota(live);
-                bool over_quota = quota->held == scheduler->looks;
-                enum pw_place_verdict verdict = PW_PLACE_HELD;
-                if (!(live->program->memory_mask & held) && !over_quota) {
-                        pw_place_inputs(live);
-                        verdict = pw_place_run(live);
-                        over_quota = live->over_quota;
-                }
-                stand_aside(live, verdict == PW_PLACE_ASIDE);
-                if (verdict == PW_PLACE_HELD && over_quota)
-                        quota->held = scheduler->looks;
-                else if (verdict == PW_PLACE_HELD)
-                        held |= live->program->memory_mask;
-                if (verdict == PW_PLACED)
-                        admit(live);
-                else
-                        before = &live->link;
+        begin_look(&look);
+        while (!pw_list_empty(&look.round)) { /* runs of theirs that arrive meanwhile are appended, and looked at too */
+                struct pw_device_quota *quota = pw_list_first(&look.round, struct pw_device_quota, round);
+
+                pw_list_remove(&quota->round);
+                if (look_at_tenant(&look, quota))
+                        pw_list_append(&look.round, &quota->round);
         }
 }

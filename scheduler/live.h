@@ -57,6 +57,7 @@ struct pw_live {
         struct pw_run run;
         struct pw_program *program;
         struct pw_list link;     /* among the waiting, the queued, the timed, the ended or the idle */
+        struct pw_list queued;   /* among those of its tenant */
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
         uint64_t admission;      /* its number among the admitted, from 1 */

@@ -16,6 +16,9 @@ struct pw_device_quota *pw_quota_of(struct pw_table *quotas, const char *tenant)
                 return NULL;
         quota->bytes = UINT64_MAX;
         pw_list_init(&quota->changed);
+        pw_list_init(&quota->queue);
+        pw_list_init(&quota->turn);
+        pw_list_init(&quota->round);
         quota->tenant = strdup(tenant);
         if (quota->tenant && pw_table_put(quotas, key, quota))
                 return quota;

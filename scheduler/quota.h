@@ -24,7 +24,13 @@ struct pw_device_quota {
         uint64_t runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t record_bytes, told_bytes; /* of its runs and their results, in the scheduler's heap; what was said of them last */
         struct pw_list changed; /* among those that have another sum than was said */
-        uint64_t held;      /* look at the queue in which one of its runs waits for others of its own to give back */
+        struct pw_list queue;   /* its runs that are queued, by arrival */
+        struct pw_list turn;    /* among the tenants that have some: in this order theirs lack room */
+        /* In a look at the queues: */
+        struct pw_list round;   /* among the tenants that are not through */
+        struct pw_list *looked; /* the last of its queue that was looked at and stays there */
+        uint64_t lacking;       /* devices of which its runs lack room */
+        uint64_t held;          /* the look in which one of its runs waits for others of its own to give back */
 };
 
 static inline uint64_t pw_quota_used(const struct pw_device_quota *quota)

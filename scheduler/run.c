@@ -105,6 +105,7 @@ static void reset(struct pw_live *live)
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;
         pw_list_init(&live->freed_link);
+        pw_list_init(&live->queued);
         for (uint32_t c = 0; c < live->program->chain_count; c++) {
                 pw_list_init(&live->holds[c].link);
                 live->holds[c].ahead = live->holds[c].behind = NULL;
@@ -414,6 +415,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         enum pw_status status;
 
         pw_list_remove(&live->link);
+        pw_list_remove(&live->queued);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         scheduler->admitted_count -= run->state == PW_RUN_ADMITTED;
         run->row->runs_admitted -= run->state == PW_RUN_ADMITTED;

@@ -31,6 +31,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->all_programs);
         pw_list_init(&scheduler->queue);
+        pw_list_init(&scheduler->turns);
         pw_list_init(&scheduler->timed);
         pw_list_init(&scheduler->results);
         pw_list_init(&scheduler->changed_quotas);

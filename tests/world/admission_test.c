@@ -248,6 +248,57 @@ static void test_takes_over(void **state)
         world_done(&world);
 }
 
+/* However many runs of a tenant lack room, one of another's comes after one of them; it holds back theirs, too, until it is admitted. */
+static void test_turns(void **state)
+{
+        struct world_program *others = &world.programs[3];
+        struct world_object *first, *crowd[20], *other;
+        uint32_t before = 0;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10, .tenants = 2 });
+        block = &world.programs[2];
+        world_make_chain(&world, block, "block", 3, 1004);
+        world_make_chain(&world, &world.programs[4], "second", 3, 1004);
+        world.tenant = world_tenants[1];
+        world_make_chain(&world, others, "others", 3, 1004);
+        first = submit(block);
+        for (uint32_t i = 0; i < 20; i++)
+                crowd[i] = submit(&world.programs[4]);
+        other = submit(others);
+        world_daemon(&world);
+        assert_int_equal(state_of(first), PW_RUN_ADMITTED);
+        assert_int_equal(state_of(other), PW_RUN_QUEUED);
+        while (state_of(other) == PW_RUN_QUEUED) {
+                world_step(&world, 0);
+                world_daemon(&world);
+                if (first && first->decided) {
+                        world_drop(&world, first);
+                        first = NULL;
+                }
+                for (uint32_t i = 0; i < 20; i++)
+                        if (crowd[i] && crowd[i]->decided) {
+                                world_drop(&world, crowd[i]);
+                                crowd[i] = NULL;
+                                before++;
+                        }
+        }
+        printf("%u of another tenant's runs came before it\n", before);
+        assert_true(before <= 2);
+        for (uint32_t i = 0; i < 20; i++) {
+                world_settle(&world);
+                if (other && other->decided) {
+                        world_drop(&world, other);
+                        other = NULL;
+                }
+                if (crowd[i])
+                        world_drop(&world, crowd[i]);
+        }
+        assert_int_equal(world.runs_open, 0);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* Until the run has ended: now one device moves, now the other, some steps at a time. */
 static void move_until_ended(const struct world_run *run)
 {
@@ -439,7 +490,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
                 cmocka_unit_test(test_quota),
-                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
                 cmocka_unit_test(test_late_shape),  cmocka_unit_test(test_quota_of_another),
