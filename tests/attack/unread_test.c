@@ -6,6 +6,7 @@
 #include "tests/integration/other.h"
 #include "tests/integration/trace.h"
 
+#include "base/memory.h"
 #include "base/size.h"
 
 #include <poll.h>
@@ -20,8 +21,11 @@
 #define NODES 8000u                   /* rows of one listing */
 #define ASKED 30u                     /* listings of one session */
 #define LEAVERS 3u
+#define SMALL 96u                     /* sessions that leave small replies unread, up to a MiB each, until they are not heard any more */
+#define UNREAD_BYTES (100 * PW_MIB)   /* 64 MiB of replies, and what else is kept because of the tenant */
+#define QUIET 5u                      /* looks in which none of them was heard */
 
-struct attacked { const struct it_host *host; uint32_t sessions; };
+struct attacked { const struct it_host *host; uint32_t sessions; int go_on; };
 
 static void ask(int fd, uint64_t id, char *filter)
 {
@@ -71,6 +75,56 @@ static void leave_unread(const struct it_host *host, char *number)
         }
 }
 
+/* One that reads is answered, though perhaps that there is too much that others do not. */
+static void look(struct pw_session *session)
+{
+        struct pw_listing *listing;
+        struct pw_error err;
+        enum pw_status status = pw_list(session, "status", NULL, 0, &listing, &err);
+
+        if (status == PW_OK)
+                pw_listing_free(listing);
+        else
+                assert_int_equal(status, PW_LIMIT);
+}
+
+/* As many lookups of a name that is not there as the daemon hears of each session. Returns when it hears none. */
+static void leave_small_unread(const struct it_host *host, struct pw_session *session)
+{
+        const uint32_t count = getenv("PW_ATTACK_SOCKET") ? 4 : SMALL;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__NameLookup lookup = PATHWAYS__WIRE__NAME_LOOKUP__INIT;
+        uint8_t frames[64 * 512], frame[512];
+        struct { int fd; size_t at; } sessions[SMALL];
+        char name[201] = "", text[200];
+        size_t bytes;
+
+        memset(name, 'x', sizeof name - 1);
+        lookup.name = name;
+        request.id = 2;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP;
+        request.name_lookup = &lookup;
+        bytes = raw_pack(&request, frame);
+        for (size_t i = 0; i < 64; i++)
+                memcpy(frames + i * bytes, frame, bytes);
+        for (uint32_t i = 0; i < count; i++) {
+                sessions[i].fd = raw_connect(host);
+                sessions[i].at = 0;
+                assert_int_equal(raw_hello(sessions[i].fd, text), PW_OK);
+        }
+        for (uint32_t quiet = 0; quiet < QUIET; quiet++) {
+                for (uint32_t i = 0; i < count; i++) {
+                        ssize_t sent = send(sessions[i].fd, frames + sessions[i].at, 64 * bytes - sessions[i].at, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+                        if (sent <= 0)
+                                continue; /* it is not heard, or was ended */
+                        sessions[i].at = (sessions[i].at + (size_t)sent) % bytes;
+                        quiet = 0;
+                }
+                look(session); /* all of them had their turn meanwhile */
+        }
+}
+
 static int ask_and_read_nothing(void *context, int pipe)
 {
         const struct attacked *attacked = context;
@@ -88,18 +142,12 @@ static int ask_and_read_nothing(void *context, int pipe)
                 for (uint64_t id = 2; id < 2 + ASKED; id++)
                         ask(fd, id, number);
         }
-        /* One that reads is answered, though perhaps that there is too much that others do not. */
-        for (uint32_t i = 0; i < 3; i++) {
-                struct pw_listing *listing;
-                struct pw_error err;
-                enum pw_status status = pw_list(session, "status", NULL, 0, &listing, &err);
-
-                if (status == PW_OK)
-                        pw_listing_free(listing);
-                else
-                        assert_int_equal(status, PW_LIMIT);
-        }
+        for (uint32_t i = 0; i < 3; i++)
+                look(session);
         assert_int_equal(write(pipe, "a", 1), 1);
+        assert_int_equal(read(attacked->go_on, text, 1), 1);
+        leave_small_unread(attacked->host, session);
+        assert_int_equal(write(pipe, "s", 1), 1);
         pause();
         return 0;
 }
@@ -110,9 +158,21 @@ static int ask_and_read_nothing(void *context, int pipe)
 #define SESSIONS 16
 #endif
 
+static uint64_t most_kept(struct pw_session *session)
+{
+        struct pw_listing *owners = it_list(session, "owners", NULL);
+        uint64_t most = 0;
+
+        for (size_t i = 0; i < it_rows(owners); i++)
+                most = pw_max_u64(most, (uint64_t)it_number(owners, i, "kept_bytes"));
+        pw_listing_free(owners);
+        return most;
+}
+
 static void run(struct it_host *host)
 {
-        struct attacked attacked = { host, (uint32_t)it_environment("PW_UNREAD", getenv("PW_ATTACK_SOCKET") ? 2 : SESSIONS) };
+        int go_on[2] = { -1, -1 };
+        struct attacked attacked = { host, (uint32_t)it_environment("PW_UNREAD", getenv("PW_ATTACK_SOCKET") ? 2 : SESSIONS), pipe(go_on) ? -1 : go_on[0] };
         uint64_t before = attack_private_bytes(host->pid), after;
         struct it_child child = attack_fork(ATTACK_USER, ask_and_read_nothing, &attacked);
         char byte;
@@ -123,6 +183,11 @@ static void run(struct it_host *host)
         printf("unread: the daemon has %llu MiB more\n", (unsigned long long)((after - before) / PW_MIB));
         if (!getenv("PW_ATTACK_SOCKET"))
                 assert_true(after < before + KEPT_MAX_BYTES);
+        assert_int_equal(write(go_on[1], "g", 1), 1);
+        it_read(&child, &byte, 1);
+        printf("unread: with small ones %llu MiB are kept of a tenant\n", (unsigned long long)(most_kept(host->session) / PW_MIB));
+        if (!getenv("PW_ATTACK_SOCKET"))
+                assert_true(most_kept(host->session) < UNREAD_BYTES);
         it_reap(&child, SIGKILL);
 }
 
