@@ -103,7 +103,7 @@ struct pw_daemon {
         struct pw_table room_tokens;  /* token -> struct pw_room_wait */
         uint64_t next_token;
         struct pw_table watched;      /* object -> runs that wait for it */
-        struct pw_list ready;         /* objects whose runs are to be told; submit.c */
+        struct pw_list ready;         /* tenants with objects whose runs are to be told */
         struct pw_list submitted;     /* tenants with runs that were read */
         uint64_t look;                /* at lanes: look.h; counts up */
         struct pw_list looking;       /* tenants whose look goes on */

@@ -9,12 +9,13 @@
 
 /* A run that was read: waiting for the look. */
 struct waiting_run { struct pw_list link; struct pw_run *run; };
-/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of those whose runs
- * are told. It goes with the last of them. */
+/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of its tenant's whose
+ * runs are told. It goes with the last of them. */
 struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
 struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
 #define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
-#define TOLD_MAX 256u /* runs in a turn: the others get theirs */
+#define TOLD_MAX 256u /* runs in a turn, likewise */
+#define TOLD_OF_TENANT 32u /* of those, before another tenant's */
 
 /* How many small runs take as long to be placed and told of. */
 static uint64_t weight(const struct pw_run *run) { return 1 + (run->row->room_count + run->input_count) / 8; }
@@ -234,6 +235,8 @@ void pw_submit_tenant_init(struct pw_tenant *tenant)
         pw_list_init(&tenant->submitted);
         pw_list_init(&tenant->batch);
         pw_list_init(&tenant->of_submitted);
+        pw_list_init(&tenant->ready);
+        pw_list_init(&tenant->of_ready);
 }
 
 void pw_submit_close_batch(struct pw_daemon *daemon)
@@ -311,27 +314,44 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
 void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
 {
         struct awaited *awaited = pw_table_remove(&daemon->watched, (uintptr_t)object);
+        struct pw_tenant *tenant = awaited ? pw_segment_get(daemon, object->segment)->tenant : NULL;
 
-        if (awaited)
-                pw_list_append(&daemon->ready, &awaited->of_ready);
+        if (!awaited)
+                return;
+        pw_list_append(&tenant->ready, &awaited->of_ready);
+        if (pw_list_empty(&tenant->of_ready))
+                pw_list_append(&daemon->ready, &tenant->of_ready);
 }
 
-/* Those whose objects came first are told first. */
+/* Returns the weight of its run that was told. */
+static uint64_t tell_one(struct pw_daemon *daemon, struct awaited *awaited, uint64_t now_us)
+{
+        const struct watch *watch = pw_list_first(&awaited->watches, struct watch, link);
+        struct pw_object *object = awaited->object;
+        struct pw_run *run = watch->run;
+        uint32_t input = watch->input;
+        struct pw_input_place *place = &run->inputs[input];
+        uint64_t told = weight(run);
+
+        unwatch(daemon, place);
+        place->pending = false;
+        locate(daemon, object, place);
+        pw_scheduler_input_ready(daemon->scheduler, run, input, place->status, pw_status_text(place->status), now_us);
+        return told;
+}
+
+/* Of a tenant those whose objects came first are told first. */
 void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
 {
         for (uint64_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->ready);) {
-                struct awaited *awaited = pw_list_first(&daemon->ready, struct awaited, of_ready);
-                const struct watch *watch = pw_list_first(&awaited->watches, struct watch, link);
-                struct pw_object *object = awaited->object;
-                struct pw_run *run = watch->run;
-                uint32_t input = watch->input;
-                struct pw_input_place *place = &run->inputs[input];
+                struct pw_tenant *tenant = pw_list_first(&daemon->ready, struct pw_tenant, of_ready);
+                uint64_t end = told + TOLD_OF_TENANT;
 
-                told += weight(run);
-                unwatch(daemon, place);
-                place->pending = false;
-                locate(daemon, object, place);
-                pw_scheduler_input_ready(daemon->scheduler, run, input, place->status, pw_status_text(place->status), now_us);
+                while (told < end && !pw_list_empty(&tenant->ready))
+                        told += tell_one(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready), now_us);
+                pw_list_remove(&tenant->of_ready);
+                if (!pw_list_empty(&tenant->ready))
+                        pw_list_append(&daemon->ready, &tenant->of_ready);
         }
 }
 
@@ -366,10 +386,12 @@ static void free_awaited(struct pw_daemon *daemon, struct awaited *awaited)
 
 void pw_submit_done(struct pw_daemon *daemon)
 {
+        struct pw_tenant *tenant;
         struct awaited *awaited;
 
-        while (!pw_list_empty(&daemon->ready))
-                free_awaited(daemon, pw_list_first(&daemon->ready, struct awaited, of_ready));
+        pw_list_each(&daemon->ready, tenant, struct pw_tenant, of_ready)
+                while (!pw_list_empty(&tenant->ready))
+                        free_awaited(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready));
         for (uint32_t i = 0; (awaited = pw_table_next(&daemon->watched, &i)); i = 0)
                 free_awaited(daemon, awaited);
         pw_table_done(&daemon->watched);

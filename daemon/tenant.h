@@ -42,6 +42,7 @@ struct pw_tenant {
         struct pw_list of_looking; /* in daemon->looking, or alone */
         struct pw_list submitted, batch; /* runs that were read, and those whose look is under way */
         struct pw_list of_submitted; /* in daemon->submitted, or alone */
+        struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->ready, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
         uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
