@@ -117,6 +117,9 @@ static void stand_aside(struct pw_live *live, bool aside)
         live->aside = aside;
 }
 
+/* Of a look; the rest in the next. */
+#define ADMITTED_AT_ONCE 1024u
+
 struct look {
         struct pw_scheduler *scheduler;
         struct pw_list round; /* tenants that are not through */
@@ -146,12 +149,16 @@ static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live
         return verdict;
 }
 
-/* Admit its next run that has room. False: there is none. */
+/* Its next run that has room is admitted, or one ends that needs none. False: there is no such run. */
 static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
 {
         while (quota->looked->next != &quota->queue) {
                 struct pw_live *live = pw_list_item(quota->looked->next, struct pw_live, queued);
 
+                if (pw_live_fails_by_inputs(live)) {
+                        pw_live_maybe_end(live);
+                        return true;
+                }
                 if (look_at_run(look, live) != PW_PLACED) {
                         quota->looked = &live->queued;
                         continue;
@@ -186,6 +193,7 @@ static void begin_look(struct look *look)
 void pw_admission_look(struct pw_scheduler *scheduler)
 {
         struct look look = { .scheduler = scheduler };
+        uint32_t left = ADMITTED_AT_ONCE;
 
         if (!scheduler->look)
                 return;
@@ -194,7 +202,10 @@ void pw_admission_look(struct pw_scheduler *scheduler)
                 struct pw_device_quota *quota = pw_list_first(&look.round, struct pw_device_quota, round);
 
                 pw_list_remove(&quota->round);
-                if (look_at_tenant(&look, quota))
+                if (left && look_at_tenant(&look, quota)) {
+                        left--;
                         pw_list_append(&look.round, &quota->round);
+                }
         }
+        scheduler->look |= !left;
 }

@@ -38,7 +38,10 @@ void pw_live_drop_parts(struct pw_live *live)
                 pw_list_remove(&part->link);
                 part->wait = PW_WAIT_NOTHING;
                 part->open = 0;
-                pw_part_leave(part, open);
+                if (part->next || !open)
+                        pw_part_leave(part, open);
+                else /* nothing of it was ordered here */
+                        pw_part_left(part, (uint32_t)__builtin_popcountll(open));
         }
 }
 

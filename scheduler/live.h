@@ -173,6 +173,9 @@ void pw_result_let_go(struct pw_result_live *result);
 void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure);
 /* The sentence of a result's error, from what was reported. Returns the length of its own part. */
 uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error);
+/* Each of its results that is to come is computed from an input in error: they are decided, and nothing of it need be done. False: some
+ * are not, and none is decided. */
+bool pw_live_fails_by_inputs(struct pw_live *live);
 void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
 void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
 

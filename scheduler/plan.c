@@ -160,17 +160,38 @@ static bool add_needs(struct pw_program *program, uint32_t column)
         return true;
 }
 
+/* What each value is computed from. Own: the caller frees it. NULL: out of memory. */
+static uint64_t *find_sources(const struct pw_image *image)
+{
+        uint64_t *sources = calloc(image->value_count + 1, sizeof *sources);
+
+        for (uint32_t n = 0; sources && n < image->node_count; n++) {
+                const struct pw_image_node *node = pw_image_node(image, n);
+                const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs);
+                const uint32_t *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
+                uint64_t all = node->kind == PW_NODE_LOAD && node->input_index < 64 ? UINT64_C(1) << node->input_index : 0;
+                for (uint32_t i = 0; node->kind != PW_NODE_LOAD && i < node->input_count; i++)
+                        all |= sources[inputs[i]];
+                for (uint32_t i = 0; i < node->output_count; i++)
+                        sources[outputs[i]] |= all;
+        }
+        return sources;
+}
+
 static bool find_results(struct pw_program *program)
 {
         const struct pw_image *image = program->row.image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
 
+        pw_auto_free uint64_t *sources = find_sources(image);
+
         program->results = calloc(image->result_count + 1, sizeof *program->results);
-        if (!program->results)
+        if (!program->results || !sources)
                 return false;
         for (uint32_t i = 0; i < image->result_count; i++) {
                 struct pw_program_result *result = &program->results[i];
                 result->writer_members = program->step_members[results[i].writer];
+                result->needs = sources[results[i].value];
                 result->room_bytes = pw_room_bytes(pw_program_result_value(program, i)->shard_bytes);
                 for (uint32_t c = 0; c < program->column_count; c++)
                         if (find_gang(&program->plans[c], results[i].writer))

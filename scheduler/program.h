@@ -39,6 +39,7 @@ struct pw_program_result {
         uint32_t writer_members; /* of the writing node, over all islands */
         uint32_t islands;        /* mask of columns in which the writer has a gang */
         bool read_afar;          /* other devices read its room while the program runs */
+        uint64_t needs;          /* inputs of the first 64 that it is computed from, a bit each */
         uint64_t room_bytes;
 };
 

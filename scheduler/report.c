@@ -147,6 +147,40 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
         return (uint32_t)strlen(ret_error->text);
 }
 
+/* The first input in error that the result is computed from; all of them: none is. */
+static uint32_t failed_input(const struct pw_live *live, uint32_t result)
+{
+        uint32_t index = 0;
+
+        while (index < live->run.input_count && index < 64 &&
+               (live->inputs[index].status == PW_OK || !(live->program->results[result].needs >> index & 1)))
+                index++;
+        return index < 64 ? index : live->run.input_count;
+}
+
+bool pw_live_fails_by_inputs(struct pw_live *live)
+{
+        struct pw_error error;
+        bool none = true;
+
+        for (uint32_t i = 0; none && i < live->run.input_count; i++)
+                none = live->inputs[i].status == PW_OK;
+        if (none)
+                return false;
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->status == PW_NOT_READY && failed_input(live, i) == live->run.input_count)
+                        return false;
+        for (uint32_t i = 0; i < live->run.result_count; i++) {
+                struct pw_result_live *result = pw_result_live(live->run.results[i]);
+                uint32_t input = failed_input(live, i);
+                if (result->result.status != PW_NOT_READY)
+                        continue;
+                result->sentence = input_sentence(live, input, live->inputs[input].status, &error);
+                pw_result_decide(result, error.status, error.text);
+        }
+        return true;
+}
+
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us)
 {
         struct pw_live *live = pw_live_find(scheduler, report->run);

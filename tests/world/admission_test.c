@@ -419,6 +419,50 @@ static void test_inputs(void **state)
         world_done(&world);
 }
 
+/* A chain whose first input fails: its runs end one by one, none is admitted and no device hears of them. */
+static void test_failed_input(void **state)
+{
+        struct world_object *input, *object;
+        struct world_run *first;
+
+        (void)state;
+        begin(64 << 10);
+        input = world_put(&world, step, 0, false);
+        first = world_submit(&world, step, &input, false);
+        object = first->results[0];
+        for (uint32_t i = 0; i < 20; i++)
+                object = world_submit(&world, step, &object, false)->results[0];
+        world_input_ready(&world, first, 0, PW_PRODUCER_LOST);
+        world_daemon(&world);
+        assert_int_equal(object->status, PW_PRODUCER_LOST);
+        assert_int_equal(state_of(object), PW_RUN_ENDED);
+        assert_int_equal(world.runs_open, 0);
+        assert_int_equal(pw_scheduler_actions(world.scheduler)->prepares, 0);
+        assert_int_equal(atomic_load(&world.boards[0]->head), 0);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* What is not computed from the input that failed is made all the same. */
+static void test_failed_input_of_some(void **state)
+{
+        struct world_program *fork = &world.programs[3];
+        struct world_object *inputs[2];
+        struct world_run *run;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 64 << 10 });
+        world_make_fork(&world, fork);
+        for (uint32_t i = 0; i < 2; i++)
+                inputs[i] = world_put(&world, fork, i, i == 1);
+        run = world_submit(&world, fork, inputs, false);
+        world_input_ready(&world, run, 0, PW_PRODUCER_LOST);
+        world_settle(&world);
+        for (uint32_t i = 0; i < 4; i++)
+                assert_int_equal(run->results[i]->status, i < 3 ? PW_PRODUCER_LOST : PW_OK);
+        world_done(&world);
+}
+
 static void test_input_deadline(void **state)
 {
         struct world_object *input, *result, *after;
@@ -493,7 +537,8 @@ int main(void)
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
-                cmocka_unit_test(test_late_shape),  cmocka_unit_test(test_quota_of_another),
+                cmocka_unit_test(test_late_shape), cmocka_unit_test(test_failed_input), cmocka_unit_test(test_failed_input_of_some),
+                cmocka_unit_test(test_quota_of_another),
                 cmocka_unit_test(test_quota_let_go), cmocka_unit_test(test_deadline_beside_another),
         };
 

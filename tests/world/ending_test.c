@@ -245,10 +245,37 @@ static void test_held_in_part(void **state)
         world_done(&world);
 }
 
+/* Of a run that waits for windows nothing was ordered: it ends when it is cancelled, not when the device comes to it. */
+static void test_nothing_ordered(void **state)
+{
+        struct world_object *waits;
+        uint64_t used;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 64 << 10 });
+        block = &world.programs[0];
+        world_make_chain(&world, block, "block", 20, 16);
+        submit(block, 0);
+        world_daemon(&world);
+        used = device()->used[PW_USE_RESULT] + device()->used[PW_USE_BLOCK];
+        waits = submit(block, 0);
+        world_daemon(&world);
+        assert_int_equal(waits->maker->run->state, PW_RUN_ADMITTED);
+        world_cancel(&world, waits->maker);
+        world_daemon(&world);
+        assert_true(waits->maker->ended);
+        assert_int_equal(device()->used[PW_USE_RESULT] + device()->used[PW_USE_BLOCK], used);
+        assert_int_equal(device()->done, 0);
+        world_settle(&world);
+        assert_int_equal(world.runs_open, 0);
+        world_check(&world);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_nothing_ordered), cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_function_after_the_deadline),
                 cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_cancelled_function),
                 cmocka_unit_test(test_held_in_part),
