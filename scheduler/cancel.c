@@ -7,22 +7,49 @@
 
 #include <stdio.h>
 
+/* Of a turn; the rest in the next. */
+#define DROPPED_AT_ONCE 4096u
+
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes)
 {
         snprintf(text, text_bytes, "run %lu of %s was cancelled%s%s", (unsigned long)live->run.number, live->run.row->name,
                  live->cancelled_by[0] ? " by " : ": nobody holds its results", live->cancelled_by);
 }
 
-/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms; else
- * nothing more is. */
+static bool is_read(const struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.result_count; i++)
+                if (live->run.results[i]->users)
+                        return true;
+        return false;
+}
+
+/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms, as long as they are there;
+ * else nothing more is. */
 void pw_live_stop(struct pw_live *live)
 {
         pw_chain_let_go(live);
         pw_action_add(live->program->scheduler, PW_ACT_CANCEL)->run = &live->run;
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                if (live->run.results[i]->users)
-                        return;
-        pw_live_drop_parts(live);
+        live->stopping = is_read(live);
+        if (!live->stopping)
+                pw_live_drop_parts(live);
+}
+
+/* The next turn drops its parts: here the caller may be in the middle of the end of a reader, and that of a chain of them. */
+void pw_live_reader_left(struct pw_live *live)
+{
+        if (live->stopping && !live->stopped && !is_read(live) && pw_list_empty(&live->unread))
+                pw_list_append(&live->program->scheduler->unread, &live->unread);
+}
+
+void pw_unread_drop(struct pw_scheduler *scheduler)
+{
+        for (uint32_t left = DROPPED_AT_ONCE; left && !pw_list_empty(&scheduler->unread); left--) {
+                struct pw_live *live = pw_list_first(&scheduler->unread, struct pw_live, unread);
+
+                pw_list_remove(&live->unread);
+                pw_live_drop_parts(live);
+        }
 }
 
 void pw_live_drop_parts(struct pw_live *live)

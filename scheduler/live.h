@@ -69,6 +69,8 @@ struct pw_live {
         bool submitted;          /* else it was read, and its batch is still to come */
         bool placed;             /* its blocks are there */
         bool stopped;            /* cancelled: nothing more of it is ordered */
+        bool stopping;           /* it will be once nobody reads its results */
+        struct pw_list unread;   /* among those of which that is so since the last turn */
         bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
         bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
         char cancelled_by[64];   /* a client; empty: nobody holds its results */
@@ -198,6 +200,9 @@ bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);
 /* Order nothing more of it, where that is possible, and skip what is ordered and has not begun. Its results are decided. */
 void pw_live_stop(struct pw_live *live);
+/* One who read a result of it ended. */
+void pw_live_reader_left(struct pw_live *live);
+void pw_unread_drop(struct pw_scheduler *scheduler); /* once per turn */
 /* The object of one of its results is gone. */
 void pw_live_result_gone(struct pw_live *live);
 

@@ -100,12 +100,13 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused = live->read_early = false;
+        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused = live->read_early = live->stopping = false;
         live->cancelled_by[0] = 0;
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;
         pw_list_init(&live->freed_link);
         pw_list_init(&live->queued);
+        pw_list_init(&live->unread);
         for (uint32_t c = 0; c < live->program->chain_count; c++) {
                 pw_list_init(&live->holds[c].link);
                 live->holds[c].ahead = live->holds[c].behind = NULL;
@@ -396,6 +397,8 @@ static void release_inputs(struct pw_live *live)
                 pw_list_remove(&live->inputs[i].link);
                 if (place->source == PW_INPUT_RESULT) {
                         place->result->users--;
+                        if (place->result->run)
+                                pw_live_reader_left(pw_live_of(place->result->run));
                         pw_result_maybe_drop(pw_result_live(place->result));
                 }
                 if (place->object) {
@@ -416,6 +419,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
 
         pw_list_remove(&live->link);
         pw_list_remove(&live->queued);
+        pw_list_remove(&live->unread);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         scheduler->admitted_count -= run->state == PW_RUN_ADMITTED;
         run->row->runs_admitted -= run->state == PW_RUN_ADMITTED;

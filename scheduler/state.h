@@ -44,6 +44,7 @@ struct pw_scheduler {
         struct pw_list waiting;          /* runs whose inputs are not there */
         struct pw_list queue;            /* runs with an arrival number, in its order: what is not admitted */
         struct pw_list turns;            /* struct pw_device_quota: tenants that have runs in it, in turn */
+        struct pw_list unread;           /* runs to be stopped in the next turn, as who read them has ended */
         struct pw_list timed;            /* admitted runs whose deadline is kept to their end */
         uint32_t queue_count, aside_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */

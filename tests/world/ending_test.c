@@ -272,10 +272,40 @@ static void test_nothing_ordered(void **state)
         world_done(&world);
 }
 
+/* A chain of runs that wait for a window, all cancelled: the last is read by nobody, then the one before it. None of their gangs is
+ * ordered. */
+static void test_chain_cancelled(void **state)
+{
+        struct world_object *object, *chain[20];
+        uint64_t head;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 256 << 10, .donations = -1 });
+        block = &world.programs[0];
+        world_make_chain(&world, block, "block", 20, 16);
+        object = submit(block, 0);
+        for (uint32_t i = 0; i < 20; i++)
+                object = chain[i] = world_submit(&world, block, &object, false)->results[0];
+        world_daemon(&world);
+        head = atomic_load(&world.boards[0]->head);
+        for (uint32_t i = 0; i < 20; i++) {
+                assert_int_equal(chain[i]->maker->run->state, PW_RUN_ADMITTED);
+                world_cancel(&world, chain[i]->maker);
+        }
+        world_daemon(&world);
+        assert_int_equal(world.runs_open, 1);
+        world_settle(&world);
+        assert_int_equal(world.runs_open, 0);
+        assert_int_equal(atomic_load(&world.boards[0]->head), head - 8 + 21);
+        world_check(&world);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_nothing_ordered), cmocka_unit_test(test_letting_go), cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_nothing_ordered), cmocka_unit_test(test_chain_cancelled), cmocka_unit_test(test_letting_go),
+                cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_function_after_the_deadline),
                 cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_cancelled_function),
                 cmocka_unit_test(test_held_in_part),
