@@ -110,7 +110,10 @@ static const char *error_sentence(const struct pw_future *future, uint64_t word,
 enum pw_status pw_future_error(const struct pw_future *future, uint64_t word, struct pw_error *ret_err)
 {
         char id[PW_ID_TEXT_BYTES];
-        enum pw_status status = pw_session_check(pw_future_session(future), ret_err);
+        struct pw_session *session = pw_future_session(future);
+        enum pw_status status = pw_session_check(session, ret_err);
+        if (status == PW_OK && pw_connection_hung_up(session->connection))
+                status = pw_session_check(session, ret_err);
         if (status != PW_OK) /* with a session end the futures that it was to make ready: it is not they that failed */
                 return status;
         status = pw_future_status(word);

@@ -1,6 +1,7 @@
 /* The watcher thread of a connection: replies to who waits for them, requests of the daemon, nudges, and the end. */
 #include "libclient/outgoing.h"
 
+#include "libclient/uncancelled.h"
 #include "plane/hint.h"
 
 #include <errno.h>
@@ -148,6 +149,17 @@ void pw_connection_lost(struct pw_connection *connection)
         atomic_store(&connection->lost, true);
         (void)!pw_error_set(&why, PW_SYSTEM, "this process has closed the socket of the session");
         declare_gone(connection, &why);
+}
+
+bool pw_connection_hung_up(struct pw_connection *connection)
+{
+        pw_uncancelled;
+        struct pollfd on = { .fd = connection->socket.fd, .events = POLLRDHUP };
+        if (!pw_connection_holds(connection) || poll(&on, 1, 0) != 1 || !(on.revents & (POLLRDHUP | POLLHUP)))
+                return false;
+        while (atomic_load(connection->life) == PW_LIFE_ALIVE)
+                (void)!pw_futex_wait(connection->life, PW_LIFE_ALIVE, INT64_MAX);
+        return true;
 }
 
 bool pw_connection_holds(const struct pw_connection *connection)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -244,6 +245,7 @@ static void last_words(void **state)
 /* --- who leaves is believed, unless it broke the protocol before -------------------------------------------------------------- */
 
 #define KEPT (UINT64_C(3) << 20)
+#define ENDS 50
 
 static void break_ring(struct pw_session *session)
 {
@@ -252,6 +254,52 @@ static void break_ring(struct pw_session *session)
 
         ring->cells[tail % PW_RING_CELLS] = (struct pw_cell){ UINT64_MAX, UINT64_MAX };
         atomic_store(&ring->tail, tail + 1);
+}
+
+static void *get(void *argument)
+{
+        struct pw_view view;
+
+        return (void *)(uintptr_t)pw_get(argument, PW_FOREVER, &view, NULL);
+}
+
+static void await_waiter(struct pw_session *session, const struct pw_future *future)
+{
+        char id[PW_ID_TEXT_BYTES];
+        bool waits = false;
+
+        pw_id_format(pw_future_id(future), id);
+        for (int64_t end_us = it_now_us() + IT_LONG; !waits;) {
+                struct pw_listing *object = it_list(session, "object", id);
+
+                for (size_t i = 0; i < it_rows(object); i++)
+                        waits |= !strcmp(it_text(object, i, "part"), "waiter");
+                pw_listing_free(object);
+                assert_true(it_now_us() < end_us);
+        }
+}
+
+/* Who waits for what the session was to make ready hears that it ended, not that the value failed or is gone. */
+static void who_waits_hears_of_the_end(void **state)
+{
+        struct it_host *host = *state;
+
+        for (int i = 0; i < ENDS; i++) {
+                struct pw_session *session = it_connect(host);
+                struct pw_future *pending;
+                pthread_t thread;
+                void *data, *status;
+
+                it_ok(pw_create(session, 100, NULL, &pending, &data, IT_ERR));
+                assert_int_equal(pthread_create(&thread, NULL, get, pending), 0);
+                await_waiter(session, pending);
+                break_ring(session);
+                assert_true(it_look(host->session, "status", "host") >= 0); /* all rings are read for it */
+                pthread_join(thread, &status);
+                assert_int_equal((uintptr_t)status, PW_DAEMON_GONE);
+                pw_unref(pending);
+                pw_close(session);
+        }
 }
 
 /* Leaves, as pw_close() says it, and writes on into its room. */
@@ -362,7 +410,7 @@ static void garbage(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_broke_the_protocol_has_not_left),
+                IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_waits_hears_of_the_end), IT_TEST(who_broke_the_protocol_has_not_left),
                 IT_TEST(who_lists_may_have_broken_the_protocol), IT_TEST(garbage),
         };
 

@@ -376,6 +376,7 @@ int event_del(struct event *event);
 int event_del(struct event *event) { (void)event; return 0; }
 
 void pw_connection_nudge(struct pw_connection *connection) { (void)connection; }
+bool pw_connection_hung_up(struct pw_connection *connection) { (void)connection; return false; }
 enum pw_status pw_connection_check(const struct pw_connection *connection, struct pw_error *ret_err)
 {
         (void)connection;
