@@ -154,19 +154,35 @@ void *pw_table_remove(struct pw_table *table, uint64_t key)
         return value;
 }
 
-void *pw_table_next(const struct pw_table *table, uint32_t *cursor)
+static const struct pw_table_cell *next_cell(const struct pw_table *table, uint32_t *cursor)
 {
         while (*cursor < table->capacity) {
-                void *value = table->cells[(*cursor)++].value;
-                if (value)
-                        return value;
+                const struct pw_table_cell *cell = &table->cells[(*cursor)++];
+                if (cell->value)
+                        return cell;
         }
         while (table->old && *cursor - table->capacity < table->old_capacity) {
                 const struct pw_table_cell *cell = &table->old[(*cursor)++ - table->capacity];
                 if (is_there(table, cell))
-                        return cell->value;
+                        return cell;
         }
         return NULL;
+}
+
+void *pw_table_next(const struct pw_table *table, uint32_t *cursor)
+{
+        const struct pw_table_cell *cell = next_cell(table, cursor);
+
+        return cell ? cell->value : NULL;
+}
+
+bool pw_table_next_key(const struct pw_table *table, uint32_t *cursor, uint64_t *ret_key)
+{
+        const struct pw_table_cell *cell = next_cell(table, cursor);
+
+        if (cell)
+                *ret_key = cell->key;
+        return cell;
 }
 
 uint64_t pw_text_key(const char *text)

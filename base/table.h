@@ -29,6 +29,8 @@ bool pw_table_prepare(struct pw_table *table);
 void *pw_table_remove(struct pw_table *table, uint64_t key); /* what was there, or NULL */
 /* for (uint32_t i = 0; (v = pw_table_next(t, &i));) : each once if the table does not change meanwhile. */
 void *pw_table_next(const struct pw_table *table, uint32_t *cursor);
+/* The same of keys, whose values are not looked at. False: there are no more. */
+bool pw_table_next_key(const struct pw_table *table, uint32_t *cursor, uint64_t *ret_key);
 
 /* A key for a text (FNV-1a, 64 bit); equal texts give equal keys, the caller compares the texts. */
 uint64_t pw_text_key(const char *text);

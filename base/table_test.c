@@ -124,8 +124,8 @@ static void test_changes_in_parts(void **state)
 {
         static uint8_t expected[LARGE];
         struct pw_table table = { 0 };
-        uint32_t count = 0, seen = 0, cursor = 0, on_its_way = 0;
-        uint64_t seed = 4711;
+        uint32_t count = 0, seen = 0, told = 0, cursor = 0, on_its_way = 0;
+        uint64_t seed = 4711, key;
         char values[256];
 
         (void)state;
@@ -136,14 +136,17 @@ static void test_changes_in_parts(void **state)
                         continue;
                 for (count = seen = cursor = 0; pw_table_next(&table, &cursor);)
                         seen++;
-                for (uint32_t key = 0; key < LARGE; key++)
-                        count += expected[key] != 0;
+                for (told = cursor = 0; pw_table_next_key(&table, &cursor, &key); told++)
+                        assert_int_not_equal(expected[key], 0);
+                assert_int_equal(told, seen);
+                for (uint32_t i = 0; i < LARGE; i++)
+                        count += expected[i] != 0;
                 assert_int_equal(seen, count);
                 assert_int_equal(table.count, count);
         }
         assert_true(on_its_way > 1000);
-        for (uint32_t key = 0; key < LARGE; key++)
-                pw_table_remove(&table, key);
+        for (uint32_t i = 0; i < LARGE; i++)
+                pw_table_remove(&table, i);
         assert_int_equal(table.count, 0);
         assert_null(pw_table_next(&table, &(uint32_t){ 0 }));
         pw_table_done(&table);

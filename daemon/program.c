@@ -579,7 +579,7 @@ void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t 
 void pw_programs_session_end(struct pw_dsession *session)
 {
         struct pw_daemon *daemon = session->daemon;
-        const struct pw_table *table = &session->programs;
+        uint64_t program;
 
         while (!pw_list_empty(&session->jobs)) {
                 struct job *job = pw_list_first(&session->jobs, struct job, of_session);
@@ -593,9 +593,8 @@ void pw_programs_session_end(struct pw_dsession *session)
                 if (waits || asked || looks)
                         free_job(job);
         }
-        for (uint32_t i = 0; i < table->capacity; i++)
-                if (table->cells[i].value)
-                        pw_scheduler_program_free(daemon->scheduler, (uint32_t)table->cells[i].key);
+        for (uint32_t i = 0; pw_table_next_key(&session->programs, &i, &program);)
+                pw_scheduler_program_free(daemon->scheduler, (uint32_t)program);
         pw_table_done(&session->programs);
         session->programs = (struct pw_table){ 0 };
         pw_slices_session_end(session);

@@ -91,11 +91,10 @@ void pw_slice_close_request(struct pw_dsession *session, uint64_t id, uint32_t s
 
 void pw_slices_session_end(struct pw_dsession *session)
 {
-        const struct pw_table *table = &session->slices;
+        uint64_t slice;
 
-        for (uint32_t i = 0; i < table->capacity; i++)
-                if (table->cells[i].value)
-                        close_slice(session, (uint32_t)table->cells[i].key);
+        for (uint32_t i = 0; pw_table_next_key(&session->slices, &i, &slice);)
+                close_slice(session, (uint32_t)slice);
         pw_table_done(&session->slices);
         session->slices = (struct pw_table){ 0 };
 }

@@ -345,11 +345,12 @@ static void sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
 /* Of all tenants; only the keys are read, which lie in a row. */
 static uint32_t live_numbers(const struct pw_table *runs, uint64_t after, uint64_t *numbers)
 {
-        uint32_t count = 0;
+        uint32_t count = 0, cursor = 0;
+        uint64_t number;
 
-        for (uint32_t i = 0; i < runs->capacity; i++)
-                if (runs->cells[i].value && runs->cells[i].key > after)
-                        numbers[count++] = runs->cells[i].key;
+        while (pw_table_next_key(runs, &cursor, &number))
+                if (number > after)
+                        numbers[count++] = number;
         return count;
 }
 

@@ -173,12 +173,26 @@ static void what_is_kept_of_slices(void **state)
         it_until(host->session, "owners", keeps_programs, &(bool){ false });
 }
 
+/* So many that the table of them is on its way to a larger one. */
+static void many_slices_go_with_their_session(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *session = it_connect(host);
+
+        for (int i = 0; i < 6200; i++)
+                it_slice(session, 1, 1);
+        it_until(host->session, "owners", keeps_programs, &(bool){ true });
+        pw_close(session);
+        it_until(host->session, "owners", keeps_programs, &(bool){ false });
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(each_object_is_listed_once), IT_TEST(all_of_very_many),
                 IT_TEST(no_more_rows_than_asked_for), IT_TEST(an_object_in_one_row),
                 IT_TEST(who_asks_may_go), IT_TEST(what_is_kept_of_slices),
+                IT_TEST(many_slices_go_with_their_session),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
