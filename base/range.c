@@ -23,6 +23,10 @@ struct node {
         bool free, kept;
 };
 
+/* Nodes are made by the block, more each time: a space of many ranges goes at once. */
+#define BLOCK_MAX 64u
+struct block { struct block *next; struct node nodes[]; };
+
 /* Ranges of one size that were given back last: still found by offset, in no bin. */
 struct kept { uint64_t size; struct node *first; };
 
@@ -31,6 +35,8 @@ struct pw_range {
         uint32_t shift;
         struct node *last;          /* the neighbour at the end of the space */
         struct node *spares;        /* nodes to use again */
+        struct block *blocks;
+        uint32_t block_nodes;       /* of the last one */
         struct pw_table taken;      /* key_of() its offset -> node */
         uint64_t secret;            /* of those keys */
         uint64_t first_map;         /* doublings with a free range */
@@ -89,28 +95,38 @@ static void take_from_bin(struct pw_range *range, struct node *node)
         node->free = false;
 }
 
-static struct node *new_node(struct pw_range *range)
+static void spare_node(struct pw_range *range, struct node *node)
 {
-        struct node *node = range->spares;
-
-        if (!node)
-                return calloc(1, sizeof *node);
-        range->spares = node->next;
-        memset(node, 0, sizeof *node);
-        return node;
+        node->next = range->spares;
+        range->spares = node;
 }
 
 /* One is kept ahead: a split does not fail for one refused allocation. */
 static void stock(struct pw_range *range)
 {
-        if (!range->spares)
-                range->spares = calloc(1, sizeof *range->spares);
+        uint32_t count = (uint32_t)pw_min_u64(2 * (uint64_t)range->block_nodes + 2, BLOCK_MAX);
+        struct block *block = range->spares ? NULL : malloc(sizeof *block + count * sizeof block->nodes[0]);
+
+        if (!block)
+                return;
+        block->next = range->blocks;
+        range->blocks = block;
+        range->block_nodes = count;
+        while (count)
+                spare_node(range, &block->nodes[--count]);
 }
 
-static void spare_node(struct pw_range *range, struct node *node)
+static struct node *new_node(struct pw_range *range)
 {
-        node->next = range->spares;
-        range->spares = node;
+        struct node *node;
+
+        stock(range);
+        node = range->spares;
+        if (!node)
+                return NULL;
+        range->spares = node->next;
+        memset(node, 0, sizeof *node);
+        return node;
 }
 
 struct pw_range *pw_range_new(uint64_t size, uint64_t align)
@@ -124,8 +140,7 @@ struct pw_range *pw_range_new(uint64_t size, uint64_t align)
         node = range ? new_node(range) : NULL;
 
         if (!node || !pw_table_prepare(&range->taken)) {
-                free(node);
-                free(range);
+                pw_range_free(range);
                 return NULL;
         }
         stock(range);
@@ -141,17 +156,13 @@ struct pw_range *pw_range_new(uint64_t size, uint64_t align)
 
 void pw_range_free(struct pw_range *range)
 {
-        struct node *node;
+        struct block *block;
 
         if (!range)
                 return;
-        while ((node = range->last)) {
-                range->last = node->before;
-                free(node);
-        }
-        while ((node = range->spares)) {
-                range->spares = node->next;
-                free(node);
+        while ((block = range->blocks)) {
+                range->blocks = block->next;
+                free(block);
         }
         pw_table_done(&range->taken);
         free(range);

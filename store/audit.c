@@ -13,24 +13,6 @@ static uint64_t *unused_term(const struct segment *segment, struct pw_memory_ter
         return segment->session->broke ? &terms->quarantined : &terms->letting_go;
 }
 
-/* Behind the last room, as long as its page is booked. */
-static uint64_t rounding(const struct extent *extent)
-{
-        bool booked = extent->span_bytes && (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES));
-
-        return booked ? extent->span_bytes - extent->slot_count * extent->room_bytes : 0;
-}
-
-static void count_extent(const struct extent *extent, struct pw_memory_terms *terms)
-{
-        uint32_t granted = extent->populating ? 0 : extent->slot_count - extent->taken;
-        uint64_t used = pw_min_u64(extent->used, granted) * extent->room_bytes, rounded = rounding(extent);
-
-        terms->used += used;
-        terms->overhead += rounded;
-        *unused_term(extent->segment, terms) += extent->booked_bytes - rounded - used;
-}
-
 uint64_t pw_store_free_bytes(const struct pw_store *store) { return store->free_bytes > 0 ? (uint64_t)store->free_bytes : 0; }
 
 void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
@@ -41,12 +23,11 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
                                          .letting_go = store->leaving_bytes,
                                          .free = pw_store_free_bytes(store) };
         struct segment *segment;
-        struct extent *extent;
 
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
-                *unused_term(segment, &terms) += segment->idle.bytes;
-                pw_list_each(&segment->extents, extent, struct extent, of_segment)
-                        count_extent(extent, &terms);
+                terms.used += segment->sums.used;
+                terms.overhead += segment->sums.rounded;
+                *unused_term(segment, &terms) += segment->idle.bytes + segment->sums.booked - segment->sums.rounded - segment->sums.used;
         }
         /* What was measured may have grown beyond what was free: then nothing is, and every byte is accounted for. */
         terms.overhead += pw_kept_bytes(store);
@@ -130,11 +111,16 @@ static uint64_t kept_bytes(const struct extent *extent, const struct pw_object *
 
 static void check_extent(struct pw_store *store, struct pw_store_audit *audit, const struct extent *extent)
 {
-        uint64_t booked = rounding(extent);
+        struct extent_sums sums = pw_extent_sums(extent);
+        uint64_t booked = sums.rounded;
         char where[48];
         uint32_t taken = 0;
 
         snprintf(where, sizeof where, "extent %u of segment %x", extent->number, extent->segment->number);
+        if (memcmp(&sums, &extent->sums, sizeof sums))
+                report(audit, where, "it is in the sums of its segment as it is no more");
+        audit->booked_bytes += sums.booked;
+        audit->slots += sums.slots;
         for (uint32_t i = 0; i < extent->slot_room; i++) {
                 const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + i);
 
@@ -185,20 +171,13 @@ static uint64_t check_idle(struct pw_store_audit *audit, const struct segment *s
 
 static void check_segment(struct pw_store_audit *audit, const struct segment *segment)
 {
-        uint64_t slots = segment->buried_slots, span_bytes = 0;
-        struct extent *extent;
-
-        pw_list_each(&segment->extents, extent, struct extent, of_segment) {
-                slots += extent->slot_room;
-                span_bytes += extent->span_bytes;
-        }
-        check_sum(audit, segment, "slots", pw_range_used(segment->slots), slots);
+        check_sum(audit, segment, "slots", pw_range_used(segment->slots), segment->buried_slots + segment->sums.slots);
         check_sum(audit, segment, "bytes of idle pages", segment->idle.bytes, check_idle(audit, segment));
         if (segment->layout.kind == PW_SEGMENT_CLIENT)
-                check_sum(audit, segment, "bytes of rooms", pw_range_used(segment->rooms), span_bytes);
+                check_sum(audit, segment, "bytes of rooms", pw_range_used(segment->rooms), segment->sums.spans);
 }
 
-/* What tells one state of all objects from another: which there are, and what they have in futures segments. */
+/* What tells one state of all objects and extents from another: which there are, and what they have. */
 static uint64_t state_of(struct pw_store *store)
 {
         struct segment *segment;
@@ -212,38 +191,46 @@ static uint64_t state_of(struct pw_store *store)
 /* Nothing changed while they were looked at: then they add up. */
 static void check_objects(struct pw_store *store, struct pw_store_audit *audit)
 {
-        uint64_t known = 0, body_bytes = 0;
+        uint64_t known = 0, body_bytes = 0, booked_bytes = 0, slots = 0;
         const struct segment *segment;
 
         if (audit->state != state_of(store))
                 return;
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 known += segment->known_count;
+                booked_bytes += segment->sums.booked;
+                slots += segment->sums.slots;
                 body_bytes += segment->layout.kind == PW_SEGMENT_FUTURES ? pw_range_used(segment->rooms) : 0;
         }
         check_sum(audit, NULL, "objects", known, audit->known);
+        check_sum(audit, NULL, "bytes of pages", booked_bytes, audit->booked_bytes);
+        check_sum(audit, NULL, "slots", slots, audit->slots);
         check_sum(audit, NULL, "bytes of lists and texts", body_bytes, audit->body_bytes);
 }
 
-/* What a tenant is charged is what its segments say. */
-static void check_tenant(struct pw_store *store, struct pw_store_audit *audit, const struct tenant *tenant)
+/* Of each tenant, what its segments say. */
+static void add_up_tenants(struct pw_store *store)
 {
-        uint64_t host_bytes = 0, slots = 0;
         const struct segment *segment;
-        struct extent *extent;
+        struct tenant *tenant;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));)
+                tenant->seen_bytes = tenant->seen_slots = 0;
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
+                segment->tenant->seen_bytes += pw_segment_charged(segment);
+                segment->tenant->seen_slots += segment->sums.held;
+        }
+}
+
+/* What it is charged is that. */
+static void check_tenant(struct pw_store_audit *audit, const struct tenant *tenant)
+{
         char where[80];
 
         snprintf(where, sizeof where, "tenant %s", tenant->name);
-        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
-                if (segment->tenant != tenant)
-                        continue;
-                host_bytes += pw_segment_charged(segment);
-                pw_list_each(&segment->extents, extent, struct extent, of_segment)
-                        slots += extent->populating ? extent->slot_count : extent->slot_count - extent->taken;
-        }
-        if (host_bytes != tenant->host_bytes || slots != tenant->slots)
+        if (tenant->seen_bytes != tenant->host_bytes || tenant->seen_slots != tenant->slots)
                 report(audit, where, "%llu bytes and %llu slots are charged, %llu and %llu are granted", (unsigned long long)tenant->host_bytes,
-                       (unsigned long long)tenant->slots, (unsigned long long)host_bytes, (unsigned long long)slots);
+                       (unsigned long long)tenant->slots, (unsigned long long)tenant->seen_bytes, (unsigned long long)tenant->seen_slots);
 }
 
 static void check_queue(struct pw_store *store, struct pw_store_audit *audit)
@@ -253,10 +240,11 @@ static void check_queue(struct pw_store *store, struct pw_store_audit *audit)
         const struct tenant *tenant;
         struct request *request;
 
+        add_up_tenants(store);
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));) {
                 over += tenant->over_count;
                 leaving += tenant->leaving_bytes;
-                check_tenant(store, audit, tenant);
+                check_tenant(audit, tenant);
         }
         check_sum(audit, NULL, "bytes on their way out", store->leaving_bytes, leaving);
         pw_list_each(&store->queue, request, struct request, link)

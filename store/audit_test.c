@@ -28,7 +28,6 @@ static void test_leak_is_seen(void **state)
 {
         struct fixture f;
         struct client *ann;
-        struct extent *extent;
         struct segment *segment;
         struct pw_memory_terms terms;
         uint32_t found;
@@ -38,13 +37,12 @@ static void test_leak_is_seen(void **state)
         ann = fixture_client(&f, "ann");
         fixture_put(ann, fixture_grant(&f, ann, 4096, 8).first_slot);
         segment = pw_segment_find(f.store, ann->segment);
-        extent = pw_list_first(&segment->extents, struct extent, of_segment);
-        pw_list_remove(&extent->of_segment);
+        segment->sums.booked -= 8 * 4096; /* no extent has them any more */
         pw_store_terms(f.store, &terms);
         assert_int_equal(terms.unaccounted, 8 * 4096);
         found = pw_store_check(f.store, NULL, NULL);
         assert_true(found >= 1);
-        pw_list_append(&segment->extents, &extent->of_segment);
+        segment->sums.booked += 8 * 4096;
         fixture_check(&f);
         pw_store_overhead(f.store, 4096); /* booked, and of no record */
         f.store->overhead_bytes -= 4096;

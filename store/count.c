@@ -27,6 +27,7 @@ static void count_extent(struct extent *extent, struct pw_store_counts *counts)
                 extent->used += !pw_slot_idle(extent, object);
                 count_object(extent->segment, object, counts);
         }
+        pw_extent_tell(extent);
 }
 
 bool pw_store_census(struct pw_store *store, struct pw_census *census, uint32_t slots)

@@ -1,8 +1,8 @@
 /* Ends of sessions and lanes, in parts: who held a million objects holds nobody else up.
  *
- * An ended session is found no more, and what it was granted serves no lane any more; that is done at once. What stays to be done
- * is to let its claims go, and to look at each slot that it was granted. Until then those are as they were, but that no memory is
- * granted to it, and none of it is given back to it. Its segment stays until all is looked at. */
+ * An ended session is found no more, and what it was granted serves no lane any more; that is so at once. What stays to be done
+ * is to let its claims go, and to look at each slot that it was granted, where those who wait for its values are told. Until then those
+ * are as they were, but that no memory is granted to it, and none of it is given back to it. Its segment stays until all is looked at. */
 #include "store/parts.h"
 
 #define PART 4096u /* claims and slots */
@@ -63,28 +63,77 @@ static void release_held(struct pw_store *store, struct session *session, uint32
         }
 }
 
+/* From now on it serves no lane. */
+static void begin_extent(struct extent *extent)
+{
+        extent->leaving = true;
+        pw_list_remove(&extent->of_row);
+        pw_list_remove(&extent->of_touched);
+        pw_ending_extent_leave(extent);
+        extent->row = NULL;
+        extent->ended_slots = 0;
+}
+
+void pw_ending_extent(struct pw_store *store, struct extent *extent)
+{
+        begin_extent(extent);
+        extent->segment->tenant->on_way++;
+        pw_list_append(&store->ending_extents, &extent->of_ending);
+}
+
 /* Nothing of it is left. */
 static void settle(struct pw_store *store, struct session *session)
 {
         leave_ending(session);
+        free_rows(session);
         if (session->segment)
                 pw_segment_settle(store, session->segment);
         else
                 pw_session_forget(store, session);
 }
 
+/* What was granted to it, one extent after the other. */
+static void end_extents(struct pw_store *store, struct session *session, uint32_t *budget)
+{
+        while (*budget && !pw_list_empty(&session->extents)) {
+                struct extent *extent = pw_list_first(&session->extents, struct extent, of_session);
+
+                if (session->ending_extent != extent->number)
+                        begin_extent(extent);
+                session->ending_extent = extent->number;
+                if (!pw_extent_end(store, extent, budget))
+                        return;
+                *budget -= *budget > 0;
+        }
+}
+
+/* Of lanes that ended; whose session has ended since is looked at with that. */
+static void end_lanes_extents(struct pw_store *store, uint32_t *budget)
+{
+        struct extent *extent;
+
+        pw_list_each(&store->ending_extents, extent, struct extent, of_ending) {
+                if (!*budget)
+                        return;
+                if (extent->session && extent->session->ended) {
+                        pw_ending_extent_leave(extent);
+                        --*budget;
+                } else if (!pw_extent_end(store, extent, budget)) {
+                        return;
+                }
+        }
+}
+
 bool pw_ending_part(struct pw_store *store)
 {
         uint32_t budget = PART;
         struct session *session;
-        struct extent *extent;
 
         if (!pw_ending_more(store))
                 return false;
-        pw_list_each(&store->ending_extents, extent, struct extent, of_ending)
-                if (!pw_extent_end(store, extent, &budget))
-                        break;
+        end_lanes_extents(store, &budget);
         pw_list_each(&store->ending_sessions, session, struct session, of_ending) {
+                end_extents(store, session, &budget);
                 release_held(store, session, &budget);
                 if (!session->held.count && pw_list_empty(&session->extents))
                         settle(store, session);
@@ -95,18 +144,6 @@ bool pw_ending_part(struct pw_store *store)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------------------- */
 
-void pw_ending_extent(struct pw_store *store, struct extent *extent)
-{
-        extent->leaving = true;
-        pw_list_remove(&extent->of_row);
-        pw_list_remove(&extent->of_touched);
-        pw_ending_extent_leave(extent);
-        extent->segment->tenant->on_way++;
-        pw_list_append(&store->ending_extents, &extent->of_ending);
-        extent->row = NULL;
-        extent->ended_slots = 0;
-}
-
 static void end_segment(struct pw_store *store, struct segment *segment, bool dead)
 {
         if (!dead) { /* still writable by its process: nothing to be had from it */
@@ -116,17 +153,6 @@ static void end_segment(struct pw_store *store, struct segment *segment, bool de
         segment->ended = true;
         segment->dead = dead;
         pw_segment_settle(store, segment);
-}
-
-/* What runs wait for is decided before they are told. */
-static void end_watched(struct pw_store *store, struct session *session)
-{
-        while (session->watched_count) {
-                struct pw_object *object = session->watched[0];
-
-                pw_object_fail(store, pw_segment_of(store, object->segment), object, PW_PRODUCER_LOST);
-                pw_watch_end(store, object, true);
-        }
 }
 
 void pw_store_session_misbehaved(struct pw_store *store, uint32_t number)
@@ -140,7 +166,6 @@ void pw_store_session_misbehaved(struct pw_store *store, uint32_t number)
 void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, uint64_t now_us)
 {
         struct session *session = pw_session_of(store, number);
-        struct extent *extent;
 
         if (!session)
                 return;
@@ -152,10 +177,6 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         session->tenant->on_way++;
         pw_room_session_end(store, session);
         pw_look_session_end(session);
-        end_watched(store, session);
-        pw_list_each(&session->extents, extent, struct extent, of_session)
-                pw_ending_extent(store, extent);
-        free_rows(session);
         session->control = NULL;
         if (session->segment)
                 end_segment(store, session->segment, dead);
@@ -200,7 +221,7 @@ void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *gr
         struct extent *extent = pw_handles_get(&store->extents, grant->extent);
 
         store->now_us = now_us;
-        if (!extent || !extent->row || extent->grant != grant->serial)
+        if (!extent || !pw_extent_serves(extent) || extent->grant != grant->serial)
                 return;
         pw_ending_extent(store, extent);
         pw_ending_part(store);

@@ -45,8 +45,48 @@ static struct extent *new_extent(struct pw_store *store)
         return extent;
 }
 
+/* Behind the last room, as long as its page is booked. */
+static uint64_t rounding(const struct extent *extent)
+{
+        bool booked = extent->span_bytes && (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES));
+
+        return booked ? extent->span_bytes - extent->slot_count * extent->room_bytes : 0;
+}
+
+struct extent_sums pw_extent_sums(const struct extent *extent)
+{
+        uint32_t granted = extent->populating ? 0 : extent->slot_count - extent->taken;
+
+        return (struct extent_sums){ .booked = extent->booked_bytes,
+                                     .spans = extent->span_bytes,
+                                     .used = pw_min_u64(extent->used, granted) * extent->room_bytes,
+                                     .rounded = rounding(extent),
+                                     .slots = extent->slot_room,
+                                     .held = extent->populating ? extent->slot_count : granted,
+                                     .extents = 1 };
+}
+
+static void sums_change(struct segment *segment, struct extent_sums *told, struct extent_sums now)
+{
+        struct extent_sums *sums = &segment->sums;
+
+        sums->booked += now.booked - told->booked;
+        sums->spans += now.spans - told->spans;
+        sums->used += now.used - told->used;
+        sums->rounded += now.rounded - told->rounded;
+        sums->slots += now.slots - told->slots;
+        sums->held += now.held - told->held;
+        sums->extents += now.extents - told->extents;
+        segment->changes++;
+        *told = now;
+}
+
+void pw_extent_tell(struct extent *extent) { sums_change(extent->segment, &extent->sums, pw_extent_sums(extent)); }
+
 static void free_extent(struct pw_store *store, struct extent *extent)
 {
+        if (extent->segment)
+                sums_change(extent->segment, &extent->sums, (struct extent_sums){ 0 });
         pw_list_remove(&extent->of_segment);
         pw_list_remove(&extent->of_session);
         pw_list_remove(&extent->of_row);
@@ -234,6 +274,7 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
         extent->populating = true;
         extent->leaving = false;
         extent->segment->populating_count++;
+        pw_extent_tell(extent);
         *ret_extent = extent;
         return PW_OK;
 }
@@ -275,6 +316,7 @@ void pw_extent_open(struct pw_store *store, struct extent *extent)
         extent->granted_us = store->now_us;
         extent->grant = ++store->grants;
         extent->untouched = true;
+        pw_extent_tell(extent);
 }
 
 /* All slots are taken: the rooms' addresses are free, and so are the slots unless the lane may still look at them. */
@@ -287,8 +329,9 @@ static void emptied(struct pw_store *store, struct extent *extent)
         extent->leaving = false;
         pw_list_remove(&extent->of_touched);
         pw_list_remove(&extent->of_row);
-        if (extent->row && !extent->worn) {
+        if (pw_extent_serves(extent) && !extent->worn) {
                 pw_list_append(&extent->row->dormant, &extent->of_row);
+                pw_extent_tell(extent);
                 return;
         }
         give_slots(extent);
@@ -348,15 +391,13 @@ void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_obj
         object->taken = 1;
         extent->taken++;
         extent->segment->tenant->slots--;
-        if (!extent->room_bytes)
-                return;
-        if (extent->room_bytes % PW_PAGE_BYTES == 0) {
+        if (extent->room_bytes && extent->room_bytes % PW_PAGE_BYTES == 0)
                 free_pages(store, extent, from, extent->room_bytes);
-                return;
-        }
-        for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
-                if (pw_extent_page_taken(extent, page))
-                        free_pages(store, extent, page * PW_PAGE_BYTES, PW_PAGE_BYTES);
+        else if (extent->room_bytes)
+                for (uint64_t page = from / PW_PAGE_BYTES; page <= (to - 1) / PW_PAGE_BYTES; page++)
+                        if (pw_extent_page_taken(extent, page))
+                                free_pages(store, extent, page * PW_PAGE_BYTES, PW_PAGE_BYTES);
+        pw_extent_tell(extent);
 }
 
 void pw_extent_settle(struct pw_store *store, struct extent *extent)
@@ -420,6 +461,8 @@ static void end_value(struct pw_store *store, struct extent *extent, struct pw_o
         }
         if (pw_word_state(word) == PW_ENTRY_PENDING && pw_word_generation(word) == object->generation)
                 pw_object_fail(store, segment, object, PW_PRODUCER_LOST);
+        if (object->watched)
+                pw_watch_end(store, object, true);
 }
 
 static void end_slot(struct pw_store *store, struct extent *extent, struct pw_object *object)
@@ -437,6 +480,8 @@ static void end_slot(struct pw_store *store, struct extent *extent, struct pw_ob
         object->grantee = 0;
 }
 
+#define WATCHED_COST 16u /* slots that are looked at in that time */
+
 bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget)
 {
         bool session_ended = extent->session->ended;
@@ -444,6 +489,8 @@ bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budg
         for (; *budget && extent->ended_slots < extent->slot_count && !extent->populating; --*budget) {
                 struct pw_object *object = record(extent->segment, extent->first_slot + extent->ended_slots++);
 
+                if (object->watched) /* somebody is told */
+                        *budget -= pw_min_u64(*budget - 1, WATCHED_COST - 1);
                 if (session_ended)
                         end_slot(store, extent, object);
                 else if (pw_extent_futures(extent))

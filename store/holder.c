@@ -7,6 +7,7 @@
 #define HOLDERS_MAX 64u /* summed apart; what is beyond goes to nobody */
 #define HOLDERS_SHOWN 4u
 #define LOOKED_AT 8192u  /* slots whose objects are looked at one by one */
+#define EXTENTS 8192u    /* that are looked at: where a segment has more than are left, it is looked at as a whole */
 #define HIDDEN UINT8_MAX /* the kind of who holds what the reader may not see */
 #define HEIRS (UINT8_MAX - 1) /* the kind of who holds what ended sessions made */
 #define KEPT (UINT8_MAX - 2)  /* of what is kept because of a tenant; its number is what */
@@ -21,6 +22,8 @@ struct holders {
         struct holder items[HOLDERS_MAX];
         uint32_t count;
 };
+/* At extents whose session ended, or did not; and how many, of how many slots, it may look at yet. */
+struct look { struct holders holders; uint32_t slots, extents; bool ended; };
 
 static void add(struct holders *holders, const struct holder *holder)
 {
@@ -94,20 +97,47 @@ static void charge_all(const struct pw_holders_of *of, const struct extent *exte
                                                      objects * extent->room_bytes, objects, extent->segment->tenant->name });
 }
 
-/* Extents whose session ended, or did not: of the first the objects alone say who holds them, so those are looked at first. */
-static void sum_of(struct pw_store *store, const struct pw_holders_of *of, bool ended, uint32_t *budget, struct holders *holders)
+/* More extents than may be looked at: all of it is held by who was granted most of it. */
+static void charge_segment(const struct pw_holders_of *of, const struct segment *segment, struct holders *holders)
 {
-        for (uint32_t i = 1; i <= store->extents.top; i++) {
-                const struct extent *extent = pw_handles_get(&store->extents, i);
+        const struct session *session = segment->session;
+        bool lives = session && !session->ended;
 
-                if (!extent || extent->populating || (!extent->session || extent->session->ended) != ended ||
-                    (of->tenant && strcmp(extent->segment->tenant->name, of->tenant)) || (!of->tenant && !extent->span_bytes))
+        charge(holders, of, (struct holder){ { lives ? PW_OWNER_SESSION : HEIRS, lives ? session->number : 0, session ? session->since_us : of->now_us, NULL },
+                                             segment->sums.booked, segment->sums.held, segment->tenant->name });
+}
+
+static void sum_extents(struct pw_store *store, const struct pw_holders_of *of, const struct segment *segment, struct look *look)
+{
+        const struct extent *extent;
+
+        pw_list_each(&segment->extents, extent, struct extent, of_segment) {
+                if (extent->populating || (!extent->session || extent->session->ended) != look->ended || (!of->tenant && !extent->span_bytes))
                         continue;
-                if (extent->slot_count > *budget) {
-                        charge_all(of, extent, holders);
+                if (extent->slot_count > look->slots) {
+                        charge_all(of, extent, &look->holders);
                 } else {
-                        *budget -= extent->slot_count;
-                        charge_each(store, of, extent, holders);
+                        look->slots -= extent->slot_count;
+                        charge_each(store, of, extent, &look->holders);
+                }
+        }
+}
+
+/* Extents whose session ended, or did not: of the first the objects alone say who holds them, so those are looked at first. */
+static void sum_of(struct pw_store *store, const struct pw_holders_of *of, struct look *look)
+{
+        const struct segment *segment;
+
+        for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
+                bool ended = !segment->session || segment->session->ended;
+
+                if (!segment->sums.held || (of->tenant && strcmp(segment->tenant->name, of->tenant)) || (!of->tenant && !segment->sums.spans))
+                        continue;
+                if (segment->sums.extents <= look->extents) {
+                        look->extents -= (uint32_t)segment->sums.extents;
+                        sum_extents(store, of, segment, look);
+                } else if (ended == look->ended) {
+                        charge_segment(of, segment, &look->holders);
                 }
         }
 }
@@ -122,13 +152,15 @@ static void sum_kept(const struct pw_store *store, const struct pw_holders_of *o
                                 charge(holders, of, (struct holder){ { .kind = KEPT, .number = kind, .since_us = of->now_us }, tenant->kept[kind], 1, tenant->name });
 }
 
-static void sum(struct pw_store *store, const struct pw_holders_of *of, struct holders *holders)
+static void sum(struct pw_store *store, const struct pw_holders_of *of, struct look *look)
 {
-        uint32_t budget = LOOKED_AT;
-
-        sum_kept(store, of, holders);
-        sum_of(store, of, true, &budget, holders);
-        sum_of(store, of, false, &budget, holders);
+        sum_kept(store, of, &look->holders);
+        look->extents = EXTENTS;
+        look->ended = true;
+        sum_of(store, of, look);
+        look->extents = EXTENTS;
+        look->ended = false;
+        sum_of(store, of, look);
 }
 
 static bool larger(const struct holder *left, const struct holder *right)
@@ -183,14 +215,14 @@ static size_t holder_text(struct pw_store *store, const struct holder *holder, u
 
 char *pw_store_holders_text(struct pw_store *store, const struct pw_holders_of *of, char *text, size_t text_bytes)
 {
-        struct holders holders = { .count = 0 };
+        struct look look = { .slots = LOOKED_AT };
         char size[16], objects[32];
         struct holder *holder;
         size_t used = 0;
 
-        sum(store, of, &holders);
+        sum(store, of, &look);
         snprintf(text, text_bytes, "nobody holds any");
-        for (uint32_t i = 0; i < HOLDERS_SHOWN && used < text_bytes && (holder = largest(&holders)); i++) {
+        for (uint32_t i = 0; i < HOLDERS_SHOWN && used < text_bytes && (holder = largest(&look.holders)); i++) {
                 snprintf(objects, sizeof objects, "%llu objects", (unsigned long long)holder->objects);
                 used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? "; " : "",
                                          holder->bytes ? pw_size_format(holder->bytes, size) : objects);

@@ -147,9 +147,12 @@ void pw_pages_leave(struct pw_store *store, struct tenant *tenant, uint64_t byte
  * gone), PW_NOT_READY (there are not so many). */
 enum pw_status pw_pages_reach(struct pw_store *store, struct segment *segment, uint64_t bytes, uint64_t own_bytes);
 
+/* Its slots may go back to a lane. */
+static inline bool pw_extent_serves(const struct extent *extent) { return extent->row && !extent->session->ended; }
+
 /* ending.c: sessions and lanes end in parts */
 void pw_ending_extent(struct pw_store *store,
-                      struct extent *extent); /* its lane, or its session, ended: from now on it serves none */
+                      struct extent *extent); /* its lane ended: from now on it serves none */
 static inline void pw_ending_extent_leave(struct extent *extent)
 {
         extent->segment->tenant->on_way -= !pw_list_empty(&extent->of_ending);
@@ -177,6 +180,9 @@ uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent);
  * it may be gone. */
 bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget);
 void pw_extent_drop(struct pw_store *store, struct extent *extent); /* with its segment */
+/* It has changed: its segment's sums follow. */
+void pw_extent_tell(struct extent *extent);
+struct extent_sums pw_extent_sums(const struct extent *extent); /* as it is now */
 bool pw_extent_page_taken(const struct extent *extent, uint64_t page);
 static inline struct extent *pw_extent_of(const struct pw_store *store, const struct pw_object *object)
 {

@@ -173,8 +173,9 @@ static void free_one(struct pw_store *store, struct pw_object *object)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         struct extent *extent = pw_extent_of(store, object);
-        bool worn = object->generation == UINT32_MAX, wanted = extent->row && extent->row->queued && pw_pass_may(store, extent->row->queued);
-        bool take = worn || !extent->row || (!wanted && (extent->leaving || pw_room_hungry(store, extent)));
+        bool worn = object->generation == UINT32_MAX, serves = pw_extent_serves(extent);
+        bool wanted = serves && extent->row->queued && pw_pass_may(store, extent->row->queued);
+        bool take = worn || !serves || (!wanted && (extent->leaving || pw_room_hungry(store, extent)));
 
         if (object->forced)
                 revoke_notes(segment);

@@ -29,6 +29,7 @@ struct tenant {
         uint64_t slots;          /* granted and not taken back */
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
         uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
+        uint64_t seen_bytes, seen_slots; /* for the audit: of the first and the last of these, as its segments have them */
         uint32_t claims;         /* names and leases of its objects */
         uint64_t on_way;         /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */
         uint32_t request_count;  /* for room, that wait */
@@ -83,6 +84,14 @@ struct row {
         bool asking;               /* it waits, or its pages are on their way: it may not ask for more */
 };
 
+/* Of an extent; of all extents of a segment, which are too many to be gone through at once. */
+struct extent_sums {
+        uint64_t booked, spans;    /* bytes of pages that were not freed since, of all rooms */
+        uint64_t used, rounded;    /* of the booked: of rooms with values, as counted last; behind the last room */
+        uint64_t slots, held;      /* that it keeps, that are granted */
+        uint64_t extents;
+};
+
 /* Equal rooms granted to a lane at once: slot first_slot + i has room i. */
 struct extent {
         struct pw_list of_segment, of_session, of_row, of_touched;
@@ -108,6 +117,7 @@ struct extent {
         uint64_t ring_offset;
         struct pw_return_writer returns;
         uint64_t granted_us;
+        struct extent_sums sums;   /* as they are in the segment's */
 };
 
 struct segment {
@@ -123,10 +133,11 @@ struct segment {
         uint64_t slot_top, body_top; /* FUTURES: behind all slots that were ever granted, all lists and texts that ever were */
         uint32_t buried_slots;     /* worn: never granted again */
         struct pw_list extents;
+        struct extent_sums sums;   /* of them */
         struct pw_object **chunks; /* of PW_CHUNK_SLOTS records, made as slots are granted; as many as were needed */
         uint32_t chunk_capacity;
         uint32_t known_count, populating_count;
-        uint32_t changes;          /* objects known and forgotten, and their bodies: counts up */
+        uint32_t changes;          /* objects known and forgotten, and their bodies, extents: counts up */
         uint64_t entry_page_bytes; /* of the entry table, once in use: kept for its tenant */
         uint64_t record_bytes;     /* of `chunks`: likewise */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
@@ -146,6 +157,7 @@ struct session {
         struct pw_list extents;
         struct pw_table held;      /* segment and slot -> its struct pw_ref there */
         uint32_t held_at;          /* ended: where its claims are let go next */
+        uint32_t ending_extent;    /* ended: the one that is looked at */
         struct pw_list of_ending;  /* ended, and not all of it is gone; else alone */
         struct pw_list requests;   /* that it waits for */
         uint32_t request_count;

@@ -239,7 +239,7 @@ struct pw_store_audit {
         void *context;
         uint32_t count;             /* of violations */
         uint32_t next;              /* the store's, as all that follows: zeroed to begin with */
-        uint64_t known, body_bytes, state;
+        uint64_t known, body_bytes, booked_bytes, slots, state;
 };
 bool pw_store_check_part(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots);
 /* All of it at once. Returns how many violations there are. */
