@@ -51,6 +51,12 @@ bool pw_heap_add(struct pw_heap *heap, struct pw_heap_item *item, uint64_t key)
         return true;
 }
 
+void pw_heap_move(struct pw_heap *heap, struct pw_heap_item *item, uint64_t key)
+{
+        item->key = key;
+        settle(heap, item->place, item);
+}
+
 /* A heap that was large once gives its places back. */
 static void shrink(struct pw_heap *heap)
 {

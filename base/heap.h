@@ -15,6 +15,7 @@ struct pw_heap { struct pw_heap_item **items; uint32_t count, capacity; };
 void pw_heap_done(struct pw_heap *heap); /* frees the places, not the items */
 /* `item` is in no heap. False: out of memory, nothing changed. */
 bool pw_heap_add(struct pw_heap *heap, struct pw_heap_item *item, uint64_t key);
+void pw_heap_move(struct pw_heap *heap, struct pw_heap_item *item, uint64_t key); /* it is in the heap: under another key */
 void pw_heap_remove(struct pw_heap *heap, struct pw_heap_item *item); /* nothing, if it is in no heap */
 static inline struct pw_heap_item *pw_heap_first(const struct pw_heap *heap) /* with the least key; NULL: empty */
 {

@@ -60,6 +60,9 @@ static void test_random(void **state)
                         assert_true(pw_heap_add(&heap, item, next_random(&seed) % 100));
                 else if (!add)
                         pw_heap_remove(&heap, item);
+                item = &items[next_random(&seed) % ITEMS];
+                if (item->place)
+                        pw_heap_move(&heap, item, next_random(&seed) % 100);
                 if (i % 16 == 0)
                         agrees(&heap, items);
         }

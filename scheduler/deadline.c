@@ -13,30 +13,55 @@
 /* When members are looked at again that had not begun, or were down, when the deadline passed. */
 #define LOOK_AGAIN_US 100000u
 
+#define EXPIRED_MAX 64u /* in a tick: the others in the next */
+
+/* Without memory for the heap the way to its place is longer. */
+static void line_up(struct pw_live *live)
+{
+        struct pw_list *patient = &live->program->scheduler->patient, *before = patient->prev;
+
+        while (before != patient && pw_list_item(before, struct pw_live, patient)->run.deadline_us > live->run.deadline_us)
+                before = before->prev;
+        pw_list_append(before->next, &live->patient);
+}
+
+/* Most deadlines are as long as the others that nobody asked for. */
 void pw_deadline_note(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
+        uint64_t us = live->run.deadline_us;
+        struct pw_list *last;
 
-        scheduler->next_deadline = pw_min_u64(scheduler->next_deadline, live->run.deadline_us);
+        pw_list_remove(&live->patient);
+        last = scheduler->patient.prev;
+        if (live->due.place)
+                pw_heap_move(&scheduler->due, &live->due, us);
+        else if (last == &scheduler->patient || pw_list_item(last, struct pw_live, patient)->run.deadline_us <= us)
+                pw_list_append(&scheduler->patient, &live->patient);
+        else if (!pw_heap_add(&scheduler->due, &live->due, us))
+                line_up(live);
+}
+
+void pw_deadline_forget(struct pw_live *live)
+{
+        pw_list_remove(&live->patient);
+        pw_heap_remove(&live->program->scheduler->due, &live->due);
 }
 
 void pw_deadline_admitted(struct pw_live *live)
 {
-        if (live->run.deadline_kept)
-                pw_list_append(&live->program->scheduler->timed, &live->link);
+        if (!live->run.deadline_kept)
+                pw_deadline_forget(live);
 }
 
 void pw_deadline_cancelled(struct pw_live *live)
 {
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        uint64_t until_us = scheduler->now_us + scheduler->cancelled_us;
+        uint64_t until_us = live->program->scheduler->now_us + live->program->scheduler->cancelled_us;
 
         if (live->run.deadline_kept && live->run.deadline_us <= until_us)
                 return;
         live->run.deadline_us = until_us;
         live->run.deadline_kept = true;
-        pw_list_remove(&live->link);
-        pw_list_append(&scheduler->timed, &live->link);
         pw_deadline_note(live);
 }
 
@@ -117,6 +142,7 @@ static void expire_admitted(struct pw_live *live)
                 return;
         end_members(live);
         live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
+        pw_deadline_note(live);
 }
 
 static void expire(struct pw_live *live)
@@ -128,24 +154,28 @@ static void expire(struct pw_live *live)
         }
 }
 
+/* NULL: none has a deadline. */
+static struct pw_live *first_due(const struct pw_scheduler *scheduler)
+{
+        struct pw_heap_item *item = pw_heap_first(&scheduler->due);
+        struct pw_live *patient = pw_list_empty(&scheduler->patient) ? NULL : pw_list_first(&scheduler->patient, struct pw_live, patient);
+
+        if (item && (!patient || item->key < patient->run.deadline_us))
+                return pw_container_of(item, struct pw_live, due);
+        return patient;
+}
+
+uint64_t pw_deadlines_next_us(const struct pw_scheduler *scheduler)
+{
+        const struct pw_live *live = first_due(scheduler);
+
+        return live ? live->run.deadline_us : UINT64_MAX;
+}
+
 void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us)
 {
-        struct pw_list *lists[] = { &scheduler->waiting, &scheduler->queue, &scheduler->timed };
         struct pw_live *live;
 
-        if (now_us < scheduler->next_deadline)
-                return;
-        for (uint32_t i = 0; i < pw_array_count(lists); i++)
-                for (struct pw_list *node = lists[i]->next; node != lists[i];) {
-                        live = pw_list_item(node, struct pw_live, link);
-                        node = node->next;
-                        if (live->run.deadline_us > now_us)
-                                continue;
-                        expire(live);
-                        node = lists[i]->next; /* others may have moved */
-                }
-        scheduler->next_deadline = UINT64_MAX;
-        for (uint32_t i = 0; i < pw_array_count(lists); i++)
-                pw_list_each(lists[i], live, struct pw_live, link)
-                        pw_deadline_note(live);
+        for (uint32_t i = 0; i < EXPIRED_MAX && (live = first_due(scheduler)) && live->run.deadline_us <= now_us; i++)
+                expire(live);
 }

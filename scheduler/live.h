@@ -56,7 +56,9 @@ struct pw_cause { struct pw_cause *next; uint32_t node, device; enum pw_status s
 struct pw_live {
         struct pw_run run;
         struct pw_program *program;
-        struct pw_list link;     /* among the waiting, the queued, the timed, the ended or the idle */
+        struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
+        struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
+        struct pw_heap_item due;
         struct pw_list queued;   /* among those of its tenant */
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
@@ -207,12 +209,15 @@ void pw_unread_drop(struct pw_scheduler *scheduler); /* once per turn */
 void pw_live_result_gone(struct pw_live *live);
 
 /* deadline.c */
-/* The deadline of a run that was submitted, or has changed, is to be kept. */
+/* The deadline of a run that was submitted, or has changed, is to be kept: until it is forgotten, which the run's end does. */
 void pw_deadline_note(struct pw_live *live);
+void pw_deadline_forget(struct pw_live *live);
+uint64_t pw_deadlines_next_us(const struct pw_scheduler *scheduler); /* UINT64_MAX: none */
 /* It was admitted: from here on only a deadline that was asked for counts. */
 void pw_deadline_admitted(struct pw_live *live);
 /* Nobody wants the run any more, and its members may be in it still: `cancelled_us` from now they are ended, whoever is attached. */
 void pw_deadline_cancelled(struct pw_live *live);
+/* Of those that are due: a part, if they are many. */
 void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us);
 /* place.c */
 enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };

@@ -27,13 +27,12 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         scheduler->cancelled_us = params->cancelled_us ? params->cancelled_us : PW_CANCELLED_US_DEFAULT;
         scheduler->host = params->host;
         scheduler->policy = pw_policy_find(policy);
-        scheduler->next_deadline = UINT64_MAX;
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->all_programs);
         pw_list_init(&scheduler->queue);
         pw_list_init(&scheduler->turns);
         pw_list_init(&scheduler->unread);
-        pw_list_init(&scheduler->timed);
+        pw_list_init(&scheduler->patient);
         pw_list_init(&scheduler->results);
         pw_list_init(&scheduler->changed_quotas);
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
@@ -66,6 +65,7 @@ static void free_runs(struct pw_scheduler *scheduler)
         while ((live = pw_table_next(&scheduler->runs, &cursor)))
                 pw_live_free(live);
         pw_table_done(&scheduler->runs);
+        pw_heap_done(&scheduler->due);
 }
 
 void pw_scheduler_free(struct pw_scheduler *scheduler)
@@ -229,9 +229,7 @@ uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)
                         return 0;
-        return scheduler->queue_count || !pw_list_empty(&scheduler->waiting) || !pw_list_empty(&scheduler->timed)
-                       ? scheduler->next_deadline
-                       : UINT64_MAX;
+        return pw_deadlines_next_us(scheduler);
 }
 
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us)

@@ -45,7 +45,8 @@ struct pw_scheduler {
         struct pw_list queue;            /* runs with an arrival number, in its order: what is not admitted */
         struct pw_list turns;            /* struct pw_device_quota: tenants that have runs in it, in turn */
         struct pw_list unread;           /* runs to be stopped in the next turn, as who read them has ended */
-        struct pw_list timed;            /* admitted runs whose deadline is kept to their end */
+        struct pw_list patient;          /* submitted runs with a deadline, the first one first; */
+        struct pw_heap due;              /* those with one that comes out of that order */
         uint32_t queue_count, aside_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */
         uint64_t admissions;     /* ever */
@@ -53,7 +54,6 @@ struct pw_scheduler {
         uint64_t looks;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */
         struct pw_list changed_quotas;   /* whose runs have more or less memory than was said */
-        uint64_t next_deadline;          /* of those runs, at the earliest */
         uint64_t now_us;
         struct pw_list results;          /* all that are not gone */
         struct pw_list idle_results[PW_RESULT_POOLS]; /* nobody's */

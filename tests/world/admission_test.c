@@ -45,7 +45,7 @@ static struct world_object *submit_until(struct world_program *program, uint64_t
         result = submit(program);
         run = result->maker;
         run->run->deadline_us = deadline_us;
-        world.scheduler->next_deadline = deadline_us;
+        pw_deadline_note(pw_live_of(run->run));
         return result;
 }
 
@@ -474,12 +474,46 @@ static void test_input_deadline(void **state)
         run = world_submit(&world, step, &input, false);
         result = run->results[0];
         after = world_submit(&world, step, &result, false)->results[0];
-        run->run->deadline_us = world.scheduler->next_deadline = 1000;
+        run->run->deadline_us = 1000;
+        pw_deadline_note(pw_live_of(run->run));
         world.now_us = 1000;
         world_settle(&world);
         assert_int_equal(result->status, PW_DEADLINE);
         assert_string_equal(result->text, "run 1 of step: input 0 was not ready before the deadline");
         assert_int_equal(after->status, PW_DEADLINE);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* Very many that are due at once end in parts, the first ones first, however their deadlines were asked for. */
+static void test_many_deadlines(void **state)
+{
+        enum { MANY = 200 };
+        struct world_object *input, *results[MANY];
+        uint32_t ended = 0;
+
+        (void)state;
+        begin(64 << 10);
+        input = world_put(&world, step, 0, false);
+        for (uint32_t i = 0; i < MANY; i++) {
+                results[i] = world_submit(&world, step, &input, false)->results[0];
+                results[i]->maker->run->deadline_us = i % 2 ? 1000 : 2000;
+                pw_deadline_note(pw_live_of(results[i]->maker->run));
+        }
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
+        pw_scheduler_tick(world.scheduler, 2000);
+        for (uint32_t i = 0; i < MANY; i++) {
+                bool has = results[i]->maker->run->state == PW_RUN_ENDED;
+
+                ended += has;
+                assert_true(i % 2 || !has);
+        }
+        assert_in_range(ended, 1, MANY / 2);
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), 1000);
+        world.now_us = 2000;
+        world_settle(&world);
+        for (uint32_t i = 0; i < MANY; i++)
+                assert_int_equal(results[i]->status, PW_DEADLINE);
         world_check(&world);
         world_done(&world);
 }
@@ -537,6 +571,7 @@ int main(void)
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
+                cmocka_unit_test(test_many_deadlines),
                 cmocka_unit_test(test_late_shape), cmocka_unit_test(test_failed_input), cmocka_unit_test(test_failed_input_of_some),
                 cmocka_unit_test(test_quota_of_another),
                 cmocka_unit_test(test_quota_let_go), cmocka_unit_test(test_deadline_beside_another),

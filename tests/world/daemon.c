@@ -381,7 +381,9 @@ static void look_at_order(struct world *world)
 void world_daemon(struct world *world)
 {
         pw_host_poll(world->host, world->scheduler, world->now_us);
-        pw_scheduler_tick(world->scheduler, world->now_us);
+        do
+                pw_scheduler_tick(world->scheduler, world->now_us);
+        while (pw_deadlines_next_us(world->scheduler) <= world->now_us); /* in parts, in turns that have nothing else to do */
         world_deliver(world, false);
         work_off(world);
         do {
