@@ -17,9 +17,6 @@ struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint
 #define TOLD_MAX 256u /* runs in a turn, likewise */
 #define TOLD_OF_TENANT 32u /* of those, before another tenant's */
 
-/* How many small runs take as long to be placed and told of. */
-static uint64_t weight(const struct pw_run *run) { return 1 + (run->row->room_count + run->input_count) / 8; }
-
 static struct pw_owner owner_of(const struct pw_run *run)
 {
         return (struct pw_owner){ PW_OWNER_RUN, run->number };
@@ -251,7 +248,7 @@ void pw_submit_close_batch(struct pw_daemon *daemon)
                 for (uint64_t taken = 0; taken < BATCH_MAX && !pw_list_empty(&tenant->submitted);) {
                         struct waiting_run *first = pw_list_first(&tenant->submitted, struct waiting_run, link);
 
-                        taken += weight(first->run);
+                        taken += pw_run_weight(first->run);
                         pw_list_remove(&first->link);
                         pw_list_append(&tenant->batch, &first->link);
                 }
@@ -331,7 +328,7 @@ static uint64_t tell_one(struct pw_daemon *daemon, struct awaited *awaited, uint
         struct pw_run *run = watch->run;
         uint32_t input = watch->input;
         struct pw_input_place *place = &run->inputs[input];
-        uint64_t told = weight(run);
+        uint64_t told = pw_run_weight(run);
 
         unwatch(daemon, place);
         place->pending = false;

@@ -117,13 +117,14 @@ static void stand_aside(struct pw_live *live, bool aside)
         live->aside = aside;
 }
 
-/* Of a look; the rest in the next. */
+/* Of a look, each run by its weight; the rest in the next. */
 #define ADMITTED_AT_ONCE 1024u
 
 struct look {
         struct pw_scheduler *scheduler;
         struct pw_list round; /* tenants that are not through */
         uint64_t held;        /* devices at which runs of tenants whose turn came before lack room */
+        uint64_t done;        /* the weight of those that were admitted or ended */
 };
 
 /* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too. */
@@ -156,6 +157,7 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
                 struct pw_live *live = pw_list_item(quota->looked->next, struct pw_live, queued);
 
                 if (pw_live_fails_by_inputs(live)) {
+                        look->done += pw_run_weight(&live->run);
                         pw_live_maybe_end(live);
                         return true;
                 }
@@ -167,6 +169,7 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
                         pw_list_remove(&quota->turn);
                         pw_list_append(&look->scheduler->turns, &quota->turn);
                 }
+                look->done += pw_run_weight(&live->run);
                 admit(live);
                 return true;
         }
@@ -193,7 +196,6 @@ static void begin_look(struct look *look)
 void pw_admission_look(struct pw_scheduler *scheduler)
 {
         struct look look = { .scheduler = scheduler };
-        uint32_t left = ADMITTED_AT_ONCE;
 
         if (!scheduler->look)
                 return;
@@ -202,10 +204,8 @@ void pw_admission_look(struct pw_scheduler *scheduler)
                 struct pw_device_quota *quota = pw_list_first(&look.round, struct pw_device_quota, round);
 
                 pw_list_remove(&quota->round);
-                if (left && look_at_tenant(&look, quota)) {
-                        left--;
+                if (look.done < ADMITTED_AT_ONCE && look_at_tenant(&look, quota))
                         pw_list_append(&look.round, &quota->round);
-                }
         }
-        scheduler->look |= !left;
+        scheduler->look |= look.done >= ADMITTED_AT_ONCE;
 }

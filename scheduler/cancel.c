@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Of a turn; the rest in the next. */
+/* Of a turn, each run by its weight; the rest in the next. */
 #define DROPPED_AT_ONCE 4096u
 
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes)
@@ -44,9 +44,10 @@ void pw_live_reader_left(struct pw_live *live)
 
 void pw_unread_drop(struct pw_scheduler *scheduler)
 {
-        for (uint32_t left = DROPPED_AT_ONCE; left && !pw_list_empty(&scheduler->unread); left--) {
+        for (uint64_t done = 0; done < DROPPED_AT_ONCE && !pw_list_empty(&scheduler->unread);) {
                 struct pw_live *live = pw_list_first(&scheduler->unread, struct pw_live, unread);
 
+                done += pw_run_weight(&live->run);
                 pw_list_remove(&live->unread);
                 pw_live_drop_parts(live);
         }

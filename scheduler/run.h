@@ -91,6 +91,9 @@ struct pw_program_row {
         void *host;                   /* host.c's: its images */
 };
 
+/* How many small runs take as long to be placed, told of and let go. */
+static inline uint64_t pw_run_weight(const struct pw_run *run) { return 1 + (run->row->room_count + run->input_count) / 8; }
+
 /* --- actions -------------------------------------------------------------------------------------------------------------- */
 
 enum pw_action_kind {
