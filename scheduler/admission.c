@@ -1,10 +1,10 @@
 /* Admission: a tenant's runs in the order of their arrival, tenants in turn, get all their rooms or none.
  *
- * A run that lacks room which admitted runs will give back holds back its tenant's later ones that want memory of the same devices;
- * the first such run of a tenant holds back those of tenants whose turn comes after, too. A tenant's turn is over when a run of it
- * is admitted while none lacks room: so runs of another tenant come before one that lacks room once, however many are queued. A run
- * that lacks room which sessions hold stands aside: others pass, and it is looked at again when room is freed. So an admitted run
- * never waits for room, and nobody waits for a run that was not admitted.
+ * A run that lacks room which admitted runs will give back holds back its tenant's later ones that want memory of the same devices.
+ * The first such run of a tenant holds back those of tenants whose turn comes after, too, if its tenant's own runs will not give back
+ * all that it lacks. A tenant's turn is over when a run of it is admitted while none lacks room: so runs of another tenant come before
+ * one that lacks room once, however many are queued. A run that lacks room which sessions hold stands aside: others pass, and it is
+ * looked at again when room is freed. So an admitted run never waits for room, and nobody waits for a run that was not admitted.
  */
 #include "scheduler/state.h"
 
@@ -127,24 +127,27 @@ struct look {
         uint64_t done;        /* the weight of those that were admitted or ended */
 };
 
-/* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too. */
+/* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too, unless runs of its own
+ * tenant will give back all that it lacks. */
 static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live)
 {
         struct pw_device_quota *quota = pw_live_quota(live);
         uint64_t memory = live->program->memory_mask;
         bool over_quota = quota->held == look->scheduler->looks;
         enum pw_place_verdict verdict = PW_PLACE_HELD;
+        bool behind_others = memory & look->held;
 
         if (!(memory & (look->held | quota->lacking)) && !over_quota) {
                 pw_place_inputs(live);
                 verdict = pw_place_run(live);
                 over_quota = live->over_quota;
+                behind_others = live->lacks_of_others;
         }
         stand_aside(live, verdict == PW_PLACE_ASIDE);
         if (verdict == PW_PLACE_HELD && over_quota) {
                 quota->held = look->scheduler->looks;
         } else if (verdict == PW_PLACE_HELD) {
-                look->held |= memory & quota->lacking ? 0 : memory;
+                look->held |= !behind_others || (memory & quota->lacking) ? 0 : memory;
                 quota->lacking |= memory;
         }
         return verdict;

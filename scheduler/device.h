@@ -23,6 +23,7 @@ struct pw_rooms { /* of one tenant in one device */
         uint64_t bytes;
         struct pw_range *range;
         uint32_t programs; /* that place rooms there */
+        uint64_t used[3];  /* by enum pw_room_use */
         struct pw_line line; /* its parts that wait for the device's window */
 };
 

@@ -79,6 +79,7 @@ struct pw_live {
         bool aside;              /* needs room that admitted runs will not give back */
         uint32_t short_device;   /* where room was missing when it was looked at last */
         uint64_t short_bytes;
+        bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */
         bool over_quota;         /* then: of what its tenant may have of all devices */
         bool read_early;         /* parts rested, or rest, until its results are ordered */
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */

@@ -54,6 +54,7 @@ bool pw_room_take(struct pw_device *device, struct pw_rooms *rooms, uint64_t byt
         device->free -= bytes;
         device->used[use] += bytes;
         rooms->quota->used[use] += bytes;
+        rooms->used[use] += bytes;
         return true;
 }
 
@@ -73,6 +74,7 @@ void pw_room_give(struct pw_device *device, const struct pw_room *room, enum pw_
                 return;
         pw_range_give(rooms->range, room->offset, room->bytes);
         rooms->quota->used[use] -= room->bytes;
+        rooms->used[use] -= room->bytes;
         device->used[use] -= room->bytes;
         device->free += room->bytes;
 }
@@ -85,6 +87,8 @@ void pw_room_change(struct pw_device *device, const struct pw_room *room, enum p
                 return;
         rooms->quota->used[from] -= room->bytes;
         rooms->quota->used[to] += room->bytes;
+        rooms->used[from] -= room->bytes;
+        rooms->used[to] += room->bytes;
         device->used[from] -= room->bytes;
         device->used[to] += room->bytes;
 }

@@ -271,9 +271,11 @@ static void join_free_rooms(const struct pw_program *program)
 /* Will admitted runs give back what is missing? */
 static enum pw_place_verdict lacking(struct pw_live *live, const struct pw_device *device, uint64_t need)
 {
+        const struct pw_rooms *own = pw_program_device(live->program, device->number)->rooms;
         uint64_t coming = device->used[PW_USE_BLOCK] + device->used[PW_USE_LETTING_GO];
 
         live->over_quota = false;
+        live->lacks_of_others |= own->used[PW_USE_BLOCK] + own->used[PW_USE_LETTING_GO] + device->free < need;
         live->short_device = device->number;
         live->short_bytes = need > device->free ? need - device->free : need;
         return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
@@ -315,6 +317,7 @@ static enum pw_place_verdict try(struct taking *taking)
         enum pw_place_verdict verdict = PW_PLACED;
         uint64_t need[PW_DEVICES_MAX], all = 0;
 
+        live->lacks_of_others = false;
         needed(taking, need);
         for (uint32_t i = 0; i < program->device_count; i++)
                 all += need[i];

@@ -299,6 +299,33 @@ static void test_turns(void **state)
         world_done(&world);
 }
 
+/* What waits for runs of its own tenant holds back nobody else: there is room for others beside. */
+static void test_waits_for_its_own(void **state)
+{
+        struct world_program *others = &world.programs[3];
+        struct world_object *head, *small, *other;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10, .tenants = 2 });
+        block = &world.programs[2];
+        step = &world.programs[0];
+        world_make_chain(&world, block, "block", 3, 1004);
+        world_make_chain(&world, step, "step", 1, 236);
+        world_make_chain(&world, &world.programs[4], "second", 3, 1004);
+        world.tenant = world_tenants[1];
+        world_make_chain(&world, others, "others", 1, 236);
+        submit(block);
+        head = submit(&world.programs[4]);
+        small = submit(step);
+        other = submit(others);
+        world_daemon(&world);
+        assert_int_equal(state_of(head), PW_RUN_QUEUED);
+        assert_int_equal(state_of(small), PW_RUN_QUEUED);
+        assert_int_equal(state_of(other), PW_RUN_ADMITTED);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* Until the run has ended: now one device moves, now the other, some steps at a time. */
 static void move_until_ended(const struct world_run *run)
 {
@@ -568,7 +595,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
                 cmocka_unit_test(test_quota),
-                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_waits_for_its_own),
+                cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
                 cmocka_unit_test(test_many_deadlines),
