@@ -197,7 +197,8 @@ static inline bool pw_slot_idle(const struct extent *extent, const struct pw_obj
 }
 
 /* room.c */
-void pw_room_serve(struct pw_store *store);
+void pw_room_serve(struct pw_store *store); /* something may have come for them */
+void pw_room_search_on(struct pw_store *store); /* nothing came, but not all of them have looked for idle slots */
 void pw_room_came(struct pw_store *store); /* those who wait are served by who reclaims next, once for all that came back */
 static inline bool pw_room_hungry(const struct pw_store *store, const struct extent *extent) /* somebody waits for a slot of it */
 {

@@ -55,11 +55,13 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
         object->closing = PW_ENTRY_ERROR;
 }
 
-bool pw_store_reclaims(const struct pw_store *store)
+static bool anything_leaves(const struct pw_store *store)
 {
-        return !pw_list_empty(&store->dropping) || store->looking_count || pw_ending_more(store) || store->searching ||
-               store->unserved || !pw_list_empty(&store->rung);
+        return !pw_list_empty(&store->dropping) || store->looking_count || pw_ending_more(store) || store->unserved ||
+               !pw_list_empty(&store->rung);
 }
+
+bool pw_store_reclaims(const struct pw_store *store) { return anything_leaves(store) || store->searching; }
 
 /* Its tenant's look goes on: it waits in `objects`. False: out of memory. */
 static bool wait_for_look(struct pw_store *store, struct objects *objects, struct pw_object *object)
@@ -118,6 +120,7 @@ static void close_dropped(struct pw_store *store, struct tenant *tenant, uint32_
 
 bool pw_store_reclaim_begin(struct pw_store *store)
 {
+        store->only_searching = store->searching && !anything_leaves(store);
         pw_ending_part(store);
         pw_watch_part(store);
         for (uint32_t left = PART, count; left && !pw_list_empty(&store->dropping); left -= count) {
@@ -271,7 +274,11 @@ bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
                 else
                         finish_one(store, object);
         }
+        store->only_searching &= !store->closing_count;
         store->closing_count = 0;
-        pw_room_serve(store);
+        if (store->only_searching)
+                pw_room_search_on(store);
+        else
+                pw_room_serve(store);
         return pw_store_reclaims(store);
 }

@@ -162,8 +162,6 @@ static void take_back(struct pw_store *store, const struct row *row, const struc
         search->next = budget || i > store->extents.top ? 0 : i;
         store->search_left -= most - budget;
         store->searching |= search->next != 0;
-        if (search->again && !search->next)
-                search->grants = UINT64_MAX;
 }
 
 /* How many of `count` slots the tenant may have. */
@@ -396,9 +394,18 @@ static void serve(struct pw_store *store, struct request *request)
                 request->tenant->passed = store->serving;
 }
 
+/* Something came: who passed by what was about to be used looks there again. */
+static void search_anew(struct search *search)
+{
+        if (!search->again || search->next)
+                return;
+        search->again = false;
+        search->grants = UINT64_MAX;
+}
+
 /* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those for
  * whom there is enough. */
-void pw_room_serve(struct pw_store *store)
+static void serve_queue(struct pw_store *store, bool came)
 {
         struct request *request;
         uint64_t last = 0;
@@ -415,6 +422,10 @@ void pw_room_serve(struct pw_store *store)
                 uint64_t token = request->ask.token;
                 bool searches = store->search_left;
 
+                if (came) {
+                        search_anew(&request->search);
+                        search_anew(&request->own_search);
+                }
                 if (!is_next(store, request))
                         continue;
                 serve(store, request);
@@ -424,6 +435,10 @@ void pw_room_serve(struct pw_store *store)
         store->search_after = last;
         find_next(store);
 }
+
+void pw_room_serve(struct pw_store *store) { serve_queue(store, true); }
+
+void pw_room_search_on(struct pw_store *store) { serve_queue(store, store->unserved); }
 
 void pw_room_came(struct pw_store *store)
 {

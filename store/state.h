@@ -183,7 +183,7 @@ struct looks { uint32_t *sessions, count, capacity; };
 struct search {
         uint64_t grants;           /* when it began; UINT64_MAX: to be done */
         uint32_t next;             /* handle of an extent; 0: it is done */
-        bool again;                /* it passed by what is about to be used */
+        bool again;                /* it passed by what is about to be used: another one follows, when something came */
 };
 
 /* A request that waits: for memory in the queue, or for its pages. */
@@ -214,6 +214,7 @@ struct pw_store {
         struct pw_table requests;  /* token -> those of both */
         uint32_t lacking_count;    /* requests in the queue that wait for memory */
         bool searching;            /* for one of them, and not through */
+        bool only_searching;       /* as a reclaim began there was nothing else to be done */
         bool unserved;             /* something came back since the queue was served */
         uint32_t search_left;      /* slots that may be looked at yet, for all requests */
         uint64_t search_after;     /* a token: requests up to it let others search first */
