@@ -55,6 +55,8 @@ static void test_part_of_a_tenant(void **state)
         fixture_drop(&f, ann, next);
         assert_int_equal(reclaim(&f), 0);
         assert_int_equal(fixture_state(next), PW_ENTRY_READY);
+        assert_true(pw_store_reclaims_of(f.store, "ann"));
+        assert_false(pw_store_reclaims_of(f.store, "bob"));
         fixture_ref(&f, ann, again); /* a record that the look comes to */
         assert_int_equal(fixture_state(again), PW_ENTRY_READY);
         fixture_drop(&f, ann, again);

@@ -77,7 +77,7 @@ bool pw_store_reclaims_of(const struct pw_store *store, const char *name)
 {
         const struct tenant *tenant = pw_table_get(&store->tenants, pw_text_key(name));
 
-        return tenant && tenant->on_way;
+        return tenant && (tenant->on_way || tenant->closed.count || tenant->later.count);
 }
 
 /* Those that were closed leave their places when they are the most. */
