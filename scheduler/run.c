@@ -36,7 +36,8 @@ static size_t live_bytes(const struct pw_program *program)
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
-/* Records of runs that a program keeps to be used again. */
+/* Records of runs that a program keeps to be used again. Those that were prepared stay beyond that: their places in boards go with the
+ * program, and are found by them alone. */
 #define IDLE_MAX 4096u
 
 static int64_t record_bytes(const struct pw_program *program)
@@ -189,7 +190,7 @@ void pw_live_recycle(struct pw_live *live)
 {
         forget_causes(live);
         pw_list_remove(&live->link);
-        if (live->program->idle_run_count >= IDLE_MAX) {
+        if (live->program->idle_run_count >= IDLE_MAX && !live->run.host) {
                 pw_live_free(live);
                 return;
         }

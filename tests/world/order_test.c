@@ -470,6 +470,34 @@ static void test_turns(void **state)
         assert_passes(&(struct crowd){ .devices = 4, .islands = 2, .count = 1250 });
 }
 
+/* What the host keeps of a run, its places in boards, is found by nobody else: it stays with the run's record, however many there are. */
+static void test_places_stay_with_records(void **state)
+{
+        enum { MANY = 4200 };
+        static char places[MANY];
+        uint32_t found = 0;
+
+        (void)state;
+        begin(1, 1, 8);
+        world_make_chain(&world, &world.programs[0], "chain", 1, 64);
+        for (uint32_t round = 0; round < 2; round++) {
+                static struct pw_run *runs[MANY];
+
+                for (uint32_t i = 0; i < MANY; i++) {
+                        runs[i] = pw_scheduler_run_new(world.scheduler, world.programs[0].handle);
+                        assert_non_null(runs[i]);
+                        found += runs[i]->host != NULL;
+                        runs[i]->host = &places[i];
+                        pw_scheduler_cancel(world.scheduler, runs[i]->number, "test", 0);
+                }
+                for (uint32_t i = 0; i < MANY; i++)
+                        pw_scheduler_submit(world.scheduler, runs[i], 0);
+                pw_actions_clear(pw_scheduler_actions(world.scheduler));
+        }
+        assert_int_equal(found, MANY);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -478,7 +506,7 @@ int main(void)
                 cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),
-                cmocka_unit_test(test_death_while_ringing), cmocka_unit_test(test_first_come), cmocka_unit_test(test_turns),
+                cmocka_unit_test(test_death_while_ringing), cmocka_unit_test(test_first_come), cmocka_unit_test(test_places_stay_with_records), cmocka_unit_test(test_turns),
         };
 
         return cmocka_run_group_tests_name("order", tests, NULL, NULL);
