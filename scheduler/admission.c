@@ -5,23 +5,82 @@
  * all that it lacks. A tenant's turn is over when a run of it is admitted while none lacks room: so runs of another tenant come before
  * one that lacks room once, however many are queued. A run that lacks room which sessions hold stands aside: others pass, and it is
  * looked at again when room is freed. So an admitted run never waits for room, and nobody waits for a run that was not admitted.
+ *
+ * Runs of a program need the same, so a look at the first of them is one at all. Only those whose inputs may bring room are looked at
+ * one by one.
  */
 #include "scheduler/state.h"
+
+/* --- queues ------------------------------------------------------------------------------------------------------------------- */
+
+void pw_queue_init(struct pw_queue *queue)
+{
+        pw_list_init(&queue->runs);
+        pw_list_init(&queue->blocked);
+        queue->order = (struct pw_heap_item){ 0 };
+}
+
+static const struct pw_live *first_of(const struct pw_queue *queue) { return pw_list_first(&queue->runs, struct pw_live, queued); }
+
+/* Does it need as much as others of its program? Not where a value that nobody else refers to may go on in its room as a result, nor
+ * where it ends before it needs any. */
+static bool is_like_others(struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                const struct pw_input_place *place = &live->run.inputs[i];
+                if (live->program->inputs[i].takes_result && place->source == PW_INPUT_RESULT && place->donated && place->alone)
+                        return false;
+        }
+        return !pw_live_fails_by_inputs(live);
+}
 
 void pw_admission_arrive(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_device_quota *quota = pw_live_quota(live);
 
+        live->queue = is_like_others(live) ? &live->program->queue : &live->own;
+        live->arrival = ++scheduler->arrivals;
         pw_list_remove(&live->link);
         pw_list_append(&scheduler->queue, &live->link);
-        pw_list_append(&quota->queue, &live->queued);
-        if (pw_list_empty(&quota->turn))
-                pw_list_append(&scheduler->turns, &quota->turn);
         scheduler->queue_count++;
         live->run.state = PW_RUN_QUEUED;
+        if (pw_list_empty(&live->queue->runs) && !pw_heap_add(&quota->queues, &live->queue->order, live->arrival)) {
+                pw_live_fail(live, PW_NO_MEMORY, "pathwaysd is out of memory for its queue of runs");
+                return;
+        }
+        pw_list_append(&live->queue->runs, &live->queued);
+        if (pw_list_empty(&quota->turn))
+                pw_list_append(&scheduler->turns, &quota->turn);
         scheduler->look = true;
 }
+
+void pw_admission_leave(struct pw_live *live)
+{
+        struct pw_queue *queue = live->queue;
+
+        if (pw_list_empty(&live->queued))
+                return;
+        pw_list_remove(&live->queued);
+        if (pw_list_empty(&queue->runs)) {
+                pw_list_remove(&queue->blocked);
+                pw_heap_remove(&pw_live_quota(live)->queues, &queue->order);
+        } else if (queue->order.place) {
+                pw_heap_move(&pw_live_quota(live)->queues, &queue->order, first_of(queue)->arrival);
+        }
+}
+
+/* Those whose first lacked room come into the next look. Without memory for one it waits there, and is tried again. */
+static void unblock(struct pw_device_quota *quota)
+{
+        struct pw_queue *queue;
+
+        pw_list_each(&quota->blocked, queue, struct pw_queue, blocked)
+                if (pw_heap_add(&quota->queues, &queue->order, first_of(queue)->arrival))
+                        pw_list_remove(&queue->blocked);
+}
+
+/* --- a run is admitted ---------------------------------------------------------------------------------------------------- */
 
 static void start_steps(struct pw_live *live)
 {
@@ -37,7 +96,7 @@ static void admit(struct pw_live *live)
         struct pw_live_input *input;
 
         pw_list_remove(&live->link);
-        pw_list_remove(&live->queued);
+        pw_admission_leave(live);
         scheduler->queue_count--;
         live->run.state = PW_RUN_ADMITTED;
         live->run.row->runs_admitted++;
@@ -156,8 +215,11 @@ static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live
 /* Its next run that has room is admitted, or one ends that needs none. False: there is no such run. */
 static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
 {
-        while (quota->looked->next != &quota->queue) {
-                struct pw_live *live = pw_list_item(quota->looked->next, struct pw_live, queued);
+        struct pw_heap_item *first;
+
+        while ((first = pw_heap_first(&quota->queues))) {
+                struct pw_queue *queue = pw_container_of(first, struct pw_queue, order);
+                struct pw_live *live = pw_list_first(&queue->runs, struct pw_live, queued);
 
                 if (pw_live_fails_by_inputs(live)) {
                         look->done += pw_run_weight(&live->run);
@@ -165,7 +227,8 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
                         return true;
                 }
                 if (look_at_run(look, live) != PW_PLACED) {
-                        quota->looked = &live->queued;
+                        pw_heap_remove(&quota->queues, first);
+                        pw_list_append(&quota->blocked, &queue->blocked);
                         continue;
                 }
                 if (!quota->lacking) { /* else its turn is still to come */
@@ -176,6 +239,7 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
                 admit(live);
                 return true;
         }
+        unblock(quota);
         return false;
 }
 
@@ -187,9 +251,9 @@ static void begin_look(struct look *look)
         look->scheduler->looks++;
         pw_list_init(&look->round);
         pw_list_each(&look->scheduler->turns, quota, struct pw_device_quota, turn) {
-                quota->looked = &quota->queue;
+                unblock(quota);
                 quota->lacking = 0;
-                if (pw_list_empty(&quota->queue))
+                if (!pw_heap_first(&quota->queues))
                         pw_list_remove(&quota->turn);
                 else
                         pw_list_append(&look->round, &quota->round);

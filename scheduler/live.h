@@ -59,7 +59,10 @@ struct pw_live {
         struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
         struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
         struct pw_heap_item due;
-        struct pw_list queued;   /* among those of its tenant */
+        struct pw_list queued;   /* in `queue`, */
+        struct pw_queue *queue;  /* its program's, or `own`, as what it needs depends on what its inputs bring */
+        struct pw_queue own;
+        uint64_t arrival;        /* its number among those that were queued */
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
         uint64_t admission;      /* its number among the admitted, from 1 */
@@ -186,6 +189,8 @@ void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw
 
 /* admission.c */
 void pw_admission_arrive(struct pw_live *live);
+void pw_admission_leave(struct pw_live *live); /* it is admitted, or ends; nothing, if it is in no queue */
+void pw_queue_init(struct pw_queue *queue);
 void pw_admission_look(struct pw_scheduler *scheduler);
 /* lack.c: which memory lacks how much, and who holds it. */
 void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);

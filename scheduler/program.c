@@ -142,6 +142,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
                                                 .tenant = strdup(of->tenant), .image = image, .input_count = image->input_count,
                                                 .result_count = image->result_count, .own = program };
         pw_list_init(&program->idle_runs);
+        pw_queue_init(&program->queue);
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
         if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_devices(program) && take_image(program)) {

@@ -79,6 +79,7 @@ struct pw_program {
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
         uint64_t device_mask, memory_mask;   /* all; those of which a run takes memory */
+        struct pw_queue queue;               /* runs that are not admitted, but for those whose inputs may bring room */
         struct pw_list idle_runs;            /* to be used again */
         uint32_t idle_run_count;
         struct pw_list link;                 /* among the ended ones */

@@ -16,7 +16,7 @@ struct pw_device_quota *pw_quota_of(struct pw_table *quotas, const char *tenant)
                 return NULL;
         quota->bytes = UINT64_MAX;
         pw_list_init(&quota->changed);
-        pw_list_init(&quota->queue);
+        pw_list_init(&quota->blocked);
         pw_list_init(&quota->turn);
         pw_list_init(&quota->round);
         quota->tenant = strdup(tenant);
@@ -59,6 +59,7 @@ void pw_quotas_done(struct pw_table *quotas)
         struct pw_device_quota *quota;
 
         for (uint32_t i = 0; (quota = pw_table_next(quotas, &i));) {
+                pw_heap_done(&quota->queues);
                 free(quota->tenant);
                 free(quota);
         }

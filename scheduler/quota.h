@@ -6,6 +6,7 @@
 #ifndef PW_SCHEDULER_QUOTA_H
 #define PW_SCHEDULER_QUOTA_H
 
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "scheduler/run.h"
@@ -17,6 +18,13 @@
 
 enum pw_room_use { PW_USE_RESULT, PW_USE_BLOCK, PW_USE_LETTING_GO };
 
+/* Runs that are queued and need as much room as one another, by arrival: where the first finds none, none of them does. */
+struct pw_queue {
+        struct pw_list runs;
+        struct pw_heap_item order; /* in its tenant's queues */
+        struct pw_list blocked;
+};
+
 struct pw_device_quota {
         char *tenant;
         uint64_t bytes;     /* UINT64_MAX: no limit */
@@ -24,11 +32,11 @@ struct pw_device_quota {
         uint64_t runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t record_bytes, told_bytes; /* of its runs and their results, in the scheduler's heap; what was said of them last */
         struct pw_list changed; /* among those that have another sum than was said */
-        struct pw_list queue;   /* its runs that are queued, by arrival */
+        struct pw_heap queues;  /* struct pw_queue: of its runs, by the arrival of their first */
         struct pw_list turn;    /* among the tenants that have some: in this order theirs lack room */
         /* In a look at the queues: */
         struct pw_list round;   /* among the tenants that are not through */
-        struct pw_list *looked; /* the last of its queue that was looked at and stays there */
+        struct pw_list blocked; /* queues whose first lacks room: not in the heap until the tenant is through */
         uint64_t lacking;       /* devices of which its runs lack room */
         uint64_t held;          /* the look in which one of its runs waits for others of its own to give back */
 };

@@ -107,6 +107,7 @@ static void reset(struct pw_live *live)
         live->parts_left = live->ahead_count = live->behind_count = 0;
         pw_list_init(&live->freed_link);
         pw_list_init(&live->queued);
+        pw_queue_init(&live->own);
         pw_list_init(&live->patient);
         pw_list_init(&live->unread);
         for (uint32_t c = 0; c < live->program->chain_count; c++) {
@@ -420,7 +421,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         enum pw_status status;
 
         pw_list_remove(&live->link);
-        pw_list_remove(&live->queued);
+        pw_admission_leave(live);
         pw_list_remove(&live->unread);
         pw_deadline_forget(live);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;

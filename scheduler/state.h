@@ -49,7 +49,7 @@ struct pw_scheduler {
         struct pw_heap due;              /* those with one that comes out of that order */
         uint32_t queue_count, aside_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */
-        uint64_t admissions;     /* ever */
+        uint64_t arrivals, admissions; /* ever */
         bool look;                       /* room was given back, or a run arrived */
         uint64_t looks;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */

@@ -6,6 +6,9 @@ attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystan
 attack_libraries = $(integration_libraries)
 
 # Sorted by name.
+attack_tests += tests/attack/aside_runs_test
+tests_attack_aside_runs_test_SOURCES = tests/attack/aside_runs_test.c $(attack_sources)
+tests_attack_aside_runs_test_LDADD = $(attack_libraries)
 attack_tests += tests/attack/boards_test
 tests_attack_boards_test_SOURCES = tests/attack/boards_test.c $(attack_sources)
 tests_attack_boards_test_LDADD = $(attack_libraries)

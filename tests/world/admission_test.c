@@ -77,6 +77,62 @@ static void test_aside(void **state)
         world_done(&world);
 }
 
+/* Programs whose runs stand aside: room that comes back, for two of three, goes to who came first, of whichever program. */
+static void test_aside_in_turn(void **state)
+{
+        struct world_program *other = &world.programs[3];
+        struct world_object *held[2], *results[3];
+
+        (void)state;
+        begin(11 << 10);
+        world_make_chain(&world, other, "other", 1, 1004);
+        for (uint32_t i = 0; i < 2; i++) {
+                held[i] = submit(large);
+                world_settle(&world);
+                assert_true(held[i]->decided && held[i]->status == PW_OK);
+        }
+        for (uint32_t i = 0; i < 3; i++)
+                results[i] = submit(i == 1 ? other : large);
+        world_settle(&world);
+        for (uint32_t i = 0; i < 3; i++)
+                assert_int_equal(state_of(results[i]), PW_RUN_QUEUED);
+        for (uint32_t i = 0; i < 2; i++)
+                world_drop(&world, held[i]);
+        world_settle(&world);
+        for (uint32_t i = 0; i < 2; i++)
+                assert_true(results[i]->decided && results[i]->status == PW_OK);
+        assert_int_equal(state_of(results[2]), PW_RUN_QUEUED);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* Runs of one program: who brings the room of its result passes those that lack it. */
+static void test_brings_its_room(void **state)
+{
+        struct world_object *given, *aside, *result;
+
+        (void)state;
+        begin(6 << 10);
+        world.options.donations = 1;
+        given = submit(large);
+        world_settle(&world);
+        assert_true(given->decided && given->status == PW_OK);
+        world.options.donations = -1;
+        aside = submit(large);
+        world_settle(&world);
+        assert_int_equal(state_of(aside), PW_RUN_QUEUED);
+        world.options.donations = 1;
+        result = world_submit(&world, large, &given, false)->results[0];
+        world_settle(&world);
+        assert_true(result->decided && result->status == PW_OK);
+        assert_int_equal(state_of(aside), PW_RUN_QUEUED);
+        world_drop(&world, result);
+        world_settle(&world);
+        assert_true(aside->decided && aside->status == PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* A quota is exact: a run that needs a byte more waits for the quota, and one that needs all that is left has it. */
 static void test_quota(void **state)
 {
@@ -597,6 +653,7 @@ int main(void)
                 cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_waits_for_its_own),
                 cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_aside_in_turn), cmocka_unit_test(test_brings_its_room),
                 cmocka_unit_test(test_takes_over_behind_readers),
                 cmocka_unit_test(test_inputs),     cmocka_unit_test(test_shape),      cmocka_unit_test(test_input_deadline),
                 cmocka_unit_test(test_many_deadlines),
