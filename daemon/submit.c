@@ -202,9 +202,9 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
 
         if (2 + inputs + results > left || !row || inputs != row->input_count || results != row->result_count)
                 return refuse(lane, !row ? "no such program of the session" : "not as many inputs and results as the program has");
-        run = pw_scheduler_run_new(daemon->scheduler, row->program);
         waiting = malloc(sizeof *waiting);
-        if (!run || !waiting) {
+        run = waiting ? pw_scheduler_run_new(daemon->scheduler, row->program) : NULL;
+        if (!run) {
                 free(waiting);
                 return refuse(lane, "pathwaysd is out of memory");
         }

@@ -7,7 +7,8 @@ struct turn {
         uint64_t first_seq, members;
         uint32_t first_order, count;
         bool served;         /* the part stands in line, and a gang of it was ordered in this turn of its tenant */
-        bool full;           /* nothing more can be ordered: the log is closed, or there is no memory for it */
+        bool full;           /* nothing more can be ordered: the log is closed, or */
+        bool no_memory;      /* there is none for it: it is tried again */
 };
 
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy)
@@ -210,7 +211,9 @@ static bool order_next(struct turn *turn, struct pw_part *part, const struct pw_
         }
         if (!window_open(turn, part, gang))
                 return false;
-        turn->full = !log_open(turn) || !order_gang(turn, part, gang);
+        turn->full = !log_open(turn);
+        turn->no_memory = !turn->full && !order_gang(turn, part, gang);
+        turn->full |= turn->no_memory;
         if (turn->full && !part->stands_at)
                 pw_part_stand(part, gang->members);
         turn->served = part->stands_at;
@@ -268,7 +271,7 @@ void pw_island_turn(struct pw_island *island)
         if (action == &actions->spare)
                 return;
         order_parts(&turn);
-        island->dirty = false;
+        island->dirty = turn.no_memory;
         if (!turn.count && actions->count == at + 1) {
                 actions->count--;
                 return;

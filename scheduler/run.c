@@ -168,7 +168,7 @@ fail:
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 if (live->run.results[i])
                         pw_result_recycle(pw_result_live(live->run.results[i]));
-        pw_live_free(live);
+        pw_live_recycle(live); /* the host may have places for it */
         return NULL;
 }
 
