@@ -33,7 +33,7 @@ static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw
 
         place->status = PW_OK;
         if (pw_word_state(word) == PW_ENTRY_ERROR || pw_word_state(word) == PW_ENTRY_LOST)
-                place->status = pw_word_status(word) ? pw_word_status(word) : PW_PRODUCER_LOST;
+                place->status = pw_word_error(word);
         else if (pw_entry_describe(entry, NULL, room.offset + room.bytes, &described) != PW_OK ||
                  (!described.is_inline && (described.room_segment != object->segment || described.room_offset != room.offset)))
                 place->status = PW_PROTOCOL;

@@ -70,7 +70,6 @@ struct pw_future *pw_ref(struct pw_future *future)
 
 enum pw_status pw_future_status(uint64_t word)
 {
-        enum pw_status status = pw_word_status(word);
         switch (pw_word_state(word)) {
         case PW_ENTRY_PENDING:
         case PW_ENTRY_CLOSING: /* by whom does not yet know of this reference: it comes back */
@@ -78,9 +77,8 @@ enum pw_status pw_future_status(uint64_t word)
         case PW_ENTRY_READY:
                 return PW_OK;
         case PW_ENTRY_ERROR:
-                return status != PW_OK && pw_status_known(status) ? status : PW_FAILED;
         case PW_ENTRY_LOST:
-                return status != PW_OK && pw_status_known(status) ? status : PW_DEVICE_LOST;
+                return pw_word_error(word);
         default:
                 return PW_GONE;
         }

@@ -19,6 +19,19 @@ static void test_word_parts(void **state)
         assert_int_equal(pw_word_generation(word), 0xfedcba98);
 }
 
+/* Whatever a client writes is an error, and none that a reader takes for the state of its own wait or session. */
+static void test_word_error(void **state)
+{
+        (void)state;
+        for (uint32_t status = 0; status < 256; status++) {
+                uint64_t word = pw_word_make(PW_ENTRY_ERROR, 0, 1, (enum pw_status)status);
+                bool can_be = pw_status_known(status) && status != PW_OK && status != PW_NOT_READY && status != PW_DAEMON_GONE &&
+                              status != PW_FORKED;
+
+                assert_int_equal(pw_word_error(word), can_be ? status : PW_PROTOCOL);
+        }
+}
+
 static void test_take(void **state)
 {
         struct pw_entry entry = { .word = pw_word_make(PW_ENTRY_FREE, 0, 0xffffff, PW_OK) };
@@ -194,6 +207,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_word_parts),
+                cmocka_unit_test(test_word_error),
                 cmocka_unit_test(test_take),
                 cmocka_unit_test(test_decide),
                 cmocka_unit_test(test_flag),

@@ -64,7 +64,7 @@ static enum pw_status check_alone(struct pw_store *store, const struct pw_object
 static enum pw_status check_ready(struct pw_store *store, const struct pw_object *object, struct pw_error *ret_err)
 {
         uint64_t word = word_of(store, object);
-        enum pw_status status = pw_word_status(word);
+        enum pw_status status;
         char id[PW_ID_TEXT_BYTES];
 
         pw_id_format(pw_object_id(store, object), id);
@@ -75,8 +75,7 @@ static enum pw_status check_ready(struct pw_store *store, const struct pw_object
         case PW_ENTRY_PENDING: return pw_error_set(ret_err, PW_NOT_READY, "%s: it is not ready yet", id);
         case PW_ENTRY_ERROR:
         case PW_ENTRY_LOST:
-                if (status == PW_OK || !pw_status_known(status))
-                        status = PW_FAILED;
+                status = pw_word_error(word);
                 return pw_error_set(ret_err, status, "%s: it is ready with an error: %s", id, pw_status_text(status));
         default: return pw_error_set(ret_err, PW_GONE, "%s: it is gone", id);
         }

@@ -55,7 +55,7 @@ char *pw_find_error_text(struct pw_daemon *daemon, const struct pw_object_row *r
         uint64_t offset = lost ? row->entry->body.dims[0] : row->entry->room_offset,
                  bytes = lost ? row->entry->body.dims[1] : row->entry->bytes;
 
-        snprintf(text, text_bytes, "%s", pw_status_text(pw_word_status(row->word)));
+        snprintf(text, text_bytes, "%s", pw_status_text(pw_word_error(row->word)));
         if (segment && segment->layout.kind == PW_SEGMENT_FUTURES && bytes > 1 && offset + bytes <= segment->layout.bytes)
                 snprintf(text, text_bytes, "%.*s", (int)bytes, (const char *)segment->map.base + offset);
         return text;
