@@ -40,6 +40,18 @@ static void take_freeze(struct pw_dsession *session, const Pathways__Wire__Reque
         pw_frozen_request(session, request->id, request->freeze);
 }
 
+/* Of what an executor has mapped: which are no more. */
+static void tell_gone(struct pw_dsession *session, uint64_t id)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__SegmentInfo info = PATHWAYS__WIRE__SEGMENT_INFO__INIT;
+
+        info.n_gone = pw_child_maps(session->daemon, session->device, 0, &info.gone);
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
+        reply.segment = &info;
+        pw_session_reply(session, id, &reply, NULL, 0);
+}
+
 /* Who may map a segment: its tenant's sessions, operators and executors; for others there is none. Only the executor of a device
  * may write its memory. */
 static void take_segment(struct pw_dsession *session, const Pathways__Wire__Request *request)
@@ -52,6 +64,10 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         struct pw_error err;
         int fd = -1;
 
+        if (executor && !request->segment->segment) {
+                tell_gone(session, request->id);
+                return;
+        }
         if (!segment || (!executor && segment->tenant != session->tenant && !session->operator_)) {
                 pw_session_reply_error(session, request->id, PW_NOT_FOUND, "there is no such segment (any more)");
                 return;
@@ -67,7 +83,7 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
                 return;
         }
         pw_session_describe(&info, segment);
-        if (executor && segment->layout.kind == PW_SEGMENT_DEVICE)
+        if (executor)
                 info.n_gone = pw_child_maps(session->daemon, session->device, segment->number, &info.gone);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         reply.segment = &info;

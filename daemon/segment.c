@@ -131,7 +131,7 @@ void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
                         give_number(daemon, segment->number);
                 leaving = pw_store_segment_remove(daemon->store, segment->number);
         }
-        if (segment->number && segment->layout.kind == PW_SEGMENT_DEVICE)
+        if (segment->number)
                 pw_children_segment_gone(daemon, segment->number);
         if (segment->number)
                 pw_table_remove(&daemon->segments, segment->number);

@@ -16,7 +16,7 @@ struct pw_attached {
         struct pw_map maps[MAPS_MAX];
         uint32_t map_count;
         uint64_t done_at_start; /* gangs of the device */
-        uint32_t *gone;         /* segments, told by the last answer */
+        uint32_t *gone;         /* segments, told by answers, and mapped still */
         size_t gone_count;
 };
 
@@ -62,6 +62,23 @@ static void keep_gone(struct pw_attached *attached, const Pathways__Wire__Segmen
         memcpy(gone + attached->gone_count, info->gone, info->n_gone * sizeof *gone);
         attached->gone = gone;
         attached->gone_count += info->n_gone;
+}
+
+/* No segment has the number 0. */
+static void ask_gone(void *context)
+{
+        struct pw_attached *attached = context;
+        Pathways__Wire__SegmentRequest body = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        struct pw_answer answer;
+
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SEGMENT;
+        request.segment = &body;
+        if (pw_connection_call(attached->connection, &request, &answer, NULL) != PW_OK)
+                return; /* the daemon is gone: this process ends */
+        if (answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT)
+                keep_gone(attached, answer.reply->segment);
+        pw_answer_done(&answer);
 }
 
 static bool tell_gone(void *context, uint32_t *ret_segment)
@@ -209,7 +226,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, tell_gone, ask_module, end_if_detached, ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_gone, tell_gone, ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);

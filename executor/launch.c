@@ -51,6 +51,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         launch->own = params->boards[params->device];
         launch->board = params->islands[params->island];
         launch->next = pw_wait_load(&launch->own->done.seq) + 1;
+        launch->gone = atomic_load(&launch->board->gone[params->device]);
         launch->spin_turns = spin_turns(params);
         pw_segments_init(&launch->segments, params->around);
         pw_modules_init(&launch->modules, params->around);
@@ -134,12 +135,20 @@ static struct pw_order order_read(struct pw_order *order)
                                   .members = __atomic_load_n(&order->members, __ATOMIC_ACQUIRE) };
 }
 
+static void let_go(struct pw_launch *launch)
+{
+        launch->gone = atomic_load(&launch->board->gone[launch->given.device]); /* before it asks: what comes later counts up again */
+        pw_segments_let_go(&launch->segments);
+}
+
 uint32_t pw_launch_turn(struct pw_launch *launch)
 {
         struct pw_island_board *board = launch->board;
         uint64_t member = UINT64_C(1) << launch->given.device, head = pw_wait_load(&board->head);
         uint32_t count = 0;
 
+        if (pw_launch_has_gone(launch))
+                let_go(launch);
         /* What lies farther back was not ours, or is done. */
         if (head >= PW_ORDER_REACH)
                 launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);

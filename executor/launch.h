@@ -35,6 +35,7 @@ struct pw_launch {
         struct pw_runs runs;
         uint64_t next;                  /* seq to look at */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
+        uint64_t gone;                  /* of the board: what was unmapped up to then */
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
         uint32_t spin_turns;            /* of a wait, before it yields */
@@ -49,6 +50,12 @@ void pw_launch_free(struct pw_launch *launch);
 uint32_t pw_launch_turn(struct pw_launch *launch);
 /* Sleep until more is ordered, or somebody rang. */
 void pw_launch_wait(struct pw_launch *launch);
+
+/* Segments that are mapped here are no more: the next turn unmaps them. */
+static inline bool pw_launch_has_gone(const struct pw_launch *launch)
+{
+        return atomic_load(&launch->board->gone[launch->given.device]) != launch->gone;
+}
 
 /* CLOCK_MONOTONIC */
 uint64_t pw_launch_clock_ns(void);

@@ -53,16 +53,21 @@ static bool lent_drop_oldest(struct pw_segments *segments)
         return oldest != NULL;
 }
 
-/* Their tenants have ended: nobody comes back for them. */
-static void unmap_gone(struct pw_segments *segments)
+void pw_segments_let_go(struct pw_segments *segments)
 {
         const struct pw_surroundings *around = segments->around;
         uint32_t number;
 
+        if (around->ask_gone)
+                around->ask_gone(around->context);
         while (around->gone && around->gone(around->context, &number)) {
                 struct pw_map *page = segments->pages[number / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+                struct lent *lent = pw_table_get(&segments->lent, number);
+
                 if (page)
                         pw_unmap(&page[number % PW_SEGMENTS_PAGE]);
+                if (lent)
+                        lent_drop(segments, lent);
         }
 }
 
@@ -72,7 +77,6 @@ static enum pw_status map_segment(struct pw_segments *segments, uint32_t number,
         const struct pw_surroundings *around = segments->around;
         enum pw_status status = around->segment(around->context, number, ret_map, ret_err);
 
-        unmap_gone(segments);
         if ((status != PW_SYSTEM && status != PW_NO_MEMORY) || !lent_drop_oldest(segments))
                 return status;
         while (lent_drop_oldest(segments))

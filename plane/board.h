@@ -99,6 +99,9 @@ struct pw_island_board {
         _Alignas(64) _Atomic uint64_t ring_at[PW_DEVICES_MAX];
         /* Values that a device wrote at a seq below this are lost: it died after it. */
         _Alignas(64) _Atomic uint64_t lost_before[PW_DEVICES_MAX];
+        /* Counts up when segments that the device's executor has mapped are no more and it was not told of any: it asks which. Written by
+         * the daemon, which then rings. */
+        _Alignas(64) _Atomic uint64_t gone[PW_DEVICES_MAX];
         _Alignas(64) struct pw_order log[PW_ORDER_LOG];
         _Alignas(4096) uint8_t arena[];
 };

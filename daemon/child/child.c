@@ -49,7 +49,8 @@ uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segme
         struct pw_child *child = &daemon->children[device];
         uint32_t count = child->gone_count;
 
-        (void)!pw_table_put(&child->mapped, segment, child); /* else it stays mapped there */
+        if (segment)
+                (void)!pw_table_put(&child->mapped, segment, child); /* else it stays mapped there */
         child->gone_count = 0;
         *ret_gone = child->gone;
         return count;
@@ -59,9 +60,14 @@ void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment)
 {
         for (uint32_t i = 0; daemon->children && i < daemon->device_count; i++) {
                 struct pw_child *child = &daemon->children[i];
-                if (pw_table_remove(&child->mapped, segment) &&
-                    pw_grow((void **)&child->gone, &child->gone_capacity, child->gone_count + 1, sizeof *child->gone))
-                        child->gone[child->gone_count++] = segment;
+                if (!pw_table_remove(&child->mapped, segment) ||
+                    !pw_grow((void **)&child->gone, &child->gone_capacity, child->gone_count + 1, sizeof *child->gone))
+                        continue;
+                child->gone[child->gone_count++] = segment;
+                if (child->gone_count == 1) { /* else it was told that there are some, and has not asked yet */
+                        atomic_fetch_add(&daemon->islands[child->island].board->gone[i], 1);
+                        pw_bells_ring_one(daemon->bells, i);
+                }
         }
 }
 

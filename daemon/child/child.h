@@ -29,7 +29,7 @@ struct pw_child {
         int board_fd, board_ro_fd;
         struct pw_device_board *board;
         uint32_t island;
-        struct pw_table mapped;     /* segments of devices that its process asked for */
+        struct pw_table mapped;     /* segments that its process asked for */
         uint32_t *gone;             /* those of them that are no more and it was not told */
         uint32_t gone_count, gone_capacity;
 };
@@ -43,10 +43,10 @@ bool pw_children_ready(const struct pw_daemon *daemon);
 PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device,
                                                struct pw_error *ret_err);
 void pw_child_detached(struct pw_dsession *session);
-/* The process of `device` maps the segment of a device. Returns how many of those that it mapped are no more, and which: to be told with
+/* The process of `device` maps the segment; 0: none. Returns how many of those that it mapped are no more, and which: to be told with
  * the answer, good until the next call. */
 uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone);
-/* The segment of a device is no more: who mapped it is told with the next. */
+/* The segment is no more: who mapped it is told, and asks. */
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment);
 /* What its device is in fails with `status` and the text `why`. */
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
