@@ -26,8 +26,8 @@ struct pw_measure {
         struct { uint64_t offset, bytes; } segments[];
 };
 
-/* `granted`, `steps`: when it began. */
-struct record { struct pw_backing *backing; uint64_t granted, outside, has; uint32_t steps; bool seen; };
+/* `granted`: when it began; `lacking`: there was no memory to look. */
+struct record { struct pw_backing *backing; uint64_t granted, outside, has; bool seen, lacking; };
 
 struct pw_audit {
         struct pw_list link;      /* in daemon->audits */
@@ -107,6 +107,7 @@ void pw_measure_done(struct pw_measure *measure_take, enum pw_status status)
                 struct record *record = &audit->records[measure_take->record];
 
                 record->seen = status == PW_OK;
+                record->lacking = !record->seen;
                 record->has = measure_take->has;
                 record->outside = measure_take->in_all - pw_min_u64(measure_take->in_all, measure_take->in_segments);
                 pw_list_remove(&measure_take->link);
@@ -131,14 +132,14 @@ static void add_given_up(struct pw_daemon *daemon)
         }
 }
 
-/* Where one waits that was not done in time, no more are added; whether the worker goes on there is seen at the end. */
+/* Where one waits that was not done in time, no more are added; whether the memfd is held is seen at the end. */
 static void measure_it(struct pw_audit *audit, struct pw_backing *backing)
 {
         struct pw_measure *measure =
                 backing->overdue ? NULL : calloc(1, sizeof *measure + backing->segments * sizeof measure->segments[0]);
 
         audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes + backing->leaving_bytes,
-                                                        .steps = backing->steps };
+                                                        .lacking = !measure && !backing->overdue };
         pw_backing_keep(backing);
         audit->waits |= backing->overdue > 0;
         if (measure) {
@@ -269,7 +270,7 @@ static void beyond(const struct teller *teller, const char *where, const struct 
         teller->found(teller->context, where, text);
 }
 
-/* One that the worker went on with, though not as far as to look, is no problem. */
+/* One that the worker has not come to yet is no problem; one that it is held at is. */
 static void judge(const struct pw_audit *audit, const struct record *record, const struct teller *teller)
 {
         const struct pw_backing *backing = record->backing;
@@ -277,7 +278,8 @@ static void judge(const struct pw_audit *audit, const struct record *record, con
         const struct pw_segment *segment, *any = NULL;
         char where[100];
 
-        if (record->seen ? backing->works || record->has <= granted : backing->steps != record->steps)
+        if (record->seen ? backing->works || record->has <= granted
+                         : !record->lacking && !pw_worker_is_held(audit->daemon->worker, backing))
                 return;
         for (uint32_t i = 0; !any && (segment = pw_table_next(&audit->daemon->segments, &i));)
                 any = segment->backed.backing == backing ? segment : NULL;

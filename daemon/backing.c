@@ -6,7 +6,27 @@
 #include "daemon/session.h"
 #include "daemon/worker.h"
 
-static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32_t place_count, struct pw_backing **ret_backing,
+struct pw_backing_line *pw_backing_line_new(void)
+{
+        struct pw_backing_line *line = calloc(1, sizeof *line);
+
+        if (!line)
+                return NULL;
+        line->users = 1;
+        pw_list_init(&line->ready);
+        pw_list_init(&line->of_worker);
+        return line;
+}
+
+void pw_backing_line_unkeep(struct pw_backing_line *line)
+{
+        if (line && !--line->users)
+                free(line);
+}
+
+struct places { uint64_t bytes; uint32_t count; };
+
+static enum pw_status new_backing(const char *name, struct places places, struct pw_backing_line *line, struct pw_backing **ret_backing,
                                   struct pw_error *ret_err)
 {
         struct pw_backing *backing = calloc(1, sizeof *backing);
@@ -15,20 +35,19 @@ static enum pw_status new_backing(const char *name, uint64_t place_bytes, uint32
 
         if (!backing)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for %s", name);
-        if (__builtin_mul_overflow(place_bytes, place_count, &bytes) || bytes > INT64_MAX) {
-                place_count = 1;
-                bytes = place_bytes;
-        }
-        *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = place_count, .place_bytes = place_bytes };
+        if (__builtin_mul_overflow(places.bytes, places.count, &bytes) || bytes > INT64_MAX)
+                places = (struct places){ bytes = places.bytes, 1 };
+        *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = places.count, .place_bytes = places.bytes, .line = line };
         pw_list_init(&backing->of_daemon);
         pw_list_init(&backing->segments_in);
         pw_list_init(&backing->todo);
-        pw_list_init(&backing->of_worker);
+        pw_list_init(&backing->of_line);
         status = pw_memfd_create(name, bytes, &backing->fd, ret_err);
         if (status != PW_OK) {
                 free(backing);
                 return status;
         }
+        line->users++;
         *ret_backing = backing;
         return PW_OK;
 }
@@ -46,6 +65,7 @@ void pw_backing_unkeep(struct pw_backing *backing)
                 backing->tenant->backings--;
         pw_close_fd(&backing->fd);
         pw_close_fd(&backing->ro_fd);
+        pw_backing_line_unkeep(backing->line);
         free(backing);
 }
 
@@ -55,10 +75,11 @@ static struct pw_backed use(struct pw_backing *backing, uint64_t offset, uint64_
         return (struct pw_backed){ backing, offset, bytes };
 }
 
-enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backed *ret_backed, struct pw_error *ret_err)
+enum pw_status pw_backing_sole(const char *name, uint64_t bytes, const struct pw_tenant *tenant, struct pw_backed *ret_backed,
+                               struct pw_error *ret_err)
 {
         struct pw_backing *backing;
-        enum pw_status status = new_backing(name, bytes, 1, &backing, ret_err);
+        enum pw_status status = new_backing(name, (struct places){ bytes, 1 }, tenant->line, &backing, ret_err);
 
         if (status == PW_OK)
                 *ret_backed = use(backing, 0, bytes);
@@ -80,8 +101,8 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
         uint64_t offset;
 
         if (!backing || backing->tenant != params->tenant || backing->taken == backing->place_count) {
-                enum pw_status status =
-                        new_backing("pathways-client", params->control_bytes + params->segment_bytes, PW_BACKING_PLACES, &backing, ret_err);
+                struct places places = { params->control_bytes + params->segment_bytes, PW_BACKING_PLACES };
+                enum pw_status status = new_backing("pathways-client", places, params->tenant->line, &backing, ret_err);
 
                 if (status != PW_OK)
                         return status;
@@ -127,8 +148,7 @@ void pw_backing_work(struct pw_backing *backing)
 
 void pw_backing_worked(struct pw_backing *backing)
 {
-        if (!--backing->works)
-                backing->counted = false;
+        backing->works--;
         pw_backing_unkeep(backing);
 }
 

@@ -15,12 +15,19 @@ struct pw_measure;
 struct pw_process;
 struct pw_tenant;
 
+/* Of a tenant at the worker, with whom others take turns: the tenant's own, and each memfd's that is or was of it. */
+struct pw_backing_line {
+        uint32_t users;
+        struct pw_list ready, of_worker; /* the worker's, under its lock: memfds whose first work may begin; while there are any */
+};
+/* Own: the caller gives it back with pw_backing_line_unkeep(). NULL: no memory. */
+struct pw_backing_line *pw_backing_line_new(void);
+void pw_backing_line_unkeep(struct pw_backing_line *line);
+
 struct pw_backing {
         int fd, ro_fd;               /* ro_fd: -1 until somebody asked for it */
         uint32_t users;              /* windows in use, works, and the process that may get another place */
         uint32_t works;              /* of the worker, under way */
-        bool counted;                /* measured while they were under way: again when a punch of them is done */
-        _Atomic uint32_t steps;      /* that the worker has done in it */
         uint32_t place_count, taken; /* places, and how many were ever given */
         uint64_t place_bytes;
         struct pw_daemon *daemon;    /* of sessions; else NULL */
@@ -35,7 +42,8 @@ struct pw_backing {
         uint32_t segments;           /* for audit.c: how many lie in it, and what looks at them, of the audit that begins */
         struct pw_measure *measure;
         uint32_t overdue;            /* for audit.c: measures in it whose audit is over */
-        struct pw_list todo, of_worker; /* the worker's, under its lock: works, in order; while it is ready for the first */
+        struct pw_backing_line *line;        /* where its works wait: its tenant's */
+        struct pw_list todo, of_line; /* the worker's, under its lock: works, in order; while it is ready for the first */
         uint32_t refused;            /* how often the system did not take pages back */
 };
 
@@ -44,9 +52,9 @@ struct pw_backing {
 /* A part of it that somebody uses. Zeroed: none. */
 struct pw_backed { struct pw_backing *backing; uint64_t offset, bytes; };
 
-/* A memfd for one user. Own: *ret_backed is given back with pw_backed_done(). Errors: PW_SYSTEM, PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, struct pw_backed *ret_backed,
-                                             struct pw_error *ret_err);
+/* A memfd for one user, of a tenant. Own: *ret_backed is given back with pw_backed_done(). Errors: PW_SYSTEM, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, const struct pw_tenant *tenant,
+                                             struct pw_backed *ret_backed, struct pw_error *ret_err);
 /* A place in the memfd of the process and the tenant, or in a new one: `control_bytes`, then `segment_bytes`, the same for all.
  * Own, Errors: the same, for both. */
 struct pw_place_params { struct pw_process *process; struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };

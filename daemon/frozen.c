@@ -58,7 +58,7 @@ static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *t
 
         if (status != PW_OK)
                 return status;
-        status = pw_backing_sole("pathways-frozen", like.layout.bytes, &like.backed, ret_err);
+        status = pw_backing_sole("pathways-frozen", like.layout.bytes, like.tenant, &like.backed, ret_err);
         if (status == PW_OK)
                 status = pw_segment_new(daemon, &like, &freezer->segment, ret_err);
         if (status != PW_OK) {

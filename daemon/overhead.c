@@ -74,7 +74,6 @@ static void look(struct pw_backing *backing)
         uint64_t has = allocated(backing->fd), beyond = has - pw_min_u64(has, granted(backing));
 
         count(backing, pw_min_u64(beyond, most));
-        backing->counted = backing->works > 0;
         backing->exceeds = beyond > most || is_over(backing);
         backing->daemon->exceeding |= backing->exceeds;
 }
@@ -86,13 +85,20 @@ void pw_overhead_forget(struct pw_backing *backing)
         count(backing, 0);
 }
 
-void pw_overhead_reserved(struct pw_backing *backing)
+void pw_overhead_returned(struct pw_backing *backing)
 {
         if (!backing->daemon)
                 return;
         pw_list_remove(&backing->of_daemon);
         pw_list_prepend(&backing->daemon->backings, &backing->of_daemon);
-        backing->daemon->overhead_looks += 1 + LOOKS;
+        backing->daemon->overhead_looks++;
+}
+
+void pw_overhead_reserved(struct pw_backing *backing)
+{
+        pw_overhead_returned(backing);
+        if (backing->daemon)
+                backing->daemon->overhead_looks += LOOKS;
 }
 
 /* Clients map its futures to read; what they make of them so is given back. */

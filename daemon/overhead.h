@@ -9,7 +9,9 @@
 struct pw_backing;
 struct pw_tenant;
 
-/* Pages of it are about to be allocated, or were given back: at the end of the turn it is measured, and some others, each in its turn. */
+/* Pages of it were given back: at the end of the turn it is measured. */
+void pw_overhead_returned(struct pw_backing *backing);
+/* They are about to be allocated: the same, and some others, each in its turn. */
 void pw_overhead_reserved(struct pw_backing *backing);
 /* It goes. */
 void pw_overhead_forget(struct pw_backing *backing);

@@ -17,10 +17,11 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
 {
         static const char *const names[] = { "", "pathways-client", "pathways-futures", "pathways-device" };
         const struct pw_segment_layout *layout = &segment->layout;
-        enum pw_status status =
-                segment->backed.backing ? PW_OK : pw_backing_sole(names[layout->kind], layout->bytes, &segment->backed, ret_err);
+        enum pw_status status = PW_OK;
         struct pw_window window;
 
+        if (!segment->backed.backing)
+                status = pw_backing_sole(names[layout->kind], layout->bytes, segment->tenant, &segment->backed, ret_err);
         if (status != PW_OK || layout->kind == PW_SEGMENT_DEVICE)
                 return status;
         window = pw_backed_window(&segment->backed);

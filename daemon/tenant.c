@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/backing.h"
 #include "daemon/frozen.h"
 #include "daemon/look.h"
 #include "daemon/overhead.h"
@@ -40,6 +41,7 @@ static void free_tenant(struct pw_tenant *tenant)
         if (tenant->hints)
                 munmap(tenant->hints, sizeof *tenant->hints);
         pw_close_fd(&tenant->hints_fd);
+        pw_backing_line_unkeep(tenant->line);
         free(tenant->name);
         free(tenant);
 }
@@ -91,7 +93,8 @@ static struct pw_tenant *new_tenant(uid_t uid)
         pw_list_init(&tenant->listers);
         tenant->name = user_name(uid);
         tenant->compiling = pw_compiling_new();
-        if (tenant->name && tenant->compiling)
+        tenant->line = pw_backing_line_new();
+        if (tenant->name && tenant->compiling && tenant->line)
                 return tenant;
         free_tenant(tenant);
         return NULL;

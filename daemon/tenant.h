@@ -30,6 +30,7 @@ struct pw_tenant {
         uint32_t strangers;     /* that did not say Hello */
         uint32_t sessions;      /* attached clients, and those that ended whose process lives and has not left */
         uint32_t segments, backings; /* of memory */
+        struct pw_backing_line *line;   /* where works on its memory wait for the worker */
         uint64_t measured_bytes; /* of its hint page and its futures segment, for overhead.c: told to the store */
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */

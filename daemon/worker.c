@@ -1,4 +1,4 @@
-/* A queue for each memfd, one thread at work, one at rest, one pipe.
+/* A line for each tenant, in it a queue for each memfd, one thread at work, one at rest, one pipe.
  *
  * The system takes pages of a memfd and gives them back under a lock of its inode, which a client holds as long as a write() to its
  * own memfd lasts: for ever, where the bytes come from a page that never arrives. A thread that has been at a memfd for LATE_US no
@@ -24,7 +24,9 @@
 
 #define STEP_BYTES (64 * PW_MIB)
 #define PUNCH_BYTES (128 * PW_MIB) /* about 10 ms, if all its pages are there */
+#define PUNCH_TWICE 3u     /* how often a step of a punch doubles, as long as it finds no pages */
 #define LATE_US 20000u
+#define HELD_US 500000u    /* so late that it is held */
 #define TOLD_US 1000000u   /* so late that the log says it */
 #define LEAVE_US 1000000u  /* how long the end waits for threads */
 
@@ -32,6 +34,7 @@ struct item {
         struct pw_list link;       /* in its backing's queue, then among the running, then the done */
         struct pw_work work;
         uint64_t at;               /* done up to here */
+        uint32_t twice;            /* steps of a punch that found no pages: the next one is twice as long */
         uint64_t since_us;         /* running since then */
         bool asked, told;          /* the loop was asked to tell that it is late; it did */
         struct pw_list of_gone;    /* among those that gave back what the loop does not know of; else alone */
@@ -44,11 +47,10 @@ struct pw_worker {
         struct pw_daemon *daemon;
         pthread_mutex_t lock;           /* of all that follows, and of the queues of backings */
         pthread_cond_t changed;
-        struct pw_list giving, ready;   /* backings with works of which none is running: the first one a punch; another */
+        struct pw_list ready;           /* lines with backings that have works of which none is running */
         struct pw_list running, done, gone; /* items */
         uint32_t threads, resting;
         bool stop;
-        bool recount;                   /* loop only: what works have not given back yet is to be measured again */
         int pipe_fds[2];
         struct event *event;
 };
@@ -65,18 +67,30 @@ static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t 
         return status == PW_OK ? pw_memfd_populate(work->backing->fd, work->offset + at, bytes, ret_err) : status;
 }
 
+/* If that cannot be told: many. */
 static uint64_t allocated(const struct pw_work *work)
 {
         uint64_t bytes;
 
-        return work->leaving.bytes && pw_memfd_allocated(work->backing->fd, &bytes, NULL) == PW_OK ? bytes : 0;
+        return work->punch && pw_memfd_allocated(work->backing->fd, &bytes, NULL) == PW_OK ? bytes : UINT64_MAX;
+}
+
+/* A memfd's pages cannot be found by looking: those that were allocated and not touched yet look like holes. How many there are in all of
+ * it can be told, and a step finds how many were in it. */
+static uint64_t step_bytes(const struct item *item, uint64_t had)
+{
+        uint64_t left = item->work.bytes - item->at;
+
+        if (!item->work.punch)
+                return pw_min_u64(STEP_BYTES, left);
+        return had <= PUNCH_BYTES ? left : pw_min_u64(PUNCH_BYTES << item->twice, left);
 }
 
 /* The next step: true: there are more. Other memfds get their turn before them. *ret_gone: bytes that it gave back. */
 static bool do_next(struct item *item, uint64_t *ret_gone)
 {
         struct pw_work *work = &item->work;
-        uint64_t left = work->bytes - item->at, bytes = pw_min_u64(work->punch ? PUNCH_BYTES : STEP_BYTES, left), had, has;
+        uint64_t bytes, had, has;
         struct pw_error err;
 
         *ret_gone = 0;
@@ -86,10 +100,12 @@ static bool do_next(struct item *item, uint64_t *ret_gone)
         }
         pw_unmap(&work->unmap);
         had = allocated(work);
+        bytes = step_bytes(item, had);
         item->status = bytes ? do_step(work, item->at, bytes, &err) : PW_OK;
         has = allocated(work);
         item->at += bytes;
-        *ret_gone = had - pw_min_u64(had, has);
+        *ret_gone = had == UINT64_MAX ? 0 : had - pw_min_u64(had, has);
+        item->twice = *ret_gone ? 0 : item->twice + (item->twice < PUNCH_TWICE);
         if (item->status != PW_OK)
                 snprintf(item->why, sizeof item->why, "%.79s", err.text);
         return item->status == PW_OK && item->at < work->bytes;
@@ -111,28 +127,38 @@ static bool is_working(const struct pw_worker *worker, uint64_t now_us)
         return false;
 }
 
-static bool has_ready(const struct pw_worker *worker) { return !pw_list_empty(&worker->giving) || !pw_list_empty(&worker->ready); }
-
 /* It has works, and none of them is running. */
 static void make_ready(struct pw_worker *worker, struct pw_backing *backing)
 {
-        const struct item *first = pw_list_first(&backing->todo, struct item, link);
+        struct pw_backing_line *line = backing->line;
 
-        pw_list_append(first->work.punch ? &worker->giving : &worker->ready, &backing->of_worker);
+        pw_list_append(&line->ready, &backing->of_line);
+        if (pw_list_empty(&line->of_worker))
+                pw_list_append(&worker->ready, &line->of_worker);
+}
+
+/* Another line is the next, and in this one another backing. */
+static struct pw_backing *next_ready(struct pw_worker *worker)
+{
+        struct pw_backing_line *line = pw_list_first(&worker->ready, struct pw_backing_line, of_worker);
+        struct pw_backing *backing = pw_list_first(&line->ready, struct pw_backing, of_line);
+
+        pw_list_remove(&backing->of_line);
+        pw_list_remove(&line->of_worker);
+        if (!pw_list_empty(&line->ready))
+                pw_list_append(&worker->ready, &line->of_worker);
+        return backing;
 }
 
 /* The next work, if no thread is at one; NULL: none. */
 static struct item *take(struct pw_worker *worker)
 {
-        struct pw_backing *backing;
         struct item *item;
         uint64_t now_us = pw_now_us();
 
-        if (!has_ready(worker) || is_working(worker, now_us))
+        if (pw_list_empty(&worker->ready) || is_working(worker, now_us))
                 return NULL;
-        backing = pw_list_first(pw_list_empty(&worker->giving) ? &worker->ready : &worker->giving, struct pw_backing, of_worker);
-        pw_list_remove(&backing->of_worker);
-        item = pw_list_first(&backing->todo, struct item, link);
+        item = pw_list_first(&next_ready(worker)->todo, struct item, link);
         pw_list_remove(&item->link);
         pw_list_append(&worker->running, &item->link);
         item->since_us = now_us;
@@ -145,7 +171,6 @@ static void step_done(struct pw_worker *worker, struct item *item, bool more, ui
         struct pw_backing *backing = item->work.backing;
 
         item->gone = pw_min_u64(item->gone + gone, item->work.leaving.bytes);
-        backing->steps++;
         pw_list_remove(&item->link);
         if (more && item->work.punch)
                 pw_list_prepend(&backing->todo, &item->link);
@@ -166,7 +191,7 @@ static uint64_t next_look_us(struct pw_worker *worker)
         struct item *item;
 
         pw_list_each(&worker->running, item, struct item, link) {
-                if (now_us < item->since_us + LATE_US && has_ready(worker))
+                if (now_us < item->since_us + LATE_US && !pw_list_empty(&worker->ready))
                         next_us = pw_min_u64(next_us, item->since_us + LATE_US);
                 else if (!item->asked && now_us < item->since_us + TOLD_US)
                         next_us = pw_min_u64(next_us, item->since_us + TOLD_US);
@@ -257,11 +282,10 @@ static void tell_gone(struct pw_worker *worker, struct item *item, uint64_t gone
 static void report(struct pw_worker *worker, struct item *item)
 {
         tell_gone(worker, item, item->work.leaving.bytes);
-        worker->recount |= item->work.punch && item->work.backing->counted;
         if (item->work.punch && item->status != PW_OK)
                 refused(worker, &item->work, item->why);
-        if (item->work.punch) /* lanes, or what nobody was granted: its tenant has less */
-                pw_overhead_reserved(item->work.backing);
+        if (item->work.punch) /* lanes, or what nobody was granted: its tenant has less; what was measured meanwhile took some for gone or there */
+                pw_overhead_returned(item->work.backing);
         let_go(&item->work);
         tell(worker, &item->work, item->status);
         free(item);
@@ -280,14 +304,6 @@ static void tell_late(struct pw_worker *worker)
                        "memfd of a client is held for 1 s, as by who writes to its descriptor: its own room waits tenant=%s",
                        item->work.backing->tenant ? item->work.backing->tenant->name : "-");
         }
-}
-
-/* What was measured while pages were given back took some for gone that were not, or the other way round. */
-static void recount(struct pw_worker *worker)
-{
-        if (worker->recount)
-                pw_overhead_refresh(worker->daemon);
-        worker->recount = false;
 }
 
 static void on_done(evutil_socket_t fd, short what, void *context)
@@ -317,7 +333,6 @@ static void on_done(evutil_socket_t fd, short what, void *context)
                 pw_list_remove(&item->link);
                 report(worker, item);
         }
-        recount(worker);
         worker->daemon->more = true;
 }
 
@@ -332,7 +347,6 @@ enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_wo
         worker->pipe_fds[0] = worker->pipe_fds[1] = -1;
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->changed, NULL);
-        pw_list_init(&worker->giving);
         pw_list_init(&worker->ready);
         pw_list_init(&worker->running);
         pw_list_init(&worker->done);
@@ -394,6 +408,19 @@ void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
         pthread_mutex_unlock(&worker->lock);
 }
 
+bool pw_worker_is_held(struct pw_worker *worker, const struct pw_backing *backing)
+{
+        uint64_t now_us = pw_now_us();
+        const struct item *item;
+        bool held = false;
+
+        pthread_mutex_lock(&worker->lock);
+        pw_list_each(&worker->running, item, struct item, link)
+                held |= item->work.backing == backing && now_us >= item->since_us + HELD_US;
+        pthread_mutex_unlock(&worker->lock);
+        return held;
+}
+
 static void free_items(struct pw_list *list)
 {
         struct item *item;
@@ -410,13 +437,12 @@ static void free_items(struct pw_list *list)
 }
 
 /* What nobody runs is dropped; each backing lives while the item that is freed has it. */
-static void free_ready(struct pw_list *ready)
+static void free_ready(struct pw_worker *worker)
 {
         struct pw_backing *backing;
 
-        while (!pw_list_empty(ready)) {
-                backing = pw_list_first(ready, struct pw_backing, of_worker);
-                pw_list_remove(&backing->of_worker);
+        while (!pw_list_empty(&worker->ready)) {
+                backing = next_ready(worker);
                 pw_backing_keep(backing);
                 free_items(&backing->todo);
                 pw_backing_unkeep(backing);
@@ -444,8 +470,7 @@ void pw_worker_free(struct pw_worker *worker)
         if (!worker)
                 return;
         bool stopped = stop_threads(worker);
-        free_ready(&worker->giving);
-        free_ready(&worker->ready);
+        free_ready(worker);
         free_items(&worker->done);
         if (worker->event)
                 event_free(worker->event);
