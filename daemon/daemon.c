@@ -314,20 +314,23 @@ static void sleep_until_something(struct pw_daemon *daemon)
         event_base_loop(daemon->base, EVLOOP_ONCE);
 }
 
-/* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. */
-static void rest(struct pw_daemon *daemon, uint32_t *yields)
+typedef bool (*over_fn)(const struct pw_daemon *daemon);
+
+/* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. What is decided by the last look at sockets
+ * and the turn after it rings nobody: whether the loop is over is asked again before it sleeps. */
+static void rest(struct pw_daemon *daemon, uint32_t *yields, over_fn over)
 {
         if ((daemon->runs_in_flight || !pw_list_empty(&daemon->hot)) && (*yields)++ < YIELDS) {
                 sched_yield();
                 return;
         }
         *yields = 0;
-        if (pw_turn_may_sleep(daemon))
+        if (!over(daemon) && pw_turn_may_sleep(daemon))
                 sleep_until_something(daemon);
         pw_host_awake(daemon->boards);
 }
 
-static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_daemon *daemon))
+static void turn_until(struct pw_daemon *daemon, over_fn over)
 {
         uint32_t yields = 0, turns = 0;
         uint64_t polled_us = 0;
@@ -347,7 +350,7 @@ static void turn_until(struct pw_daemon *daemon, bool (*over)(const struct pw_da
                 }
                 turns = 0;
                 daemon->woken_us = 0;
-                rest(daemon, &yields);
+                rest(daemon, &yields, over);
         }
 }
 

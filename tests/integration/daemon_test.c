@@ -1,6 +1,7 @@
 /* pathwaysd from start to end: its run dir, its death and its clients'.
  */
 #include "tests/integration/folder.h"
+#include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
 
 #include <dirent.h>
@@ -273,6 +274,33 @@ static void sigterm_takes_no_new_runs(void **state)
         it_start(host, IT_ARGS(IT_SMALL));
 }
 
+/* Connects without a word, and ends: when the daemon takes it, nobody is there. */
+static int connect_and_die(void *context, int pipe)
+{
+        (void)pipe;
+        return raw_connect(context) < 0;
+}
+
+/* The signal comes while the daemon takes connections, in whichever look at its sockets: it does not go to sleep over it. */
+static void sigterm_comes_between(void **state)
+{
+        struct it_host *host = *state;
+        char address[128];
+
+        pw_close(host->session);
+        host->session = NULL;
+        snprintf(address, sizeof address, "unix:%s/http", host->folder);
+        for (uint64_t rounds = it_environment("PW_TERM_ROUNDS", 8); rounds > 0; rounds--) {
+                assert_int_equal(kill(host->pid, SIGSTOP), 0);
+                struct it_child child = it_fork(connect_and_die, host);
+
+                assert_int_equal(it_reap(&child, 0), 0);
+                assert_int_equal(kill(host->pid, SIGCONT), 0);
+                assert_int_equal(it_host_end(host, SIGTERM), 0);
+                it_start(host, IT_ARGS(IT_SMALL, "--http", address));
+        }
+}
+
 /* --- pages that the system keeps ---------------------------------------------------------------------------------- */
 
 static bool is_kept(const struct pw_listing *check, void *context)
@@ -398,6 +426,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(sigterm_leaves_nothing, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_takes_no_new_runs, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(sigterm_comes_between, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(executors_have_no_groups, it_setup_groups, it_teardown_groups),
                 cmocka_unit_test_setup_teardown(pages_are_not_taken_back, it_setup_folder, it_remove_folder),
         };

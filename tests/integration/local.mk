@@ -36,7 +36,7 @@ integration_tests += tests/integration/outcomes_test
 tests_integration_outcomes_test_SOURCES = tests/integration/outcomes_test.c $(integration_sources)
 tests_integration_outcomes_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/daemon_test
-tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_folder) $(integration_sources)
+tests_integration_daemon_test_SOURCES = tests/integration/daemon_test.c $(integration_raw) $(integration_folder) $(integration_sources)
 tests_integration_daemon_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/endings_test
