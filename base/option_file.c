@@ -22,7 +22,7 @@ struct config_file {
         bool cut;              /* the line is longer than inih's buffer */
 };
 
-/* inih reads sections, and "key: value": both are mistakes here. A line that begins with a blank goes on with the one before. */
+/* inih reads sections, and "key: value": both are mistakes here. */
 static enum pw_status check_line(struct config_file *file, const char *text)
 {
         const char *first = text + strspn(text, " \t\r\n\xef\xbb\xbf");
@@ -32,9 +32,17 @@ static enum pw_status check_line(struct config_file *file, const char *text)
                 return PW_OK;
         if (*first == '[')
                 return pw_error_set(&file->error, PW_BAD_CONFIG, "%.*s: there are no sections", (int)strcspn(first, "\r\n"), first);
-        if (first == text && first[key] != '=')
+        if (first[key] != '=')
                 return pw_error_set(&file->error, PW_BAD_CONFIG, "not of the form key = value");
         return PW_OK;
+}
+
+/* Blanks before a key do not count; to inih they would mean that the line goes on with the one before. */
+static void drop_blanks(char *text)
+{
+        size_t blanks = strspn(text, " \t\r\v\f");
+
+        memmove(text, text + blanks, strlen(text + blanks) + 1);
 }
 
 /* inih's handlers are not told the line; so lines are counted where they are read. */
@@ -48,6 +56,7 @@ static char *read_line(char *text, int bytes, void *user)
         file->cut = !strchr(text, '\n') && !feof(file->stream);
         if (file->cut)
                 return NULL;
+        drop_blanks(text);
         file->status = check_line(file, text);
         if (file->status != PW_OK)
                 file->error_line = file->line;

@@ -160,6 +160,11 @@ static void test_file(void **state)
         assert_int_equal(lines[pw_option_find(&options, "modules") - items], 7);
         assert_int_equal(lines[pw_option_find(&options, "islands") - items], 8);
         assert_int_equal(lines[pw_option_find(&options, "quiet") - items], 5);
+        assert_int_equal(read_text(settings, "  # comment\n\tislands = 4\n   modules = u v \n     host-memory   =\t3GiB\n \n", &err), PW_OK);
+        assert_int_equal(settings->islands, 4);
+        assert_int_equal(settings->modules.count, 1);
+        assert_string_equal(settings->modules.items[0], "u v");
+        assert_int_equal(settings->host_memory, 3 * PW_GIB);
         assert_int_equal(PARSE(settings, &operand, NULL, "--host-memory=1M", "-mz", "--quiet=no"), PW_OK);
         assert_int_equal(settings->host_memory, PW_MIB);
         assert_int_equal(settings->modules.count, 1);
@@ -180,6 +185,8 @@ static void test_wrong_files(void **state)
                 { "quiet = yes\n  [main]\n", ":2: [main]: there are no sections" },
                 { "islands 4:2\n", ":1: not of the form key = value" },
                 { "islands: 4\n", ":1: not of the form key = value" },
+                { "modules = x\n  islands\n", ":2: not of the form key = value" },
+                { "  islands = 1\n\tislands = 2\n", ":2: islands is given twice" },
         };
         struct settings *settings = *state;
         struct pw_error err;

@@ -70,6 +70,19 @@ static const struct pw_option items[] = {
 
 const struct pw_options pw_settings_options = { items, pw_array_count(items), "pathwaysd" };
 
+/* What means something on the command line alone is no key. */
+static enum pw_status check_keys(const uint32_t *lines, const char *path, struct pw_error *ret_err)
+{
+        static const char *const not_keys[] = { "config", "help", "version", "help-mdoc", "metrics-mdoc" };
+
+        for (uint32_t i = 0; i < pw_settings_options.count; i++)
+                for (uint32_t k = 0; k < pw_array_count(not_keys); k++)
+                        if (lines[i] && !strcmp(items[i].name, not_keys[k]))
+                                return pw_error_set(ret_err, PW_BAD_CONFIG, "%s:%u: %s is no key of a file: --%s is for the command line", path,
+                                                    lines[i], items[i].name, items[i].name);
+        return PW_OK;
+}
+
 /* The config file, with the line of each option. It is named on the command line, which beats it: so that is read twice. */
 static enum pw_status read_config(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv, struct pw_error *ret_err)
 {
@@ -81,6 +94,8 @@ static enum pw_status read_config(struct pw_settings *settings, uint32_t *ret_li
                 status = pw_options_parse(&pw_settings_options, &first, argc, argv, &operand, ret_err);
         if (status == PW_OK && first.config)
                 status = pw_options_read(&pw_settings_options, settings, first.config, ret_lines, ret_err);
+        if (status == PW_OK && first.config)
+                status = check_keys(ret_lines, first.config, ret_err);
         pw_settings_done(&first);
         return status;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The options that `pathwaysd --help` lists are those of pathwaysd(8), and, less what makes no sense in a file, the keys of
-# pathways.conf(5); both explain them in the words of `pathwaysd --help-mdoc`.
+# pathways.conf(5); both explain them in the words of `pathwaysd --help-mdoc`. The page's examples are files that it reads.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
@@ -24,4 +24,15 @@ awk '/^\.It / { sub(/^\.It (Fl . , )?Fl \\-/, ""); name = $1; sub(/^[^ ]+ ?/, ""
      in_file' "$work/mdoc" >"$work/mdoc-keys"
 list man/pathwaysd.8 | diff "$work/mdoc" - || bad "pathwaysd(8) differs from pathwaysd --help-mdoc"
 list man/pathways.conf.5 | diff "$work/mdoc-keys" - || bad "pathways.conf(5) differs from pathwaysd --help-mdoc"
+
+# Each example of pathways.conf(5), copied from the page as it is shown, blanks before keys and all, is a file that pathwaysd reads.
+if [ -n "${MANDOC-}" ]; then
+        "$MANDOC" -T ascii man/pathways.conf.5 | sed 's/.\x08//g' |
+                awk -v file="$work/example-" '/^[A-Z]/ { examples = /^EXAMPLES/ } !examples { next }
+                        /^(          |\t)/ { if (!inside) count++; inside = 1; print > (file count); next } { inside = 0 }'
+        [ "$(cat "$work"/example-* | grep -c =)" -ge 10 ] || bad "no example found in pathways.conf(5)"
+        for example in "$work"/example-*; do
+                "$PW_BUILD/daemon/pathwaysd" --config "$example" --help >"$work/out" 2>&1 || all_bad "$work/out"
+        done
+fi
 finish

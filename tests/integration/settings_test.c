@@ -1,4 +1,5 @@
 /* What pathwaysd is told at its start: a file, options, a memory cgroup, a folder of modules; and what it refuses. */
+#include "base/memory.h"
 #include "tests/integration/folder.h"
 #include "tests/integration/trace.h"
 
@@ -15,8 +16,9 @@
 
 static void a_config_file(void **state)
 {
+        static const char *const not_keys[] = { "help = yes", "version = yes", "help-mdoc = yes", "metrics-mdoc = yes", "config = x" };
         struct it_host *host = *state;
-        char path[128];
+        char path[128], text[100];
 
         snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
         it_write_file(path, "# two devices\ndevices = emulated:2\nhost-memory = 64 MiB\ndevice-memroy = 4 MiB\n");
@@ -38,8 +40,13 @@ static void a_config_file(void **state)
         it_write_file(path, "host-memory = lots\n");
         it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:1|host-memory");
         it_refuses_to_start(host, IT_ARGS("--config", "/no/such.conf"), "/no/such.conf");
+        for (size_t i = 0; i < pw_array_count(not_keys); i++) {
+                snprintf(text, sizeof text, "  islands = 1\n  %s\n", not_keys[i]);
+                it_write_file(path, text);
+                it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf:2: |is no key of a file");
+        }
         it_write_file(path,
-                      "devices = emulated:2 ; and one more on the command line\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\n");
+                      "devices = emulated:2 ; and one more on the command line\n  host-memory = 64 MiB\n\tdevice-memory = 4 MiB\n");
         it_start(host, IT_ARGS("--config", path, "--devices", "emulated:3"));
         host->session = it_connect(host);
         assert_int_equal(it_look(host->session, "status", "devices"), 3);
