@@ -5,6 +5,7 @@
 #include "daemon/submit.h"
 
 #define QUIET_TURNS 64
+#define WIDE_COST 8u /* lanes whose notes are taken back in the time of a walk over all buckets */
 #ifndef PW_LANE_PART /* fewer in tests/model */
 #define PW_LANE_PART 16384u /* cells of a tenant's lanes in a round: about a millisecond */
 #endif
@@ -36,22 +37,37 @@ static uint32_t lane_count(struct pw_dsession *session)
         return session->lane_count;
 }
 
-/* Take back what its dead threads counted as waiting. */
-void pw_lanes_end(struct pw_dsession *session)
+static void free_lane(struct pw_dlane *lane)
 {
-        struct pw_hint_marks marks = { { 0 } };
+        pw_list_remove(&lane->hot);
+        if (lane->session->tenant->catcher == lane)
+                lane->session->tenant->catcher = NULL;
+        free(lane);
+}
+
+/* What its dead threads counted as waiting is taken back. */
+bool pw_lanes_end(struct pw_dsession *session, uint32_t *part)
+{
+        struct pw_hint_marks marks = { .wide = 0 };
+        uint32_t ended = 0;
         bool marked = false;
 
-        for (uint32_t i = 0; i < session->lane_count; i++) {
-                pw_list_remove(&session->lanes[i]->hot);
-                if (session->tenant->catcher == session->lanes[i])
-                        session->tenant->catcher = NULL;
+        for (; session->lane_count && *part; --*part, ended++) {
+                uint32_t i = --session->lane_count;
+
                 marked |= pw_hint_forget(session->tenant->hints, session->control->lanes[i].notes, PW_NOTES_MAX, &marks);
-                free(session->lanes[i]);
+                free_lane(session->lanes[i]);
         }
-        if (session->lane_count)
+        if (marks.wide)
+                *part -= (uint32_t)pw_min_u64(*part, WIDE_COST);
+        pw_hint_forget_wide(session->tenant->hints, &marks);
+        if (ended)
                 pw_recount_mark(session->daemon, session->tenant, marked ? &marks : NULL);
+        if (session->lane_count)
+                return false;
         free(session->lanes);
+        session->lanes = NULL;
+        return true;
 }
 
 /* Whose run that was not read yet makes a value that the record names: a session; 0: there is none. */
@@ -97,6 +113,16 @@ static bool is_behind(const struct pw_dsession *session) { return session->tenan
 static void spend(const struct pw_dsession *session, uint32_t cells)
 {
         session->tenant->part -= (uint32_t)pw_min_u64(cells, session->tenant->part);
+}
+
+/* Is all that is due of it known to wait for nobody? It was published before a look at all lanes of which all was read that could be, and
+ * no run was read since: what of those lanes was stuck then is so now, and nothing in them makes what this one names. So one look is for
+ * all that was there, however many records of it name what nobody makes. */
+static bool is_settled(const struct pw_dlane *lane)
+{
+        const struct pw_tenant *tenant = lane->session->tenant;
+
+        return lane->seen < tenant->settled.look && tenant->settled.runs == tenant->runs;
 }
 
 static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us);
@@ -196,8 +222,10 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us
                 if (read || over)
                         continue;
                 /* All lanes were looked at since it was published, or it has had its turn: nobody is to make it. */
-                if (lane->seen < tenant->looks || lane->looked == daemon->round)
+                if (lane->seen < tenant->looks || lane->looked == daemon->round) {
+                        tenant->settled = (struct pw_settled){ tenant->looks, tenant->runs };
                         break;
+                }
                 lane->looked = daemon->round;
                 tenant->catching = (struct pw_catching){ daemon->round, UINT64_MAX };
                 make_due(lane, true);
@@ -219,7 +247,7 @@ static uint32_t take_record(struct pw_dlane *lane, uint64_t now_us)
         struct pw_cell cell = pw_ring_peek(&lane->reader, 0);
         enum pw_status status;
 
-        if (names_unclaimed(lane, cell, lane->due) && !catch_up(lane, cell, now_us))
+        if (names_unclaimed(lane, cell, lane->due) && !is_settled(lane) && !catch_up(lane, cell, now_us))
                 return LATER;
 
         switch (pw_cell_top(cell)) {
@@ -280,7 +308,7 @@ static bool is_caught(const struct pw_dsession *session)
 }
 
 /* What is due of it: what is there now, or what a pass that is under way is to read of it; after others have caught up on it, what was
- * there then. False: the session ended. */
+ * there then; and while that is settled, that first. False: the session ended. */
 static bool make_lane_due(struct pw_dlane *lane)
 {
         struct pw_dsession *session = lane->session;
@@ -292,8 +320,11 @@ static bool make_lane_due(struct pw_dlane *lane)
                 pw_session_end(session, "impossible tail in its ring");
                 return false;
         }
+        if (lane->due && is_settled(lane))
+                return true;
+        if (cells > lane->due)
+                lane->seen = session->tenant->looks;
         lane->due = cells;
-        lane->seen = session->tenant->looks;
         return true;
 }
 
@@ -408,7 +439,7 @@ uint32_t pw_lanes_drain(struct pw_dsession *session)
 {
         uint32_t records = 0;
 
-        session->daemon->round++;
+        session->daemon->round += !session->dead; /* then it was read: process.c */
         for (uint64_t pass = pw_lanes_pass(session), i = 0; i < 2 && !is_through(session, pass); i++)
                 records += go_on_passing(session);
         return records;
@@ -437,12 +468,14 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
         pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
                 if (lane->turned == daemon->round)
                         break; /* it and all behind it were read */
-                if (is_behind(lane->session)) {
+                if (lane->session->ended) {
+                        pw_list_remove(&lane->hot);
+                } else if (is_behind(lane->session)) {
                         any = true;
                 } else if (read_lane(lane, now_us)) {
                         stand_behind(lane);
                         any = true;
-                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS &&
+                } else if (!lane->session->ended && ++lane->quiet >= QUIET_TURNS && /* reading it may have ended it */
                            pw_ring_sleep(&lane->reader, is_hungry(lane->session))) {
                         pw_list_remove(&lane->hot);
                 }

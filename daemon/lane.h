@@ -12,7 +12,8 @@
 
 #include "daemon/session.h"
 
-void pw_lanes_end(struct pw_dsession *session);
+/* Let go of lanes of an ended session, `part` at most, which is less by those. False: there are more. */
+bool pw_lanes_end(struct pw_dsession *session, uint32_t *part);
 /* A doorbell: find which lanes have records, they are hot now; watched entries may be ready. */
 void pw_lanes_rung(struct pw_dsession *session);
 /* Read a part of what is there in the session's rings, which is mostly all. Returns records read. */

@@ -8,7 +8,8 @@
 #include <event2/event.h>
 #include <sys/syscall.h>
 
-#define DYING_PART 64u /* sessions that end in a turn when their process is dead */
+#define DYING_PART 64u   /* sessions that end in a turn when their process is dead */
+#define DYING_LANES 8u   /* of a session, which are looked at in the time that its end takes */
 
 /* The process is dead, or the daemon ends. */
 static void end_last(struct pw_process *process)
@@ -60,13 +61,13 @@ static void on_exit_(evutil_socket_t fd, short what, void *context)
         daemon->more = true;
 }
 
-/* Is all read that it published? It writes no more. */
+/* Is all read that it published? It writes no more. All that end in a turn have one part of it together. */
 static bool is_read(struct pw_dsession *session)
 {
         if (!session->dead)
                 session->wish = pw_lanes_pass(session);
         session->dead = true;
-        return pw_lanes_read(session, session->wish);
+        return pw_lanes_read_part(session, session->wish);
 }
 
 /* Some of what its sessions held. False: there is no more. */
@@ -77,12 +78,15 @@ static bool die_in_part(struct pw_process *process)
 
         for (; part && process->ended_count; part--)
                 end_last(process);
+        process->daemon->round++;
         pw_list_each(&process->sessions, session, struct pw_dsession, of_process) {
                 if (!part)
                         break;
-                if (!session->ended && !is_read(session))
+                if (session->ended)
+                        continue;
+                if (!is_read(session))
                         return true;
-                part -= !session->ended;
+                part -= (uint32_t)pw_min_u64(part, 1 + session->lane_count / DYING_LANES);
                 pw_session_end(session, NULL);
         }
         return !part;

@@ -25,6 +25,7 @@
 #include <sys/un.h>
 
 #define ACCEPT_BUDGET 64
+#define REAPED_PART 128u /* lanes of ended sessions, and sessions, that are let go in a turn: well below a millisecond */
 #define LISTEN_AGAIN_US 10000
 #define FDS_OF_CLIENT 5u /* socket, and once more while its replies wait, pidfd, memory twice */
 #define PEERPIDFD 77 /* SO_PEERPIDFD, which headers do not know yet */
@@ -447,15 +448,22 @@ void pw_session_end(struct pw_dsession *session, const char *why)
 
 void pw_sessions_reap(struct pw_daemon *daemon)
 {
-        struct pw_dsession *session;
+        uint32_t part = REAPED_PART;
 
-        pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
+        while (part && !pw_list_empty(&daemon->ended)) {
+                struct pw_dsession *session = pw_list_first(&daemon->ended, struct pw_dsession, of_ended);
+
                 pw_list_remove(&session->of_ended);
-                pw_lanes_end(session);
+                if (!pw_lanes_end(session, &part)) {
+                        pw_list_append(&daemon->ended, &session->of_ended); /* behind others */
+                        break;
+                }
+                part -= part != 0;
                 pw_trace_session_end(session);
                 pw_table_remove(&daemon->sessions, session->number);
                 free_session(session);
         }
+        daemon->more |= !pw_list_empty(&daemon->ended);
 }
 
 void pw_sessions_done(struct pw_daemon *daemon)
@@ -466,7 +474,8 @@ void pw_sessions_done(struct pw_daemon *daemon)
         for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
                 if (!session->ended)
                         hang_up(session);
-        pw_sessions_reap(daemon);
+        while (!pw_list_empty(&daemon->ended))
+                pw_sessions_reap(daemon);
         pw_table_done(&daemon->sessions);
         if (daemon->listener)
                 event_free(daemon->listener);

@@ -1,7 +1,7 @@
 /* A session: an attached process (client, executor or describer), its socket and its lanes.
  *
- * Life: accepted (no role yet) -> attached (Hello) -> ended (socket closed, protocol broken, process dead) -> freed at the end of the
- * turn. What the store knows of it may outlive it: rooms that a living process might still write into.
+ * Life: accepted (no role yet) -> attached (Hello) -> ended (socket closed, protocol broken, process dead) -> freed at the end of a
+ * turn, lane by lane. What the store knows of it may outlive it: rooms that a living process might still write into.
  */
 #ifndef PW_DAEMON_SESSION_H
 #define PW_DAEMON_SESSION_H
@@ -103,8 +103,9 @@ PW_MUST_CHECK enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct
 PW_MUST_CHECK enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid, struct pw_dsession **ret_session,
                                             struct pw_error *ret_err);
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none, or ended */
-/* End it; it is freed at the end of the turn. `why` is logged; NULL: it said goodbye. */
+/* End it; it is freed at the end of this turn or a later one. `why` is logged; NULL: it said goodbye. */
 void pw_session_end(struct pw_dsession *session, const char *why);
+/* Free some of those that ended, or some of their lanes: what a turn has time for. */
 void pw_sessions_reap(struct pw_daemon *daemon);
 void pw_sessions_done(struct pw_daemon *daemon);
 

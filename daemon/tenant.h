@@ -15,6 +15,9 @@ struct pw_segment;
  * could be read; UINT64_MAX: it was not tried yet. */
 struct pw_catching { uint64_t round, runs; };
 
+/* The last of its looks of which nothing more could be read, and the runs that it had then. */
+struct pw_settled { uint64_t look, runs; };
+
 /* What its sessions count at it, counted again: tally.h. */
 struct pw_tally { uint64_t connections, lookups, unread_bytes, kept_bytes, begun_bytes; };
 
@@ -35,6 +38,7 @@ struct pw_tenant {
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
         uint64_t looks;         /* at all its lanes, to catch up */
+        struct pw_settled settled;
         struct pw_dlane *catcher; /* that goes on to catch up in the next round; NULL: none */
         uint64_t part_round, behind; /* the round that `part` is of; the last one in which that was not enough */
         uint32_t part;          /* of its lanes that may still be read in it */

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -133,26 +134,37 @@ bool pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t
         bool marked = false;
 
         for (uint32_t i = 0; i < count; i++) {
-                uint64_t note = atomic_exchange(&notes[i], 0);
+                uint64_t note = atomic_load(&notes[i]) ? atomic_exchange(&notes[i], 0) : 0; /* most are none */
                 enum pw_note_state state = pw_note_state(note);
-                uint32_t bucket = pw_note_bucket(note), unit = 1, last;
+                uint32_t bucket = pw_note_bucket(note);
+                bool wide = i == 0 && bucket == PW_NOTE_EVERY;
 
-                if (state == PW_NOTE_NONE || (bucket >= PW_HINT_BUCKETS && (i || bucket != PW_NOTE_EVERY)))
+                if (state == PW_NOTE_NONE || (bucket >= PW_HINT_BUCKETS && !wide))
                         continue;
-                last = bucket;
-                if (bucket >= PW_HINT_BUCKETS) {
-                        unit = PW_HINT_WIDE;
-                        bucket = 0;
-                        last = PW_HINT_BUCKETS - 1;
-                }
-                for (; bucket <= last; bucket++)
-                        if (state == PW_NOTE_COUNTED)
-                                pw_hint_count_down(&page->waiters[bucket], unit);
-                        else
-                                mark(marks, bucket);
+                if (state != PW_NOTE_COUNTED && wide)
+                        memset(marks->bits, 0xff, sizeof marks->bits);
+                else if (state != PW_NOTE_COUNTED)
+                        mark(marks, bucket);
+                else if (wide)
+                        marks->wide++;
+                else
+                        pw_hint_count_down(&page->waiters[bucket], 1);
                 marked |= state != PW_NOTE_COUNTED;
         }
         return marked;
+}
+
+void pw_hint_forget_wide(struct pw_hint_page *page, struct pw_hint_marks *marks)
+{
+        for (uint32_t i = 0; marks->wide && i < PW_HINT_BUCKETS; i++) {
+                uint32_t count = atomic_load(&page->waiters[i]);
+
+                while (count >= PW_HINT_WIDE &&
+                       !atomic_compare_exchange_weak(&page->waiters[i], &count,
+                                                     count - (uint32_t)pw_min_u64(count / PW_HINT_WIDE, marks->wide) * PW_HINT_WIDE))
+                        ;
+        }
+        marks->wide = 0;
 }
 
 static bool undecided(const struct pw_wait_item *item, uint64_t word)

@@ -61,10 +61,16 @@ static inline void pw_hint_changed(struct pw_hint_page *page, uint32_t bucket)
 }
 
 /* Buckets that a dead waiter may have left a count in: it was going or leaving. */
-struct pw_hint_marks { uint64_t bits[(PW_HINT_BUCKETS + 63) / 64]; };
+struct pw_hint_marks {
+        uint64_t bits[(PW_HINT_BUCKETS + 63) / 64];
+        uint32_t wide; /* dead waiters that are counted in every bucket, and noted no more: not taken back yet */
+};
 /* Daemon: take back what a dead waiter's `count` notes still count, and clear them; mark the buckets of which it is not known. The notes
- * are hostile: no count falls below 0, and only the first may be of every bucket. Returns whether there are marks. */
+ * are hostile: no count falls below 0, and only the first may be of every bucket. Those are counted in `marks`, to be taken back
+ * together. Returns whether buckets were marked. */
 bool pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count, struct pw_hint_marks *marks);
+/* That, in one walk over the buckets: before anybody counts notes again, who would find them nobody's and take them back himself. */
+void pw_hint_forget_wide(struct pw_hint_page *page, struct pw_hint_marks *marks);
 
 struct futex_waitv;
 struct pw_wait_item {

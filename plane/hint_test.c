@@ -308,7 +308,7 @@ static void test_forget_the_dead(void **state)
         atomic_store(&shared->notes[2], pw_note_make(PW_NOTE_LEAVING, 3, SEGMENT, 2));
         atomic_store(&shared->notes[3], pw_note_make(PW_NOTE_COUNTED, 4, SEGMENT, 3)); /* hostile: nothing is counted there */
         atomic_store(&shared->notes[4], pw_note_make(PW_NOTE_COUNTED, 0x2fff, SEGMENT, 4)); /* hostile: no such bucket */
-        pw_hint_forget(&shared->page, shared->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ { 0 } });
+        pw_hint_forget(&shared->page, shared->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ .wide = 0 });
         assert_int_equal(atomic_load(&shared->page.waiters[3]), 1);
         assert_int_equal(atomic_load(&shared->page.waiters[PW_HINT_BUCKETS - 1]), 1);
         atomic_store(&shared->page.waiters[3], 0);

@@ -8,7 +8,7 @@ static bool has(const struct pw_hint_marks *marks, uint32_t bucket) { return mar
 
 void pw_recount_begin(struct pw_recount *recount, const struct pw_hint_page *page)
 {
-        recount->unsure = (struct pw_hint_marks){ { 0 } };
+        recount->unsure = (struct pw_hint_marks){ .wide = 0 };
         for (uint32_t i = 0; i < PW_HINT_CHANGES; i++)
                 recount->changes[i] = atomic_load(&page->changes[i]);
         for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++) {

@@ -109,12 +109,17 @@ static void test_forget(void **state)
         struct shared *ours = maps.ours;
         struct pw_wait_place place = place_of(maps.theirs);
         struct pw_wide wide;
+        struct pw_hint_marks marks = { .wide = 0 };
 
         (void)state;
         atomic_store(&ours->page.waiters[3], 1);
         begin(&wide, &place);
         atomic_store(&ours->notes[1], pw_note_make(PW_NOTE_COUNTED, PW_NOTE_EVERY, SEGMENT, 0)); /* hostile: it is not the first */
-        pw_hint_forget(&ours->page, ours->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ { 0 } });
+        assert_false(pw_hint_forget(&ours->page, ours->notes, PW_NOTES_MAX, &marks));
+        assert_int_equal(marks.wide, 1);
+        marks.wide = 3; /* hostile: as many were not counted */
+        pw_hint_forget_wide(&ours->page, &marks);
+        assert_int_equal(marks.wide, 0);
         assert_int_equal(atomic_load(&ours->page.waiters[3]), 1);
         atomic_store(&ours->page.waiters[3], 0);
         assert_no_trace(ours);

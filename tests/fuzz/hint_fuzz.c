@@ -35,9 +35,11 @@ static void scribble(struct scene *scene, struct fuzz_bytes *bytes)
 static void forget(struct scene *scene)
 {
         static uint32_t before[PW_HINT_BUCKETS];
+        struct pw_hint_marks marks = { .wide = 0 };
 
         memcpy(before, (void *)scene->page.waiters, sizeof before);
-        pw_hint_forget(&scene->page, scene->notes, PW_NOTES_MAX, &(struct pw_hint_marks){ { 0 } });
+        pw_hint_forget(&scene->page, scene->notes, PW_NOTES_MAX, &marks);
+        pw_hint_forget_wide(&scene->page, &marks);
         for (uint32_t i = 0; i < PW_HINT_BUCKETS; i++)
                 assert(atomic_load(&scene->page.waiters[i]) <= before[i]);
         for (uint32_t i = 0; i < PW_NOTES_MAX; i++)

@@ -180,7 +180,7 @@ void pw_sessions_reap(struct pw_daemon *daemon)
 
         pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
                 pw_list_remove(&session->of_ended);
-                pw_lanes_end(session);
+                (void)pw_lanes_end(session, &(uint32_t){ UINT32_MAX });
                 pw_table_remove(&daemon->sessions, session->number);
         }
 }
