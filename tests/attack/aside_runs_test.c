@@ -56,5 +56,5 @@ int main(void)
 {
         return attack_main(&(struct attack){ .name = "aside_runs", .rule = "who waits for room that sessions hold costs nothing where nothing changes",
                                              .args = IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "32MiB"),
-                                             .run = attack, .users = true });
+                                             .run = attack, .users = true, .alone = true });
 }

@@ -41,7 +41,8 @@ static int become_and_work(void *context, int pipe)
 
 struct it_child attack_fork(unsigned user, int (*work)(void *context, int pipe), void *context)
 {
-        struct as_user as = { user, work, context };
+        const char *other = user == ATTACK_USER ? getenv("PW_ATTACK_USER") : NULL;
+        struct as_user as = { other ? (unsigned)strtoul(other, NULL, 10) : user, work, context };
 
         return it_fork(become_and_work, &as);
 }

@@ -1,7 +1,8 @@
 /* An attack: what one tenant's program may do to a daemon, its executors and other tenants, and what must hold meanwhile.
  *
  * Each attack is a program, NAME_test.c, whose main() is attack_main(&attack). By itself it starts a private daemon; with
- * PW_ATTACK_SOCKET (and PW_ATTACK_PID, the daemon's) it attacks that one, as together_test has all of them do at once.
+ * PW_ATTACK_SOCKET (and PW_ATTACK_PID, the daemon's, and PW_ATTACK_USER) it attacks that one, as together_test has all of them do at
+ * once.
  * While an attack goes on a bystander, another tenant (bystander.h), puts, gets, runs, compiles and asks for `status`; by itself an attack
  * is judged by how long any of that took. Afterwards nothing may be left behind: it_host_clean().
  */
@@ -10,7 +11,7 @@
 
 #include "tests/integration/harness.h"
 
-#define ATTACK_USER 65531u    /* who attacks: no operator, nothing else runs as it */
+#define ATTACK_USER 65531u    /* who attacks: no operator, nothing else runs as it; beside others each is a user of its own */
 #define ATTACK_VICTIM 65532u  /* whom it attacks, where one is needed besides the bystander */
 
 struct attack {

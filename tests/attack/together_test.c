@@ -12,21 +12,24 @@
 
 #define ATTACKS_MAX 64
 #define EXIT_SKIP 77
+#define FIRST_USER 65400u /* of the attackers: tenants, each with a quota of its own */
 #define TOGETHER_US (180 * IT_SECOND) /* how long the slowest attack may take beside the others */
 
 /* A build tree's path of a program, "tests/attack/NAME_test". */
-static struct it_child begin(const struct it_host *host, const char *program)
+static struct it_child begin(const struct it_host *host, const char *program, unsigned user)
 {
-        char path[600], pid[16];
+        char path[600], pid[16], uid[16];
 
         it_built(program, path);
         snprintf(pid, sizeof pid, "%d", (int)host->pid);
+        snprintf(uid, sizeof uid, "%u", user);
         fflush(NULL);
         struct it_child child = { .pid = fork(), .pipe = -1 };
         if (child.pid == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
                 setenv("PW_ATTACK_SOCKET", host->socket, 1);
                 setenv("PW_ATTACK_PID", pid, 1);
+                setenv("PW_ATTACK_USER", uid, 1);
                 execl(path, path, (char *)NULL);
                 _exit(127);
         }
@@ -37,7 +40,7 @@ static struct it_child begin(const struct it_host *host, const char *program)
 
 static int set_up(void **state)
 {
-        if (it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "2GiB", "--device-memory", "64MiB",
+        if (it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "3GiB", "--device-memory", "64MiB",
                                          "--quota", "*:host=900MiB,sessions=1000")))
                 return -1;
         return chmod(((struct it_host *)*state)->folder, 0711);
@@ -53,7 +56,8 @@ static void test_together(void **state)
 
         for (char *name = strtok_r(list, " ", &rest); name && count < ATTACKS_MAX; name = strtok_r(NULL, " ", &rest)) {
                 names[count] = name;
-                children[count++] = begin(host, name);
+                children[count] = begin(host, name, FIRST_USER + (unsigned)count);
+                count++;
         }
         for (int i = 0; i < count; i++) {
                 int status = it_reap_within(&children[i], TOGETHER_US);

@@ -125,7 +125,8 @@ static void await_own(struct pw_session *session, struct pw_program *program)
         since_us = it_now_us();
         it_ok(pw_seal(input, IT_ERR));
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
-        it_within("a run that waited for its input", since_us, 50000);
+        if (!attack_is_shared()) /* else the bystander is who judges */
+                it_within("a run that waited for its input", since_us, 50000);
         pw_unref(result);
         pw_unref(input);
 }

@@ -74,7 +74,7 @@ static int run_wide(void *context, int pipe)
 
 static void attack(struct it_host *host)
 {
-        struct plan plan = { host, (uint32_t)it_environment("PW_WIDE_RUNS", 250) };
+        struct plan plan = { host, (uint32_t)it_environment("PW_WIDE_RUNS", attack_is_shared() ? 10 : 250) };
         struct it_child child = attack_fork(ATTACK_USER, run_wide, &plan);
         uint64_t runs;
 
