@@ -178,8 +178,10 @@ enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const
         if (session->role != PW_ROLE_NONE)
                 return pw_error_set(ret_err, PW_PROTOCOL, "Hello twice");
         status = strcmp(hello->role, "client") ? attach_child(session, id, hello, ret_err) : attach_client(session, id, ret_err);
-        if (status != PW_OK)
+        if (status != PW_OK) {
+                session->daemon->counters.refused++;
                 return status;
+        }
         session->decoder.frame_max = PW_FRAME_MAX;
         pw_session_known(session);
         return status;

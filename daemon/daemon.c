@@ -17,6 +17,7 @@
 #include "daemon/notify.h"
 #include "daemon/operators.h"
 #include "daemon/program.h"
+#include "daemon/quota.h"
 #include "daemon/reload.h"
 #include "daemon/room.h"
 #include "daemon/rundir.h"
@@ -287,6 +288,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         }
         pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s:%u islands=%u", daemon->host, daemon->epoch,
                daemon->socket_path, daemon->kind, daemon->device_count, daemon->settings.islands);
+        pw_quotas_warn(daemon);
         *ret_daemon = daemon;
         return PW_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/size.h"
 
 #include <errno.h>
+#include <pwd.h>
 
 static enum pw_status read_count(const char *text, uint64_t *ret_count, struct pw_error *ret_err)
 {
@@ -19,8 +20,8 @@ static enum pw_status read_count(const char *text, uint64_t *ret_count, struct p
         return PW_OK;
 }
 
-/* "host=2GiB"; "none" lifts what "*" says. */
-static enum pw_status read_part(char *part, struct pw_quota *quota, struct pw_error *ret_err)
+/* "host=2GiB"; "none" lifts what "*" says. `named`: a bit for each that lines of the tenant have named. */
+static enum pw_status read_part(char *part, struct pw_quota *quota, uint32_t *named, struct pw_error *ret_err)
 {
         const struct { const char *key; uint64_t *field; bool bytes; } keys[] = {
                 { "host", &quota->host_bytes, true }, { "device", &quota->device_bytes, true },
@@ -33,6 +34,9 @@ static enum pw_status read_part(char *part, struct pw_quota *quota, struct pw_er
         for (uint32_t i = 0; value && i < pw_array_count(keys); i++) {
                 if (strcmp(keys[i].key, part))
                         continue;
+                if (*named & UINT32_C(1) << i)
+                        return pw_error_set(ret_err, PW_INVALID, "%s is given twice for this tenant", part);
+                *named |= UINT32_C(1) << i;
                 if (!strcmp(value, "none")) {
                         *keys[i].field = PW_QUOTA_NONE;
                         return PW_OK;
@@ -52,7 +56,7 @@ static enum pw_status check_tenant(const char *line, struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_INVALID, "--quota \"%s\": no name of a user stands before the colon, as in bo:host=2GiB", line);
 }
 
-static enum pw_status read_line(const char *line, struct pw_quota *quota, struct pw_error *ret_err)
+static enum pw_status read_line(const char *line, struct pw_quota *quota, uint32_t *named, struct pw_error *ret_err)
 {
         pw_auto_free char *copy = strdup(strrchr(line, ':') ? strrchr(line, ':') + 1 : "");
         char *rest = copy;
@@ -64,7 +68,7 @@ static enum pw_status read_line(const char *line, struct pw_quota *quota, struct
         if (!copy)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         while (rest) {
-                status = read_part(strsep(&rest, ","), quota, &err);
+                status = read_part(strsep(&rest, ","), quota, named, &err);
 
                 if (status != PW_OK)
                         return pw_error_set(ret_err, status, "--quota \"%s\": %s, for example bo:host=2GiB,sessions=50", line,
@@ -89,12 +93,45 @@ enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenan
 
         for (uint32_t n = 0; n < pw_array_count(names); n++)
                 for (uint32_t i = 0; i < lines->count; i++) {
-                        status = read_line(lines->items[i], is_of(lines->items[i], names[n]) ? &quota : &ignored, ret_err);
+                        uint32_t named = 0; /* pw_quotas_check() has looked for what is given twice */
+
+                        status = read_line(lines->items[i], is_of(lines->items[i], names[n]) ? &quota : &ignored, &named, ret_err);
                         if (status != PW_OK)
                                 return status;
                 }
         *ret_quota = quota;
         return PW_OK;
+}
+
+enum pw_status pw_quotas_check(const struct pw_text_list *lines, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+        struct pw_quota ignored;
+
+        for (uint32_t i = 0; i < lines->count && status == PW_OK; i++) {
+                const char *end = strrchr(lines->items[i], ':');
+                size_t tenant_bytes = end ? (size_t)(end - lines->items[i]) + 1 : 0;
+                uint32_t named = 0;
+
+                for (uint32_t j = 0; j <= i && status == PW_OK; j++)
+                        if (j == i || (tenant_bytes && !strncmp(lines->items[i], lines->items[j], tenant_bytes)))
+                                status = read_line(lines->items[j], &ignored, &named, ret_err);
+        }
+        return status;
+}
+
+/* A user to come may have a quota; so may a number that no user has a name for. */
+void pw_quotas_warn(const struct pw_daemon *daemon)
+{
+        const struct pw_text_list *lines = &daemon->settings.quotas;
+
+        for (uint32_t i = 0; i < lines->count; i++) {
+                const char *end = strrchr(lines->items[i], ':');
+                pw_auto_free char *tenant = end ? strndup(lines->items[i], (size_t)(end - lines->items[i])) : NULL;
+
+                if (tenant && strcmp(tenant, "*") && tenant[strspn(tenant, "0123456789")] && !getpwnam(tenant))
+                        pw_log(&daemon->log, PW_LOG_WARNING, "quota for a user that does not exist yet user=%s", tenant);
+        }
 }
 
 enum pw_status pw_quota_apply(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
@@ -115,6 +152,7 @@ enum pw_status pw_quotas_apply(struct pw_daemon *daemon, struct pw_error *ret_er
 
         for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->tenants, &i));)
                 status = pw_quota_apply(daemon, tenant, ret_err);
+        pw_quotas_warn(daemon);
         daemon->more = true; /* who waited may have room now */
         return status;
 }

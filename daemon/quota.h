@@ -9,6 +9,10 @@
 /* What `--quota` says of a tenant: of "*" first, then of its name; what is not said has no limit. Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota,
                                            struct pw_error *ret_err);
+/* Does every line make sense, and is nothing given twice for a tenant? Errors: PW_INVALID. */
+PW_MUST_CHECK enum pw_status pw_quotas_check(const struct pw_text_list *lines, struct pw_error *ret_err);
+/* A line of the log for each quota of a user that does not exist. */
+void pw_quotas_warn(const struct pw_daemon *daemon);
 /* Tell store and scheduler the quota of a tenant, as the settings have it now. */
 PW_MUST_CHECK enum pw_status pw_quota_apply(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
 /* Every tenant's. */

@@ -120,7 +120,6 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         enum pw_log_level level;
         char kind[32];
         uint32_t count;
-        struct pw_quota quota;
         enum pw_status status = pw_settings_devices(settings, kind, &count, ret_err);
 
         if (status != PW_OK)
@@ -138,7 +137,7 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         if (status == PW_OK)
                 status = pw_policy_check(settings->policy, ret_err);
         if (status == PW_OK)
-                status = pw_quota_read(&settings->quotas, "*", &quota, ret_err);
+                status = pw_quotas_check(&settings->quotas, ret_err);
         if (status != PW_OK)
                 return status;
         if (settings->device_memory < 4096)

@@ -3,9 +3,11 @@
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
+# What a tenant has of its quotas, and these, are in a table.
+grep -oE '"(tenant|quota)_[a-z_]+"' daemon/inspect/list_owners.c >"$work/owners"
 # shellcheck disable=SC2046
 grep -hoE 'pw_(rows_(text|number)|cell_(text|number|real))\(([a-z>-]*rows, )?"[a-z_]+"' $(sources '*.c' | grep -E '^(daemon|cli)/' | grep -v '_test\.c$') |
-        sed -E 's/.*"([a-z_]+)"$/\1/' | sort -u >"$work/rows"
+        cat - "$work/owners" | sed -E 's/.*"([a-z_]+)"$/\1/' | sort -u >"$work/rows"
 sed -n '/^\.Sh KEYS/,/^\.El/s/^\.It Va //p' man/pathways.1 | sort >"$work/manual"
 [ -s "$work/rows" ] || bad "no key found"
 same "rows" "$work/rows" "pathways(1)" "$work/manual"

@@ -176,6 +176,25 @@ static void metrics_tell_what_happened(void **state)
         free(text);
 }
 
+/* The one session of a quota of one is the test's own. */
+static int setup_one(void **state) { return it_setup_with(state, IT_ARGS(SMALL, "--http", "127.0.0.1:0", "--quota", "*:sessions=1")); }
+
+static void sessions_over_a_quota_are_counted(void **state)
+{
+        struct it_host *host = *state;
+        char address[120], text[ANSWER_BYTES];
+        struct pw_session *second;
+        int64_t end_us = it_now_us() + IT_LONG;
+
+        address_of(host, address);
+        it_fails(pw_connect(host->socket, &second, IT_ERR), PW_LIMIT, "its quota");
+        it_fails(pw_connect(host->socket, &second, IT_ERR), PW_LIMIT, "its quota");
+        do /* the answer may be a second old */
+                assert_int_equal(ask(address, GET("/metrics"), text), 200);
+        while (exposition_value(text, "pathways_connections_refused_total") != 2 && it_now_us() < end_us);
+        assert_true(exposition_value(text, "pathways_connections_refused_total") == 2);
+}
+
 static void requests_of_all_kinds(void **state)
 {
         struct it_host *host = *state;
@@ -407,6 +426,7 @@ static void who_has_more_than_his_share_makes_room(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(sessions_over_a_quota_are_counted, setup_one, it_teardown),
                 cmocka_unit_test_setup_teardown(metrics_tell_what_happened, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(requests_of_all_kinds, setup_http, it_teardown),
                 cmocka_unit_test_setup_teardown(health_ends_with_the_work, setup_http, it_teardown),

@@ -54,6 +54,19 @@ static void a_config_file(void **state)
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
+static void expect_in_log(const struct it_host *host, const char *text)
+{
+        pw_auto_free char *said = calloc(1, 65536);
+        FILE *log = fopen(host->log, "re");
+
+        assert_non_null(said);
+        assert_non_null(log);
+        assert_true(fread(said, 1, 65535, log) > 0);
+        fclose(log);
+        if (!strstr(said, text))
+                fail_msg("no \"%s\" in\n%s", text, said);
+}
+
 static void options_that_cannot_be(void **state)
 {
         struct it_host *host = *state;
@@ -67,8 +80,15 @@ static void options_that_cannot_be(void **state)
         it_refuses_to_start(host, IT_ARGS("--no-such-option"), "no-such-option");
         it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic");
         it_refuses_to_start(host, IT_ARGS("operand"), "operand");
+        if (geteuid() == 0)
+                it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--executor-user", "root"), "--executor-user root|name another user");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo :host=1MiB"), "bo :host=1MiB|no name of a user");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", ":host=1MiB"), "no name of a user");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo:host=1MiB", "--quota", "al:host=1MiB", "--quota", "bo:sessions=2,host=2MiB"),
+                            "bo:|host is given twice");
+        it_start(host, IT_ARGS(IT_SMALL, "--quota", "nosuchuser:host=1MiB", "--quota", "nosuchuser:sessions=2"));
+        expect_in_log(host, "quota for a user that does not exist yet user=nosuchuser");
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
 /* A quota in a file, with blanks where a person may put some. */
