@@ -204,7 +204,7 @@ static void a_function_that_runs(void **state)
         expect(host, "gang 0 900000", "not ordered, or forgotten");
         expect(host, "gang h7:0 1", "device h7:0: this host has h0:0 to h0:7");
         expect(host, "h7:0", "device h7:0: this host has h0:0 to h0:7");
-        expect(host, "h7", "h7: this daemon's host is h0|`pathways why h0`");
+        expect(host, "h7", "h7: this host is h0|`pathways why h0`");
         pw_unref(first);
         pw_unref(second);
         pw_unref(input);
