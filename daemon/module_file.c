@@ -203,7 +203,7 @@ static enum pw_status read_once(const struct pw_module_query *query, struct pw_m
         char path[PATH_BYTES];
         pw_auto_close int fd = -1;
         struct pw_module_mark after;
-        uint64_t bytes;
+        uint64_t bytes = 0;
         enum pw_status status = find(query, path, &fd, ret_err);
 
         if (status == PW_OK)

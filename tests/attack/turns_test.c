@@ -64,7 +64,8 @@ static bool is_done(const struct it_child *child)
 static void attack(struct it_host *host)
 {
         struct crowd context = { host, (uint32_t)it_environment("PW_CROWD_RUNS", RUNS) };
-        struct pw_program *program = it_one_node(host->session, it_slice(host->session, DEVICES, 2), "pw/nop", PW_DIMS(8), NULL);
+        struct pw_slice *slice = it_slice(host->session, DEVICES, 2);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(8), NULL);
         double numbers[8] = { 1 };
         struct pw_future *input;
         struct it_child child = attack_fork(ATTACK_USER, crowd, &context);
@@ -88,6 +89,8 @@ static void attack(struct it_host *host)
         assert_false(is_done(&child));
         assert_true(longest_us < 50000 * it_slack());
         pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
         it_reap(&child, SIGKILL);
 }
 

@@ -12,6 +12,11 @@
 
 #define THREADS 2
 #define RESULTS 2000u
+#ifdef __SANITIZE_ADDRESS__ /* several times as much work each */
+#define RUNS 25
+#else
+#define RUNS 250
+#endif
 
 struct plan { const struct it_host *host; uint32_t runs; /* of a thread */ };
 struct runner { struct pw_session *session; struct pw_program *program; struct pw_future **results; uint32_t runs; pthread_t thread; };
@@ -62,7 +67,7 @@ static int run_wide(void *context, int pipe)
         for (int i = 0; i < THREADS; i++) {
                 pthread_join(runners[i].thread, NULL);
                 runs += runners[i].runs;
-                it_ok(pw_wait(runners[i].results, RESULTS, RESULTS, 10 * IT_SECOND, NULL, IT_ERR));
+                it_ok(pw_wait(runners[i].results, RESULTS, RESULTS, IT_LONG, NULL, IT_ERR));
                 for (size_t j = 0; j < (size_t)runners[i].runs * RESULTS / 2; j++)
                         pw_unref(runners[i].results[j]);
         }
@@ -74,7 +79,7 @@ static int run_wide(void *context, int pipe)
 
 static void attack(struct it_host *host)
 {
-        struct plan plan = { host, (uint32_t)it_environment("PW_WIDE_RUNS", attack_is_shared() ? 10 : 250) };
+        struct plan plan = { host, (uint32_t)it_environment("PW_WIDE_RUNS", attack_is_shared() ? 10 : RUNS) };
         struct it_child child = attack_fork(ATTACK_USER, run_wide, &plan);
         uint64_t runs;
 

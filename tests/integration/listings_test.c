@@ -178,12 +178,15 @@ static void many_slices_go_with_their_session(void **state)
 {
         struct it_host *host = *state;
         struct pw_session *session = it_connect(host);
+        static struct pw_slice *slices[6200];
 
         for (int i = 0; i < 6200; i++)
-                it_slice(session, 1, 1);
+                slices[i] = it_slice(session, 1, 1);
         it_until(host->session, "owners", keeps_programs, &(bool){ true });
         pw_close(session);
         it_until(host->session, "owners", keeps_programs, &(bool){ false });
+        for (int i = 0; i < 6200; i++)
+                pw_slice_close(slices[i]);
 }
 
 int main(void)
