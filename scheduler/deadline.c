@@ -93,7 +93,7 @@ static bool is_in_function(const struct pw_live *live, const struct pw_device *d
         const struct pw_ordered *at;
         uint64_t seq = pw_device_oldest(device);
 
-        if (!device->up || seq == UINT64_MAX)
+        if (!device->up || !seq)
                 return false;
         at = &live->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
         *ret_seq = seq;

@@ -74,9 +74,10 @@ static inline void pw_device_order(struct pw_device *device, uint64_t seq)
 {
         device->seqs[device->ordered++ & device->seq_mask] = seq;
 }
-static inline uint64_t pw_device_oldest(const struct pw_device *device) /* seq not done; UINT64_MAX: none */
+/* The first gang that it has not done. 0: none, as on its board: no gang has that number, whatever an executor writes there. */
+static inline uint64_t pw_device_oldest(const struct pw_device *device)
 {
-        return device->done == device->ordered ? UINT64_MAX : device->seqs[device->done & device->seq_mask];
+        return device->done == device->ordered ? 0 : device->seqs[device->done & device->seq_mask];
 }
 /* At the count of the gang ordered last. False: out of memory. */
 bool pw_device_mark(struct pw_device *device, struct pw_part *part, uint32_t gang);

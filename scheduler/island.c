@@ -80,18 +80,19 @@ static bool log_open(struct turn *turn)
 {
         struct pw_island *island = turn->island;
         struct pw_device *slowest = NULL;
-        uint64_t oldest = UINT64_MAX;
+        uint64_t oldest = island->seq + 1;
 
         if (island->seq < island->reach)
                 return true;
         for (uint64_t rest = island->members; rest; rest &= rest - 1) {
                 struct pw_device *device = turn->scheduler->devices[__builtin_ctzll(rest)];
-                if (pw_device_oldest(device) < oldest) {
-                        oldest = pw_device_oldest(device);
+                uint64_t seq = pw_device_oldest(device);
+                if (seq && seq < oldest) {
+                        oldest = seq;
                         slowest = device;
                 }
         }
-        island->reach = (slowest ? oldest : island->seq + 1) + PW_ORDER_REACH - 1;
+        island->reach = oldest + PW_ORDER_REACH - 1;
         if (island->seq < island->reach)
                 return true;
         slowest->window_wanted = true;

@@ -125,7 +125,7 @@ static const struct pw_ordered *gang_at(const struct pw_scheduler *scheduler, co
 {
         uint64_t seq = pw_device_oldest(device);
 
-        return seq == UINT64_MAX ? NULL : &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
+        return seq ? &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG] : NULL;
 }
 
 static bool is_call(const struct pw_ordered *at)

@@ -72,6 +72,30 @@ static void test_letting_go(void **state)
         world_done(&world);
 }
 
+/* A board says anything of the gang in which its process ended: what is not the one that the device is at is none. */
+static void test_dead_in_no_gang(void **state)
+{
+        static const uint64_t any[] = { 0, 1, 2, 7, PW_ORDER_LOG, UINT64_MAX - 1, UINT64_MAX };
+        struct world_object *result;
+
+        (void)state;
+        begin();
+        for (uint32_t turn = 0; turn < 2; turn++) { /* nothing was ordered ever; all that was ordered is done */
+                for (uint32_t i = 0; i < sizeof any / sizeof *any; i++) {
+                        pw_scheduler_device_down(world.scheduler, 0, any[i], PW_CRASHED, "SIGKILL", world.now_us);
+                        world_daemon(&world);
+                        assert_int_equal(atomic_load(&world.executors[0].board->failed.seq), 0);
+                        pw_scheduler_device_up(world.scheduler, 0, world.now_us);
+                }
+                result = submit(block, 0);
+                world_settle(&world);
+                assert_int_equal(result->status, PW_OK);
+                world_drop(&world, result);
+        }
+        world_check(&world);
+        world_done(&world);
+}
+
 /* What is ordered is skipped, what is not never is. */
 static void test_cancel_skips(void **state)
 {
@@ -305,7 +329,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_nothing_ordered), cmocka_unit_test(test_chain_cancelled), cmocka_unit_test(test_letting_go),
-                cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline),
+                cmocka_unit_test(test_cancel_skips), cmocka_unit_test(test_deadline), cmocka_unit_test(test_dead_in_no_gang),
                 cmocka_unit_test(test_function_after_the_deadline),
                 cmocka_unit_test(test_deadline_behind_another), cmocka_unit_test(test_cancelled_function),
                 cmocka_unit_test(test_held_in_part),
