@@ -1,13 +1,13 @@
 noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_SOURCES = store/audit.c store/count.c store/donate.c store/ending.c store/extent.c store/future.c store/holder.c store/idle.c store/look.c store/name.c \
-	store/object.c store/pages.c store/pass.c store/reclaim.c store/ref.c store/room.c store/store.c store/watch.c
+	store/object.c store/pages.c store/pass.c store/reclaim.c store/ref.c store/room.c store/search.c store/store.c store/watch.c
 store_libstore_la_SOURCES += store/hole.c store/keep.c store/quota.c store/refusal.c store/move.c store/transfer.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
 noinst_HEADERS += store/action.h store/object.h store/parts.h store/quota.h store/state.h store/store.h
 EXTRA_DIST += store/README.md
 
 store_fixture = store/fixture_test.c store/fixture_test.h
-store_tests = store/audit_test store/ending_test store/future_test store/look_test store/model_test store/name_test store/reclaim_test store/ref_test store/room_test
+store_tests = store/audit_test store/ending_test store/future_test store/look_test store/model_test store/name_test store/reclaim_test store/ref_test store/room_test store/search_test
 store_tests += store/move_test store/quota_test store/transfer_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
@@ -34,5 +34,7 @@ store_ref_test_SOURCES = store/ref_test.c $(store_fixture)
 store_ref_test_LDADD = $(store_test_libs)
 store_room_test_SOURCES = store/room_test.c $(store_fixture)
 store_room_test_LDADD = $(store_test_libs)
+store_search_test_SOURCES = store/search_test.c $(store_fixture)
+store_search_test_LDADD = $(store_test_libs)
 store_transfer_test_SOURCES = store/transfer_test.c $(store_fixture)
 store_transfer_test_LDADD = $(store_test_libs)

@@ -208,6 +208,14 @@ void pw_room_came_back(struct pw_store *store, struct row *row); /* to a lane th
 void pw_room_session_end(struct pw_store *store, struct session *session);
 void pw_room_segment_gone(struct pw_store *store, const struct segment *segment);
 
+/* search.c */
+#define PW_SEARCH_PART 4096u /* slots that one part of a search looks at */
+#define PW_SEARCH_PARTS 4u   /* of all requests, when the queue is served */
+bool pw_search_done(const struct pw_store *store, const struct search *search);
+bool pw_search_may(const struct pw_store *store, const struct request *request, const struct search *search); /* it is not done, and its turn */
+void pw_search(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search);
+void pw_search_anew(struct search *search);
+
 /* pass.c */
 bool pw_pass_may(const struct pw_store *store, const struct request *request); /* may it take memory, if there is enough? */
 void pw_pass_turn(struct pw_store *store); /* a turn that is over ends, one that is due begins */

@@ -299,40 +299,6 @@ static void test_tenants_take_turns(void **state)
         fixture_close(&o.f);
 }
 
-/* Many look for idle slots, and each of them passes by what was just granted to somebody: when all have looked, that was all for now. */
-static void test_searches_end(void **state)
-{
-        struct fixture f;
-        struct pw_store_grant grant;
-        struct client *waiting;
-        uint32_t parts = 0;
-
-        (void)state;
-        fixture_open(&f, 900 * 4096);
-        for (uint32_t i = 0; i < 4; i++) {
-                struct client *holder = fixture_client(&f, "ann");
-
-                grant = fixture_grant(&f, holder, 64, 4000);
-                for (uint32_t slot = 0; slot < 4000; slot++)
-                        fixture_put(holder, grant.first_slot + slot);
-        }
-        waiting = fixture_client(&f, "ann");
-        for (uint32_t lane = 0; lane < 7; lane++) {
-                struct pw_room_request ask = fixture_ask(&f, waiting, 1200 * PW_KIB, 1);
-
-                ask.lane = lane;
-                pw_store_room_request(f.store, &ask);
-        }
-        assert_int_equal(fixture_count(&f, PW_STORE_POPULATE), 0);
-        fixture_grant(&f, fixture_client(&f, "ann"), 64, 64);
-        f.now_us += 30000; /* nobody has a turn */
-        pw_store_tick(f.store, f.now_us);
-        while (pw_store_reclaims(f.store) && parts++ < 100)
-                fixture_reclaim(&f);
-        assert_in_range(parts, 2, 50);
-        fixture_close(&f);
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -349,7 +315,6 @@ int main(void)
                 cmocka_unit_test(test_worn_slot),
                 cmocka_unit_test(test_wakes_only_waiters),
                 cmocka_unit_test(test_tenants_take_turns),
-                cmocka_unit_test(test_searches_end),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

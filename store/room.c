@@ -4,8 +4,6 @@
 #define GRACE_US 1000000u
 #define PATIENCE_US 20000u
 #define RETRY_US 100000u /* until the system is asked again, which had no memory: it does not tell when it has */
-#define PART 4096u        /* slots that one part of a search looks at */
-#define PARTS 4u          /* of all requests, when the queue is served */
 #define LATE_PART 256u /* requests whose time is over that are told so at once, */
 #define LATE_LOOKS 8u /* with so many looks at who holds what they waited for */
 
@@ -111,66 +109,13 @@ static bool came_back(struct row *row)
         return any;
 }
 
-/* What was granted to somebody since this request came, and is still to be used: its lane is about to. */
-static bool is_promised(const struct request *request, const struct extent *extent)
-{
-        if (!extent->untouched || extent->grant <= request->arrived)
-                return false;
-        for (uint32_t i = 0; i < extent->slot_count; i++)
-                if (!pw_slot_idle(extent, pw_object_at(extent->segment, extent->first_slot + i)))
-                        return false;
-        return true;
-}
-
-/* Nothing was granted since that may have become idle: while somebody waits, slots do not go back to their lanes. */
-static bool has_searched(const struct pw_store *store, const struct search *search)
-{
-        return search->grants == store->grants && !search->next;
-}
-
-/* Who searched when the queue was served last comes behind the others. */
-static bool may_search(const struct pw_store *store, const struct request *request, const struct search *search)
-{
-        return !has_searched(store, search) && store->search_left && request->ask.token > store->search_after;
-}
-
-/* Take the idle slots of the next extents back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those
- * of its tenant, until its quota allows one slot more. What is left of it is done when the queue is served next. */
-static void take_back(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search)
-{
-        uint64_t room = pw_room_bytes(&request->ask);
-        uint32_t most = (uint32_t)pw_min_u64(PART, store->search_left), budget = most, i;
-
-        if (!may_search(store, request, search))
-                return;
-        if (!search->next)
-                *search = (struct search){ .grants = store->grants, .next = 1 };
-        for (i = search->next; i <= store->extents.top && budget; i++) {
-                struct extent *extent = pw_handles_get(&store->extents, i);
-
-                if (bytes ? store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes) >= (int64_t)bytes : pw_quota_fits(request->tenant, room, 1) != 0)
-                        break;
-                if (!extent || extent->populating || extent->segment->ended || extent->row == row ||
-                    (bytes ? !extent->span_bytes : extent->segment->tenant != request->tenant))
-                        continue;
-                budget -= (uint32_t)pw_min_u64(budget, extent->slot_count);
-                if (is_promised(request, extent))
-                        search->again = true;
-                else
-                        pw_extent_take_idle(store, extent);
-        }
-        search->next = budget || i > store->extents.top ? 0 : i;
-        store->search_left -= most - budget;
-        store->searching |= search->next != 0;
-}
-
 /* How many of `count` slots the tenant may have. */
 static uint32_t within_quota(struct pw_store *store, const struct row *row, struct request *request, uint32_t count)
 {
         uint64_t room = pw_room_bytes(&request->ask);
 
         if (!pw_quota_fits(request->tenant, room, count))
-                take_back(store, row, request, 0, &request->own_search);
+                pw_search(store, row, request, 0, &request->own_search);
         return pw_quota_fits(request->tenant, room, count);
 }
 
@@ -197,8 +142,8 @@ static enum pw_status place(struct pw_store *store, struct session *session, str
                 count = count / 2 > least ? count / 2 : least;
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
-        if (status == PW_NOT_READY && may_search(store, request, &request->search)) {
-                take_back(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
+        if (status == PW_NOT_READY && pw_search_may(store, request, &request->search)) {
+                pw_search(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
         return status == PW_BUSY ? PW_NOT_READY : status;
@@ -336,7 +281,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         request = new_request(store, session, row, ask);
         if (!request)
                 return;
-        store->search_left = PART;
+        store->search_left = PW_SEARCH_PART;
         enough = row->given_count >= request->ask.count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
         if (came) /* nothing is taken from others for it */
@@ -369,9 +314,9 @@ static bool is_next(struct pw_store *store, const struct request *request)
 
         if (request->tenant->passed == store->serving || request->retry_us > store->now_us || !pw_pass_may(store, request))
                 return false;
-        if (request->over || may_search(store, request, &request->search) || (int64_t)room <= most)
+        if (request->over || pw_search_may(store, request, &request->search) || (int64_t)room <= most)
                 return true;
-        store->searching |= !has_searched(store, &request->search);
+        store->searching |= !pw_search_done(store, &request->search);
         return false;
 }
 
@@ -394,15 +339,6 @@ static void serve(struct pw_store *store, struct request *request)
                 request->tenant->passed = store->serving;
 }
 
-/* Something came: who passed by what was about to be used looks there again. */
-static void search_anew(struct search *search)
-{
-        if (!search->again || search->next)
-                return;
-        search->again = false;
-        search->grants = UINT64_MAX;
-}
-
 /* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those for
  * whom there is enough. */
 static void serve_queue(struct pw_store *store, bool came)
@@ -416,15 +352,15 @@ static void serve_queue(struct pw_store *store, bool came)
                 return;
         }
         store->serving++;
-        store->search_left = PARTS * PART;
+        store->search_left = PW_SEARCH_PARTS * PW_SEARCH_PART;
         pw_pass_turn(store);
         pw_list_each(&store->queue, request, struct request, link) {
                 uint64_t token = request->ask.token;
                 bool searches = store->search_left;
 
                 if (came) {
-                        search_anew(&request->search);
-                        search_anew(&request->own_search);
+                        pw_search_anew(&request->search);
+                        pw_search_anew(&request->own_search);
                 }
                 if (!is_next(store, request))
                         continue;

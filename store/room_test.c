@@ -725,29 +725,6 @@ static void test_session_ends_waiting(void **state)
         fixture_close(&h.f);
 }
 
-/* Idle slots are looked for in parts, each time the queue is served, until there is enough. */
-static void test_search_in_parts(void **state)
-{
-        struct fixture f;
-        struct pw_room_request ask;
-
-        (void)state;
-        fixture_open(&f, 590 * 4096);
-        for (uint32_t i = 0; i < 3; i++)
-                fixture_grant(&f, fixture_client(&f, "ann"), 64, 4000);
-        ask = fixture_ask(&f, fixture_client(&f, "ann"), 700 * PW_KIB, 1);
-        ask.deadline_us = f.now_us; /* what is to be found counts for it */
-        pw_store_room_request(f.store, &ask);
-        assert_true(pw_store_reclaims(f.store));
-        assert_int_equal(fixture_count(&f, PW_STORE_POPULATE), 0);
-        pw_store_tick(f.store, f.now_us);
-        fixture_settle(&f);
-        assert_int_equal(fixture_count(&f, PW_STORE_REFUSE), 0);
-        assert_int_equal(fixture_only(&f, PW_STORE_POPULATE)->token, ask.token);
-        assert_false(pw_store_reclaims(f.store));
-        fixture_close(&f);
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -776,7 +753,6 @@ int main(void)
                 cmocka_unit_test(test_populate_fails),
                 cmocka_unit_test(test_lane_ends),
                 cmocka_unit_test(test_session_ends_waiting),
-                cmocka_unit_test(test_search_in_parts),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
