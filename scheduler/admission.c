@@ -65,19 +65,30 @@ void pw_admission_leave(struct pw_live *live)
         if (pw_list_empty(&queue->runs)) {
                 pw_list_remove(&queue->blocked);
                 pw_heap_remove(&pw_live_quota(live)->queues, &queue->order);
-        } else if (queue->order.place) {
+        } else if (pw_list_empty(&queue->blocked)) {
                 pw_heap_move(&pw_live_quota(live)->queues, &queue->order, first_of(queue)->arrival);
         }
 }
 
-/* Those whose first lacked room come into the next look. Without memory for one it waits there, and is tried again. */
+/* In the key of a queue whose first lacks room: behind all others of its tenant, but in its place in the heap, so that none is to be
+ * found for it when it comes back. */
+#define BLOCKED (UINT64_C(1) << 63)
+
+static void block(struct pw_device_quota *quota, struct pw_queue *queue)
+{
+        pw_heap_move(&quota->queues, &queue->order, BLOCKED | queue->order.key);
+        pw_list_append(&quota->blocked, &queue->blocked);
+}
+
+/* Those whose first lacked room come into the next look. */
 static void unblock(struct pw_device_quota *quota)
 {
         struct pw_queue *queue;
 
-        pw_list_each(&quota->blocked, queue, struct pw_queue, blocked)
-                if (pw_heap_add(&quota->queues, &queue->order, first_of(queue)->arrival))
-                        pw_list_remove(&queue->blocked);
+        pw_list_each(&quota->blocked, queue, struct pw_queue, blocked) {
+                pw_list_remove(&queue->blocked);
+                pw_heap_move(&quota->queues, &queue->order, first_of(queue)->arrival);
+        }
 }
 
 /* --- a run is admitted ---------------------------------------------------------------------------------------------------- */
@@ -215,10 +226,8 @@ static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live
 /* Its next run that has room is admitted, or one ends that needs none. False: there is no such run. */
 static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
 {
-        struct pw_heap_item *first;
-
-        while ((first = pw_heap_first(&quota->queues))) {
-                struct pw_queue *queue = pw_container_of(first, struct pw_queue, order);
+        while (pw_heap_first_key(&quota->queues) < BLOCKED) {
+                struct pw_queue *queue = pw_container_of(pw_heap_first(&quota->queues), struct pw_queue, order);
                 struct pw_live *live = pw_list_first(&queue->runs, struct pw_live, queued);
 
                 if (pw_live_fails_by_inputs(live)) {
@@ -227,8 +236,7 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
                         return true;
                 }
                 if (look_at_run(look, live) != PW_PLACED) {
-                        pw_heap_remove(&quota->queues, first);
-                        pw_list_append(&quota->blocked, &queue->blocked);
+                        block(quota, queue);
                         continue;
                 }
                 if (!quota->lacking) { /* else its turn is still to come */

@@ -32,11 +32,11 @@ struct pw_device_quota {
         uint64_t runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t record_bytes, told_bytes; /* of its runs and their results, in the scheduler's heap; what was said of them last */
         struct pw_list changed; /* among those that have another sum than was said */
-        struct pw_heap queues;  /* struct pw_queue: of its runs, by the arrival of their first */
+        struct pw_heap queues;  /* struct pw_queue: of its runs, by the arrival of their first; those in `blocked` behind all others */
         struct pw_list turn;    /* among the tenants that have some: in this order theirs lack room */
         /* In a look at the queues: */
         struct pw_list round;   /* among the tenants that are not through */
-        struct pw_list blocked; /* queues whose first lacks room: not in the heap until the tenant is through */
+        struct pw_list blocked; /* queues whose first lacks room, until the tenant is through */
         uint64_t lacking;       /* devices of which its runs lack room */
         uint64_t held;          /* the look in which one of its runs waits for others of its own to give back */
 };

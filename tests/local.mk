@@ -23,6 +23,7 @@ TESTS += $(world_tests)
 world_test_libs = scheduler/libscheduler.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
 tests_world_admission_test_SOURCES = tests/world/admission_test.c $(world_sources)
 tests_world_admission_test_LDADD = $(world_test_libs)
+tests_world_admission_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
 tests_world_check_test_SOURCES = tests/world/check_test.c $(world_sources)
 tests_world_check_test_LDADD = $(world_test_libs)
 tests_world_ending_test_SOURCES = tests/world/ending_test.c $(world_sources)

@@ -5,11 +5,14 @@
 
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+
+#define PROGRAMS 100u
 
 static struct world world;
 static struct world_program *step, *large, *block; /* 1 KiB; 4 KiB; 1 KiB beside a block of 8 KiB */
@@ -129,6 +132,53 @@ static void test_brings_its_room(void **state)
         world_drop(&world, result);
         world_settle(&world);
         assert_true(aside->decided && aside->status == PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
+/* The linker has all of the product's calls come here. */
+static bool no_memory;
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+        return no_memory && bytes > malloc_usable_size(memory) ? NULL : __real_realloc(memory, bytes);
+}
+
+/* Runs of more programs stand aside than a small heap has places for: that there is no memory for a larger one keeps none of them out
+ * of a look. */
+static void test_aside_without_memory(void **state)
+{
+        static struct world_program programs[PROGRAMS];
+        struct world_object *held[5], *aside[PROGRAMS], *small;
+
+        (void)state;
+        begin(8 << 10);
+        for (uint32_t i = 0; i < PROGRAMS; i++)
+                world_make_chain(&world, &programs[i], "many", 1, 1004);
+        for (uint32_t i = 0; i < 5; i++)
+                held[i] = submit(i ? step : large);
+        world_settle(&world);
+        assert_int_equal(world.scheduler->devices[0]->free, 0);
+        for (uint32_t i = 0; i < PROGRAMS; i++)
+                aside[i] = submit(&programs[i]);
+        small = submit(step);
+        world_settle(&world);
+        assert_int_equal(state_of(small), PW_RUN_QUEUED);
+        no_memory = true;
+        world_cancel(&world, aside[0]->maker); /* a look that finds nothing */
+        world_daemon(&world);
+        world_drop(&world, held[1]);
+        world_daemon(&world);
+        no_memory = false;
+        assert_int_equal(state_of(small), PW_RUN_ADMITTED);
+        world_drop(&world, held[0]);
+        for (uint32_t i = 0; i < PROGRAMS; i++) {
+                world_settle(&world);
+                assert_int_equal(aside[i]->status, i ? PW_OK : PW_CANCELLED);
+                assert_true(!i || i + 1 == PROGRAMS || state_of(aside[i + 1]) == PW_RUN_QUEUED);
+                world_drop(&world, aside[i]);
+        }
         world_check(&world);
         world_done(&world);
 }
@@ -650,6 +700,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
+                cmocka_unit_test(test_aside_without_memory),
                 cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_waits_for_its_own),
                 cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
