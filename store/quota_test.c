@@ -279,9 +279,12 @@ static void test_kept_at_the_end(void **state)
         (void)state;
         open_host(&h, BYTES(PW_QUOTA_NONE - 2 * SLOTS));
         for (uint32_t i = 0; i < 10; i++)
-                fixture_grant(&h.f, h.bo, PW_MIB, 4);
+                fixture_put(h.bo, fixture_grant(&h.f, h.bo, PW_MIB, 4).first_slot);
+        fixture_put(h.ann, fixture_grant(&h.f, h.ann, PW_MIB, 1).first_slot);
         assert_int_equal(pw_store_may_keep(h.f.store, "ann", 30 * PW_MIB, PW_KEPT_TRACES, &err), PW_NO_SPACE);
         assert_non_null(strstr(err.text, "30 MiB for traces: of host memory on h0"));
+        assert_non_null(strstr(err.text, "10 MiB held by other tenants; 1 MiB held by tenant ann, digits[1], 0 us;"));
+        assert_null(strstr(err.text, "bo"));
         pw_store_keep(h.f.store, "ann", PW_KEPT_TRACES, 30 * PW_MIB);
         fixture_check(&h.f);
         pw_store_keep(h.f.store, "ann", PW_KEPT_TRACES, -30 * (int64_t)PW_MIB);
@@ -325,6 +328,77 @@ static void test_kept_of_others(void **state)
         fixture_close(&h.f);
 }
 
+/* Whose time is over in the same tick is told no more than it may know: an operator of all, others of their own tenant. */
+static void test_late_of_several(void **state)
+{
+        struct fixture f;
+        uint64_t tokens[3];
+        const struct pw_store_actions *actions;
+        static const struct { const char *seen, *hidden; } told[] = {
+                { "896 KiB held by tenant ann, digits[1], 1 s; 128 KiB held by tenant bo, digits[2], 1 s", "other tenants" },
+                { "896 KiB held by other tenants; 128 KiB held by tenant bo, digits[2], 1 s", "ann" },
+                { "1 MiB held by other tenants", "digits" },
+        };
+
+        (void)state;
+        fixture_open(&f, 16 * ROOM + 4 * SLOTS);
+        struct client *ann = fixture_client(&f, "ann"), *bo = fixture_client(&f, "bo");
+        const struct client *others[] = { fixture_operator(&f, "root"), bo, fixture_client(&f, "cy") };
+        struct pw_store_grant grants[] = { fixture_grant(&f, ann, ROOM, 14), fixture_grant(&f, bo, ROOM, 2) };
+        for (uint32_t i = 0; i < 16; i++)
+                fixture_put(i < 14 ? ann : bo, i < 14 ? grants[0].first_slot + i : grants[1].first_slot + i - 14);
+        for (uint32_t i = 0; i < 3; i++) {
+                struct pw_room_request request = fixture_ask(&f, others[i], 2 * ROOM, 1);
+                pw_store_room_request(f.store, &request);
+                tokens[i] = request.token;
+        }
+        fixture_clear(&f);
+        pw_store_tick(f.store, f.now_us + 1000000);
+        assert_int_equal(fixture_count(&f, PW_STORE_REFUSE), 3);
+        actions = pw_store_actions(f.store);
+        for (uint32_t i = 0, at = 0; i < 3; i++, at++) {
+                while (actions->items[at].kind != PW_STORE_REFUSE)
+                        at++;
+                assert_true(actions->items[at].token == tokens[i]);
+                assert_non_null(strstr(actions->items[at].text, told[i].seen));
+                assert_null(strstr(actions->items[at].text, told[i].hidden));
+        }
+        fixture_close(&f);
+}
+
+/* Only those count that wait: not who was told that it is late, who went, and who went while its pages were on their way. */
+static void test_requests_counted(void **state)
+{
+        struct host h;
+        uint64_t token;
+
+        (void)state;
+        open_host(&h, BYTES(ROOM));
+        fixture_put(h.ann2, fixture_grant(&h.f, h.ann2, ROOM, 1).first_slot);
+        for (uint32_t i = 0; i <= PW_STORE_REQUESTS_MAX / 2; i++) {
+                pw_store_room_cancel(h.f.store, ask(&h, h.ann, ROOM, 1));
+                token = ask(&h, h.ann, ROOM, 1);
+                h.f.now_us += 2000000;
+                pw_store_tick(h.f.store, h.f.now_us);
+                refused(&h, token, PW_NO_SPACE);
+                fixture_clear(&h.f);
+        }
+        ask(&h, h.ann, ROOM, 1);
+        assert_int_equal(fixture_count(&h.f, PW_STORE_REFUSE), 0);
+        fixture_close(&h.f);
+        open_host(&h, BYTES(ROOM));
+        for (uint32_t i = 0; i <= PW_STORE_REQUESTS_MAX; i++) {
+                token = ask(&h, h.ann, ROOM, 1);
+                fixture_only(&h.f, PW_STORE_POPULATE);
+                pw_store_room_cancel(h.f.store, token);
+                pw_store_populated(h.f.store, token, PW_NO_SPACE, h.f.now_us);
+                fixture_clear(&h.f);
+        }
+        ask(&h, h.ann, ROOM, 1);
+        fixture_only(&h.f, PW_STORE_POPULATE);
+        fixture_close(&h.f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -333,6 +407,7 @@ int main(void)
                 cmocka_unit_test(test_raised),   cmocka_unit_test(test_ended_session),
                 cmocka_unit_test(test_kept),     cmocka_unit_test(test_kept_at_the_end),
                 cmocka_unit_test(test_beyond),   cmocka_unit_test(test_kept_of_others),
+                cmocka_unit_test(test_late_of_several), cmocka_unit_test(test_requests_counted),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
