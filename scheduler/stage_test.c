@@ -13,15 +13,17 @@
 
 static struct pw_make_slice places[2];
 
-static struct pw_graph *make(uint32_t quota)
+static struct pw_graph *make_in(uint32_t quota, uint32_t second_island)
 {
         struct pw_graph *graph = pw_graph_new("test");
 
         for (uint32_t i = 0; i < 2; i++)
-                pw_make_slice(graph, &places[i], &(struct pw_make_slice_params){ { 1, 0 }, i, i, 1 });
+                pw_make_slice(graph, &places[i], &(struct pw_make_slice_params){ { 1, 0 }, i, i * second_island, 1 });
         assert_true(pw_graph_add_stage(graph, "one", quota) && pw_graph_add_stage(graph, "two", quota));
         return graph;
 }
+
+static struct pw_graph *make(uint32_t quota) { return make_in(quota, 1); }
 
 static enum pw_status lower(struct pw_graph *graph, struct pw_image **ret_image, struct pw_error *ret_err)
 {
@@ -105,6 +107,30 @@ static void test_in_turn(void **state)
                "12 send-recv send, slice 0 to 1: 7\n"
                "13 send-recv receive, slice 0 to 1: 7 -> 10 i32 [100] broadcast, block+0, waits for 12\n"
                "14 m/two, slice 1: 10 -> 11 i32 [100] broadcast, result 2\n");
+}
+
+/* In one island a small value travels in the marks; its room is in flight all the same, until it has arrived. */
+static void test_in_turn_small(void **state)
+{
+        struct pw_graph *graph = make_in(1, 0);
+        uint32_t inputs[2], values[2];
+
+        (void)state;
+        for (uint32_t i = 0; i < 2; i++)
+                inputs[i] = pw_make_input(graph, 0, PW_DIMS(10), (struct pw_sharding)PW_BROADCAST, 0);
+        for (uint32_t i = 0; i < 2; i++) {
+                values[i] = pw_make_as(graph, call_in(graph, 0, "m/one", inputs[i]), 1, (struct pw_sharding)PW_BROADCAST);
+                assert_true(pw_graph_add_result(graph, call_in(graph, 1, "m/two", values[i])));
+        }
+        expect(graph, "test: peak 384, blocks 128 128 128 0\n"
+                      "0 load 0, slice 0 -> 0 i32 [10] broadcast, block+0\n"
+                      "1 m/one, slice 0: 0 -> 2 i32 [10] broadcast, stage one+0\n"
+                      "2 send-recv, slice 0 to 1: 2 -> 3 i32 [10] broadcast, block+0, eager\n"
+                      "3 m/two, slice 1: 3 -> 4 i32 [10] broadcast, result 0\n"
+                      "4 load 1, slice 0 -> 1 i32 [10] broadcast, block+0\n"
+                      "5 m/one, slice 0: 1 -> 5 i32 [10] broadcast, stage one+0, waits for 2\n"
+                      "6 send-recv, slice 0 to 1: 5 -> 6 i32 [10] broadcast, block+0, eager\n"
+                      "7 m/two, slice 1: 6 -> 7 i32 [10] broadcast, result 1\n");
 }
 
 /* --- the order of calls, by the letters of their functions ------------------------------------------------------------- */
@@ -321,7 +347,7 @@ static void test_refused(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_in_turn),
+                cmocka_unit_test(test_in_turn), cmocka_unit_test(test_in_turn_small),
                 cmocka_unit_test(test_order_of_the_trace),
                 cmocka_unit_test(test_credit_comes_back_once),
                 cmocka_unit_test(test_credit_without_argument),

@@ -405,6 +405,47 @@ static void test_turns(void **state)
         world_done(&world);
 }
 
+/* Who lacks room keeps its turn until it has that, though runs of its tenant that want memory of other devices are admitted meanwhile. */
+static void test_keeps_its_turn(void **state)
+{
+        struct world_program *mine = &world.programs[3], *theirs = &world.programs[4], *aside = &world.programs[5];
+        struct world_object *first, *head, *behind, *small;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 16 << 10, .tenants = 2 });
+        block = &world.programs[2];
+        world_make_chain(&world, mine, "mine", 3, 1004);
+        world_make_chain(&world, aside, "aside", 1, 236); /* on the other device */
+        world.tenant = world_tenants[1];
+        world_make_chain(&world, block, "block", 3, 1004);
+        world_make_chain(&world, &world.programs[0], "step", 1, 236); /* on the other one, so that the next is here */
+        world_make_chain(&world, theirs, "theirs", 3, 1004);
+        first = submit(block);
+        world_daemon(&world);
+        head = submit(mine);
+        world_daemon(&world);
+        behind = submit(theirs);
+        for (uint32_t i = 0; i < 3; i++) {
+                small = submit(aside);
+                world_daemon(&world);
+                assert_true(state_of(small) != PW_RUN_QUEUED);
+        }
+        assert_int_equal(state_of(first), PW_RUN_ADMITTED);
+        while (state_of(head) == PW_RUN_QUEUED) {
+                assert_int_equal(state_of(behind), PW_RUN_QUEUED);
+                world_step(&world, 0);
+                world_daemon(&world);
+        }
+        world_settle(&world);
+        assert_int_equal(head->status, PW_OK);
+        world_drop(&world, first);
+        world_drop(&world, head);
+        world_settle(&world);
+        assert_int_equal(behind->status, PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* What waits for runs of its own tenant holds back nobody else: there is room for others beside. */
 static void test_waits_for_its_own(void **state)
 {
@@ -702,7 +743,7 @@ int main(void)
                 cmocka_unit_test(test_aside),      cmocka_unit_test(test_all_there_is),
                 cmocka_unit_test(test_aside_without_memory),
                 cmocka_unit_test(test_quota),
-                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_waits_for_its_own),
+                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_keeps_its_turn), cmocka_unit_test(test_waits_for_its_own),
                 cmocka_unit_test(test_takes_over), cmocka_unit_test(test_deadline),
                 cmocka_unit_test(test_aside_in_turn), cmocka_unit_test(test_brings_its_room),
                 cmocka_unit_test(test_takes_over_behind_readers),

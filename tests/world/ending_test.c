@@ -199,14 +199,14 @@ static void test_deadline_behind_another(void **state)
         world_done(&world);
 }
 
-/* A function that does not end is ended some time after its run was cancelled, whoever is attached. */
-static void test_cancelled_function(void **state)
+/* A function that does not end is ended some time after its run was cancelled, whoever is attached; at the deadline that its client
+ * asked for, if that is before. */
+static void cancelled_function(uint64_t deadline_us, uint64_t ended_us)
 {
         struct world_object *result;
 
-        (void)state;
         begin();
-        result = submit(block, 0);
+        result = submit(block, deadline_us);
         world_daemon(&world);
         while (device()->done < 1 || !atomic_load(&world.executors[0].board->running)) {
                 world_step(&world, 0);
@@ -214,14 +214,25 @@ static void test_cancelled_function(void **state)
         }
         world_cancel(&world, result->maker);
         world_daemon(&world);
-        assert_int_equal(pw_scheduler_next_us(world.scheduler), world.now_us + PW_CANCELLED_US_DEFAULT);
-        world.now_us += PW_CANCELLED_US_DEFAULT;
+        assert_int_equal(pw_scheduler_next_us(world.scheduler), ended_us);
+        world.now_us = ended_us - 1;
+        world_daemon(&world);
+        assert_int_equal(world.ending, 0);
+        world.now_us = ended_us;
         world_daemon(&world);
         assert_int_equal(world.ending, 1);
         world_kill(&world, 0);
         world_settle(&world);
         assert_true(result->maker->ended);
         world_done(&world);
+}
+
+static void test_cancelled_function(void **state)
+{
+        (void)state;
+        cancelled_function(0, PW_CANCELLED_US_DEFAULT);
+        cancelled_function(PW_CANCELLED_US_DEFAULT / 2, PW_CANCELLED_US_DEFAULT / 2);
+        cancelled_function(2 * PW_CANCELLED_US_DEFAULT, PW_CANCELLED_US_DEFAULT);
 }
 
 static uint32_t count_actions(enum pw_action_kind kind)

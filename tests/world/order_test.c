@@ -191,6 +191,46 @@ static void test_death_in_a_fork(void **state)
         world_done(&world);
 }
 
+/* What is lost was lost by device 1. */
+static void tell(uint64_t run, uint32_t result, enum pw_status status, const char *text)
+{
+        struct pw_report report = { .run = run, .node = 1, .status = status, .result = result, .cause_node = status == PW_FAILED ? 1 : PW_NODE_NONE,
+                                    .cause_device = status == PW_DEVICE_LOST };
+
+        snprintf(report.text, sizeof report.text, "%s", text);
+        pw_scheduler_report(world.scheduler, 0, &report, world.now_us);
+}
+
+/* Of what devices say of one result the cause is told, not that something was lost by it, in whatever order they say it; of two causes
+ * the first. */
+static void test_cause_of_several(void **state)
+{
+        static const enum pw_status told[][3] = {
+                { PW_DEVICE_LOST, PW_FAILED, PW_DEVICE_LOST }, { PW_FAILED, PW_DEVICE_LOST, PW_SHAPE }, { PW_DEVICE_LOST, PW_DEVICE_LOST, PW_FAILED },
+        };
+        struct world_program *program = &world.programs[0];
+
+        (void)state;
+        for (uint32_t i = 0; i < 3; i++) {
+                struct world_object *object;
+
+                begin(1, 2, 8);
+                world.options.donations = -1;
+                world_make_chain(&world, program, "chain", 1, 64);
+                object = run_on(program, world_put(&world, program, 0, true), false);
+                object->maker->any = true;
+                world_daemon(&world);
+                world_kill(&world, 1);
+                tell(object->maker->number, PW_NODE_NONE, PW_FAILED, "row 7 has no label");
+                for (uint32_t t = 0; t < 3; t++)
+                        tell(object->maker->number, 0, told[i][t], "");
+                world_settle(&world);
+                assert_int_equal(object->status, PW_FAILED);
+                assert_string_equal(object->text, "m/update failed on device h3:0, run 1: row 7 has no label");
+                world_done(&world);
+        }
+}
+
 static void test_failure_chain(void **state)
 {
         struct world_program *program = &world.programs[0];
@@ -208,6 +248,58 @@ static void test_failure_chain(void **state)
         world_settle(&world);
         assert_int_equal(third->status, PW_FAILED);
         assert_string_equal(third->text, "m/update failed on device h3:0, run 1: meant to fail (input 0 of run 3, chain)");
+        world_done(&world);
+}
+
+static void add_records(void *context, const char *tenant, int64_t bytes)
+{
+        assert_string_equal(tenant, "tenant");
+        *(int64_t *)context += bytes;
+}
+
+/* Runs of a program that are under way together, and then gone with it. Returns what was told of their records at most. */
+static int64_t run_and_free(struct world_program *program, uint32_t runs, int64_t *told)
+{
+        struct world_object *held[256];
+        int64_t most;
+
+        for (uint32_t i = 0; i < runs; i++)
+                held[i] = run_on(program, world_put(&world, program, 0, true), false);
+        pw_scheduler_records(world.scheduler, add_records, told);
+        most = *told;
+        for (uint32_t i = 0; i < runs; i++) {
+                world_settle(&world);
+                world_drop(&world, held[i]);
+        }
+        world_settle(&world);
+        pw_scheduler_program_free(world.scheduler, program->handle);
+        program->handle = 0;
+        world_settle(&world);
+        pw_scheduler_records(world.scheduler, add_records, told);
+        return most;
+}
+
+/* What is told of the records of runs is about what they are; with the last of them it is nothing, however few there were. */
+static void test_records_are_told(void **state)
+{
+        struct world_object *held;
+        int64_t told = 0;
+
+        (void)state;
+        begin(1, 1, 8);
+        for (uint32_t i = 0; i < 3; i++)
+                world_make_chain(&world, &world.programs[i], "chain", 2, 64);
+        held = run_on(&world.programs[2], world_put(&world, &world.programs[2], 0, true), false);
+        world_settle(&world);
+        assert_in_range(run_and_free(&world.programs[0], 200, &told), 200 * 512, 200 * 8192);
+        assert_in_range(told, 0, 64 << 10);
+        run_and_free(&world.programs[1], 1, &told);
+        world_drop(&world, held);
+        pw_scheduler_program_free(world.scheduler, world.programs[2].handle);
+        world.programs[2].handle = 0;
+        world_settle(&world);
+        pw_scheduler_records(world.scheduler, add_records, &told);
+        assert_int_equal(told, 0);
         world_done(&world);
 }
 
@@ -503,7 +595,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_window),        cmocka_unit_test(test_sequential),
                 cmocka_unit_test(test_donation_waits_for_readers),
-                cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_failure_chain),
+                cmocka_unit_test(test_donated_chain), cmocka_unit_test(test_death),      cmocka_unit_test(test_cause_of_several), cmocka_unit_test(test_records_are_told), cmocka_unit_test(test_failure_chain),
                 cmocka_unit_test(test_messages),      cmocka_unit_test(test_lag),        cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports), cmocka_unit_test(test_ended_runs),
                 cmocka_unit_test(test_death_while_ringing), cmocka_unit_test(test_first_come), cmocka_unit_test(test_places_stay_with_records), cmocka_unit_test(test_turns),
