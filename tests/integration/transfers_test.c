@@ -316,12 +316,52 @@ static void an_input_that_lies_otherwise_each_time(void **state)
         pw_slice_close(slice);
 }
 
+/* One call over the devices of island 0 as a mesh, split by rows along its first axis and by columns along the second. */
+static struct pw_program *split_over(struct it_host *host, uint32_t rows, uint32_t columns, struct pw_slice **ret_slice)
+{
+        const struct pw_sharding split = PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1));
+        struct pw_program *program = pw_program_new(host->session, "test/split");
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 4, .island = 1, .mesh = { rows, columns } }, ret_slice, IT_ERR));
+        pw_result(program, pw_call(program, *ret_slice, "pw/nop", PW_ARGS(pw_input(program, *ret_slice, PW_F64, PW_DIMS(8, 8), split, 0)), split));
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+/* A result on the same devices, in shards of as many bytes and split by the same words, lies otherwise where the mesh is another. */
+static void an_input_over_another_mesh(void **state)
+{
+        static const uint32_t rows[] = { 4, 1, 2 };
+        struct it_host *host = *state;
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8, 8), 1);
+        struct pw_program *programs[3];
+        struct pw_slice *slices[3];
+        double expected[64];
+
+        for (int i = 0; i < 64; i++)
+                expected[i] = 1 + i;
+        for (int i = 0; i < 3; i++)
+                programs[i] = split_over(host, rows[i], 4 / rows[i], &slices[i]);
+        for (int i = 0; i < 9; i++) {
+                struct pw_future *laid = it_run_1(programs[i / 3], input), *result = it_run_1(programs[i % 3], laid);
+
+                it_expect_f64(result, expected, 64);
+                pw_unref(laid);
+                pw_unref(result);
+        }
+        for (int i = 0; i < 3; i++) {
+                pw_program_free(programs[i]);
+                pw_slice_close(slices[i]);
+        }
+        pw_unref(input);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(in_one_island),    IT_TEST(over_two_islands),     IT_TEST(other_operators),
                 IT_TEST(between_slices),   IT_TEST(meshes_in_one_island), IT_TEST(meshes_over_two_islands),
-                IT_TEST(an_input_that_lies_otherwise_each_time),
+                IT_TEST(an_input_that_lies_otherwise_each_time), IT_TEST(an_input_over_another_mesh),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
