@@ -201,17 +201,31 @@ void pw_store_session_dead(struct pw_store *store, uint32_t number, uint64_t now
 
 /* --- lanes -------------------------------------------------------------------------------------------------------------------- */
 
+/* What is populated for it yet goes as it would be granted. */
+static void end_extents_in(struct pw_store *store, struct pw_list *extents)
+{
+        struct extent *extent;
+
+        pw_list_each(extents, extent, struct extent, of_row)
+                if (!extent->populating)
+                        pw_ending_extent(store, extent);
+}
+
 void pw_store_lane_end(struct pw_store *store, uint32_t number, uint32_t lane, uint64_t now_us)
 {
         struct session *session = pw_session_of(store, number);
-        struct extent *extent;
 
         store->now_us = now_us;
         if (!session)
                 return;
-        pw_list_each(&session->extents, extent, struct extent, of_session)
-                if (extent->row && extent->row->lane == lane && !extent->populating)
-                        pw_ending_extent(store, extent);
+        for (uint32_t kind = 0; kind <= PW_KIND_FUTURES; kind++) {
+                struct row *row = pw_row_known(session, lane, kind);
+
+                if (!row)
+                        continue;
+                end_extents_in(store, &row->extents);
+                end_extents_in(store, &row->dormant);
+        }
         pw_ending_part(store);
         pw_room_came(store);
 }

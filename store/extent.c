@@ -3,10 +3,12 @@
 
 static uint64_t row_key(uint32_t lane, uint32_t kind) { return (uint64_t)lane << 32 | kind; }
 
+struct row *pw_row_known(const struct session *session, uint32_t lane, uint32_t kind) { return pw_table_get(&session->rows, row_key(lane, kind)); }
+
 struct row *pw_row_of(struct session *session, const struct pw_room_request *ask)
 {
         uint32_t kind = ask->futures ? PW_KIND_FUTURES : ask->inline_only ? PW_KIND_INLINE : ask->size_class;
-        struct row *row = pw_table_get(&session->rows, row_key(ask->lane, kind));
+        struct row *row = pw_row_known(session, ask->lane, kind);
 
         if (row)
                 return row;

@@ -165,6 +165,7 @@ void pw_session_forget(struct pw_store *store, struct session *session);
 void pw_session_free(struct session *session);
 
 /* extent.c */
+struct row *pw_row_known(const struct session *session, uint32_t lane, uint32_t kind); /* NULL: none, it never asked for such */
 struct row *pw_row_of(struct session *session, const struct pw_room_request *ask); /* NULL: out of memory */
 /* Place an extent of `count` slots and book its memory. *ret_fresh: its pages are to be populated first. Errors: PW_NOT_READY (no
  * memory, or no contiguous place), PW_LIMIT (no slots), PW_NO_MEMORY. */
