@@ -37,6 +37,7 @@ struct pw_range {
         struct node *spares;        /* nodes to use again */
         struct block *blocks;
         uint32_t block_nodes;       /* of the last one */
+        uint64_t block_bytes;       /* of all */
         struct pw_table taken;      /* key_of() its offset -> node */
         uint64_t secret;            /* of those keys */
         uint64_t first_map;         /* doublings with a free range */
@@ -112,6 +113,7 @@ static void stock(struct pw_range *range)
         block->next = range->blocks;
         range->blocks = block;
         range->block_nodes = count;
+        range->block_bytes += sizeof *block + count * sizeof block->nodes[0];
         while (count)
                 spare_node(range, &block->nodes[--count]);
 }
@@ -371,4 +373,9 @@ void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size)
 uint64_t pw_range_used(const struct pw_range *range)
 {
         return range->used << range->shift;
+}
+
+uint64_t pw_range_heap_bytes(const struct pw_range *range)
+{
+        return range->block_bytes + ((uint64_t)range->taken.capacity + range->taken.old_capacity) * sizeof *range->taken.cells;
 }

@@ -22,5 +22,6 @@ void pw_range_give(struct pw_range *range, uint64_t offset, uint64_t size);
  * taken first may lie so that the rest does not fit. */
 void pw_range_join(struct pw_range *range);
 uint64_t pw_range_used(const struct pw_range *range);
+uint64_t pw_range_heap_bytes(const struct pw_range *range); /* of its records */
 
 #endif

@@ -155,7 +155,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
 }
 
 /* Its names, what the host notes of it, places in tables. */
-#define APART_BYTES 1792u
+#define APART_BYTES 1024u
 
 uint64_t pw_program_bytes(const struct pw_program_row *row)
 {

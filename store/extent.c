@@ -85,10 +85,32 @@ static void sums_change(struct segment *segment, struct extent_sums *told, struc
 
 void pw_extent_tell(struct extent *extent) { sums_change(extent->segment, &extent->sums, pw_extent_sums(extent)); }
 
+#define EXTENT_BYTES (sizeof(struct extent) + 16 + 16) /* with what malloc has for it, and its place among the handles */
+
+static uint64_t ranges_bytes(const struct segment *segment)
+{
+        const struct session *session = segment->session;
+
+        return pw_range_heap_bytes(segment->slots) + pw_range_heap_bytes(segment->rooms) +
+               (session && session->rings ? pw_range_heap_bytes(session->rings) : 0);
+}
+
+/* Charged as they are made, whatever is free: a slot without a room waits for no memory. Whole pages: the first ones come with all others. */
+static void count_records(struct pw_store *store, struct segment *segment)
+{
+        uint64_t bytes = segment->sums.extents * EXTENT_BYTES + ranges_bytes(segment) + segment->idle.capacity * sizeof *segment->idle.spans;
+
+        bytes = segment->chunk_bytes + bytes / PW_PAGE_BYTES * PW_PAGE_BYTES;
+        pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), (int64_t)(bytes - segment->record_bytes));
+        segment->record_bytes = bytes;
+}
+
 static void free_extent(struct pw_store *store, struct extent *extent)
 {
-        if (extent->segment)
+        if (extent->segment) {
                 sums_change(extent->segment, &extent->sums, (struct extent_sums){ 0 });
+                count_records(store, extent->segment);
+        }
         pw_list_remove(&extent->of_segment);
         pw_list_remove(&extent->of_session);
         pw_list_remove(&extent->of_row);
@@ -100,8 +122,7 @@ static void free_extent(struct pw_store *store, struct extent *extent)
 
 #define CHUNK_BYTES (PW_CHUNK_SLOTS * sizeof(struct pw_object))
 
-/* Charged as they are made, whatever is free: a slot without a room waits for no memory. */
-static bool make_chunks(struct pw_store *store, struct segment *segment, uint32_t first_slot, uint32_t count)
+static bool make_chunks(struct segment *segment, uint32_t first_slot, uint32_t count)
 {
         uint32_t last = (first_slot + count - 1) / PW_CHUNK_SLOTS;
 
@@ -114,8 +135,7 @@ static bool make_chunks(struct pw_store *store, struct segment *segment, uint32_
                 if (!segment->chunks[i])
                         return false;
                 memset(segment->chunks[i], 0, CHUNK_BYTES);
-                segment->record_bytes += CHUNK_BYTES;
-                pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), CHUNK_BYTES);
+                segment->chunk_bytes += CHUNK_BYTES;
         }
         return true;
 }
@@ -126,14 +146,14 @@ static struct pw_object *record(const struct segment *segment, uint32_t slot)
 }
 
 /* Slots, their records and a return ring for an extent that never had any. */
-static enum pw_status take_slots(struct pw_store *store, struct extent *extent, struct session *session, uint32_t count)
+static enum pw_status take_slots(struct extent *extent, struct session *session, uint32_t count)
 {
         struct segment *segment = extent->segment;
         uint64_t slot, ring;
 
         if (!pw_range_take(segment->slots, count, &slot))
                 return PW_LIMIT;
-        if (!make_chunks(store, segment, (uint32_t)slot, count)) {
+        if (!make_chunks(segment, (uint32_t)slot, count)) {
                 pw_range_give(segment->slots, slot, count);
                 return PW_NO_MEMORY;
         }
@@ -219,7 +239,7 @@ static struct extent *dormant(const struct row *row)
 static enum pw_status fill(struct pw_store *store, struct extent *extent, struct session *session, const struct row *row, uint32_t count, bool *ret_fresh)
 {
         bool rooms = row->kind < PW_CLASS_COUNT;
-        enum pw_status status = extent->slot_room ? PW_OK : take_slots(store, extent, session, count);
+        enum pw_status status = extent->slot_room ? PW_OK : take_slots(extent, session, count);
 
         if (status != PW_OK)
                 return status;
@@ -277,6 +297,11 @@ enum pw_status pw_extent_new(struct pw_store *store, struct session *session, st
         extent->leaving = false;
         extent->segment->populating_count++;
         pw_extent_tell(extent);
+        if (!old) {
+                count_records(store, extent->segment);
+                if (session->segment && session->segment != extent->segment)
+                        count_records(store, session->segment);
+        }
         *ret_extent = extent;
         return PW_OK;
 }

@@ -139,7 +139,7 @@ struct segment {
         uint32_t known_count, populating_count;
         uint32_t changes;          /* objects known and forgotten, and their bodies, extents: counts up */
         uint64_t entry_page_bytes; /* of the entry table, once in use: kept for its tenant */
-        uint64_t record_bytes;     /* of `chunks`: likewise */
+        uint64_t chunk_bytes, record_bytes; /* of `chunks`; of them and of what comes with extents: likewise */
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
         struct idle_pages idle;
         struct pw_table readers;   /* number -> session that may refer to objects in it by id */

@@ -65,9 +65,8 @@ static uint64_t sum_kb(const char *path, const char *const *keys)
         return sum;
 }
 
-uint64_t attack_private_bytes(pid_t pid)
+static uint64_t sum_of_process(pid_t pid, const char *const *keys)
 {
-        static const char *const keys[] = { "Private_Clean:", "Private_Dirty:", NULL };
         char path[64];
 
 #ifdef __SANITIZE_ADDRESS__
@@ -75,6 +74,20 @@ uint64_t attack_private_bytes(pid_t pid)
 #endif
         snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
         return sum_kb(path, keys);
+}
+
+uint64_t attack_private_bytes(pid_t pid)
+{
+        static const char *const keys[] = { "Private_Clean:", "Private_Dirty:", NULL };
+
+        return sum_of_process(pid, keys);
+}
+
+uint64_t attack_anonymous_bytes(pid_t pid)
+{
+        static const char *const keys[] = { "Anonymous:", NULL };
+
+        return sum_of_process(pid, keys);
 }
 
 uint64_t attack_cpu_us(pid_t pid)

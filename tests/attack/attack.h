@@ -35,10 +35,11 @@ bool attack_is_shared(void);
 struct it_child attack_fork(unsigned user, int (*work)(void *context, int pipe), void *context);
 /* In such a child: the number that it ends with if an assertion of cmocka fails is another than 0, so assertions may be used. */
 
-/* What the system says of a process: bytes of its private memory (Private_Clean + Private_Dirty of smaps_rollup), of all shared memory that
- * the host's memfds hold (Shmem of /proc/meminfo); 0 where it cannot be read, and under the
- * address sanitizer, which keeps what is freed. */
+/* What the system says of a process: bytes of its private memory (Private_Clean + Private_Dirty of smaps_rollup, so with memfds that
+ * nobody else maps), of what it has in no file (Anonymous), of all shared memory that the host's memfds hold (Shmem of /proc/meminfo); 0
+ * where it cannot be read, and under the address sanitizer, which keeps what is freed. */
 uint64_t attack_private_bytes(pid_t pid);
+uint64_t attack_anonymous_bytes(pid_t pid);
 uint64_t attack_shmem_bytes(void);
 /* Bytes of all memfds that a daemon has open. */
 uint64_t attack_memfd_bytes(pid_t pid);

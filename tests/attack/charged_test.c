@@ -22,6 +22,7 @@
 
 #define RINGS 200u                   /* of a session, written over */
 #define NAMES 20000u
+#define EXTENTS 30000u               /* of a slot each */
 #define MOST_RUNS 1000000u
 #define QUOTA_BYTES (32 * PW_MIB)
 #define APART_BYTES (512 * 1024)     /* made with the first of a tenant: its futures, a thread's stack and heap */
@@ -146,6 +147,29 @@ static void keep_lookups(const struct it_host *host)
         }
 }
 
+static void fill_room(void *context, uint32_t i, Pathways__Wire__Request *request)
+{
+        static Pathways__Wire__RoomRequest body;
+
+        pathways__wire__room_request__init(&body);
+        body.lane = (*(const uint32_t *)context + i) % PW_LANES_MAX;
+        body.inline_only = true;
+        body.count = 1;
+        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_ROOM;
+        request->room = &body;
+}
+
+/* Few on the way at a time: what was freed between them would count. */
+static void keep_extents(const struct it_host *host)
+{
+        char text[200];
+        int fd = raw_connect(host);
+
+        assert_int_equal(raw_hello(fd, text), PW_OK);
+        for (uint32_t i = 0; i < EXTENTS; i += 100)
+                raw_flood(&(struct raw_flood){ .fd = fd, .count = 100, .fill = fill_room, .context = &i, .limit_us = IT_LONG });
+}
+
 static int keep(void *context, int pipe)
 {
         const struct keeping *keeping = context;
@@ -182,7 +206,7 @@ static bool is_near(uint64_t told, uint64_t has)
 
 static void judge(struct it_host *host, const char *name, void (*what)(const struct it_host *host))
 {
-        uint64_t before = attack_private_bytes(host->pid) + attack_memfd_bytes(host->pid), has, told, rooms;
+        uint64_t before = attack_anonymous_bytes(host->pid) + attack_memfd_bytes(host->pid), has, told, rooms;
         int64_t end_us = it_now_us() + IT_LONG;
         struct keeping keeping = { host, what };
         struct it_child child = attack_fork(ATTACK_USER, keep, &keeping);
@@ -191,12 +215,12 @@ static void judge(struct it_host *host, const char *name, void (*what)(const str
         it_read(&child, &byte, 1);
         do { /* what a compilation had is charged until a thread has given it back */
                 told = told_bytes(host, &rooms);
-                has = attack_private_bytes(host->pid) + attack_memfd_bytes(host->pid) - before - rooms;
-        } while (!is_near(told, has) && attack_private_bytes(host->pid) && it_now_us() < end_us);
+                has = attack_anonymous_bytes(host->pid) + attack_memfd_bytes(host->pid) - before - rooms;
+        } while (!is_near(told, has) && attack_anonymous_bytes(host->pid) && it_now_us() < end_us);
         printf("charged: %s: the daemon has %llu KiB more, %llu KiB stand under the tenant\n", name, (unsigned long long)has / 1024,
                (unsigned long long)told / 1024);
         assert_true(told >= LEAST_BYTES);
-        if (attack_private_bytes(host->pid)) /* else a sanitizer keeps what was freed */
+        if (attack_anonymous_bytes(host->pid)) /* else a sanitizer keeps what was freed */
                 assert_true(is_near(told, has));
         it_reap(&child, SIGKILL);
 }
@@ -227,7 +251,7 @@ static bool says_quota(const struct pw_listing *chain)
 static void test_no_end_of_runs(void **state)
 {
         struct it_host *host = *state;
-        uint64_t before = attack_private_bytes(host->pid), has;
+        uint64_t before = attack_anonymous_bytes(host->pid), has;
         struct it_child child = attack_fork(ATTACK_USER, submit_all, host);
         int64_t end_us = it_now_us() + IT_LONG;
         struct pw_listing *chain;
@@ -241,7 +265,7 @@ static void test_no_end_of_runs(void **state)
                 chain = it_list(host->session, "why", what);
                 waits = says_quota(chain);
         }
-        has = attack_private_bytes(host->pid) - before;
+        has = attack_anonymous_bytes(host->pid) - before;
         printf("charged: who may have %llu KiB submits runs until the daemon has %llu KiB\n", (unsigned long long)QUOTA_BYTES / 1024,
                (unsigned long long)has / 1024);
         assert_true(has < 2 * QUOTA_BYTES);
@@ -285,6 +309,7 @@ KIND(slices)
 KIND(sessions)
 KIND(lookups)
 KIND(rings)
+KIND(extents)
 
 static void test_names(void **state)
 {
@@ -297,7 +322,7 @@ int main(void)
 {
 #define TEST(kind) cmocka_unit_test_setup_teardown(test_##kind, set_up, it_teardown)
         const struct CMUnitTest tests[] = { TEST(objects), TEST(runs), TEST(programs), TEST(small_programs), TEST(slices), TEST(sessions),
-                                            TEST(lookups), TEST(rings), TEST(names),
+                                            TEST(lookups), TEST(rings), TEST(extents), TEST(names),
                                             cmocka_unit_test_setup_teardown(test_no_end_of_runs, set_up_small, it_teardown) };
 
         if (attack_is_shared()) {
