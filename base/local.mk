@@ -4,7 +4,7 @@ base_libbase_la_SOURCES = base/box.c base/box_reduce.c base/dims.c base/error.c 
 	base/size.c base/size_class.c base/sources.c base/standard.c base/status.c base/table.c base/text.c
 base_libbase_la_LIBADD = $(INIH_LIBS)
 noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \
-	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/standard.h base/table.h base/text.h
+	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/standard.h base/table.h base/text.h base/yield.h
 
 base_libbase_la_SOURCES += base/box_reduce_half.c
 noinst_HEADERS += base/box_reduce_half.h
@@ -14,7 +14,7 @@ noinst_HEADERS += base/hash.h base/heap.h
 
 base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test base/text_test
-base_tests += base/hash_test base/heap_test
+base_tests += base/hash_test base/heap_test base/yield_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 EXTRA_DIST += base/README.md
@@ -36,4 +36,5 @@ base_sources_test_LDADD = $(base_test_libs)
 base_status_test_LDADD = $(base_test_libs)
 base_table_test_LDADD = $(base_test_libs)
 base_text_test_LDADD = $(base_test_libs)
+base_yield_test_LDADD = $(base_test_libs)
 base_test_libs = base/libbase.la $(CMOCKA_LIBS)

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/yield.h"
 #include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/closer.h"
@@ -318,15 +319,27 @@ static void sleep_until_something(struct pw_daemon *daemon)
 
 typedef bool (*over_fn)(const struct pw_daemon *daemon);
 
+struct rests { uint32_t yields; struct pw_yield yield; };
+
+static bool yield_once(struct rests *rests)
+{
+        uint64_t begun_ns = (uint64_t)pw_now_ns();
+
+        if (rests->yields == YIELDS || !pw_yield_may(&rests->yield, begun_ns))
+                return false;
+        rests->yields++;
+        sched_yield();
+        pw_yield_took(&rests->yield, begun_ns, (uint64_t)pw_now_ns());
+        return true;
+}
+
 /* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. What is decided by the last look at sockets
  * and the turn after it rings nobody: whether the loop is over is asked again before it sleeps. */
-static void rest(struct pw_daemon *daemon, uint32_t *yields, over_fn over)
+static void rest(struct pw_daemon *daemon, struct rests *rests, over_fn over)
 {
-        if ((daemon->runs_in_flight || !pw_list_empty(&daemon->hot)) && (*yields)++ < YIELDS) {
-                sched_yield();
+        if ((daemon->runs_in_flight || !pw_list_empty(&daemon->hot)) && yield_once(rests))
                 return;
-        }
-        *yields = 0;
+        rests->yields = 0;
         if (!over(daemon) && pw_turn_may_sleep(daemon))
                 sleep_until_something(daemon);
         pw_host_awake(daemon->boards);
@@ -334,7 +347,8 @@ static void rest(struct pw_daemon *daemon, uint32_t *yields, over_fn over)
 
 static void turn_until(struct pw_daemon *daemon, over_fn over)
 {
-        uint32_t yields = 0, turns = 0;
+        struct rests rests = { 0 };
+        uint32_t turns = 0;
         uint64_t polled_us = 0;
 
         while (!over(daemon)) {
@@ -345,14 +359,14 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                         polled_us = started_us;
                 }
                 if (pw_turn(daemon)) {
-                        yields = 0;
+                        rests.yields = 0;
                         pw_turn_took(daemon, started_us);
                         daemon->woken_us = 0;
                         continue;
                 }
                 turns = 0;
                 daemon->woken_us = 0;
-                rest(daemon, &yields, over);
+                rest(daemon, &rests, over);
         }
 }
 

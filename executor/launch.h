@@ -7,6 +7,7 @@
 #ifndef PW_EXECUTOR_LAUNCH_H
 #define PW_EXECUTOR_LAUNCH_H
 
+#include "base/yield.h"
 #include "executor/device/device.h"
 #include "executor/guard.h"
 #include "executor/program.h"
@@ -39,6 +40,7 @@ struct pw_launch {
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
         uint32_t spin_turns;            /* of a wait, before it yields */
+        struct pw_yield yield;
         char text[200];                 /* for functions to say what went wrong */
 };
 

@@ -22,14 +22,19 @@ static bool spin(const struct pw_launch *launch, const _Atomic uint64_t *word, u
         return false;
 }
 
-static bool yield(const _Atomic uint64_t *word, uint64_t at_least, uint64_t until_ns)
+static bool yield(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, uint64_t until_ns)
 {
-        do {
+        bool is_there = false;
+
+        for (uint64_t now_ns = pw_launch_clock_ns(); !is_there && now_ns < until_ns && pw_yield_may(&launch->yield, now_ns);) {
+                uint64_t begun_ns = now_ns;
+
                 sched_yield();
-                if (pw_wait_load(word) >= at_least)
-                        return true;
-        } while (pw_launch_clock_ns() < until_ns);
-        return false;
+                is_there = pw_wait_load(word) >= at_least;
+                now_ns = pw_launch_clock_ns();
+                pw_yield_took(&launch->yield, begun_ns, now_ns);
+        }
+        return is_there;
 }
 
 /* Sleep once, unless the word is there once the sleeper's bit is seen. */
@@ -64,7 +69,7 @@ static void run_empty(struct pw_launch *launch)
 void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
 {
         launch->now_ns = 0;
-        if (spin(launch, word, at_least) || yield(word, at_least, pw_launch_clock_ns() + PW_YIELD_NS))
+        if (spin(launch, word, at_least) || yield(launch, word, at_least, pw_launch_clock_ns() + PW_YIELD_NS))
                 return;
         while (pw_wait_load(word) < at_least)
                 sleep_once(launch, word, at_least, sleepers);
@@ -76,7 +81,7 @@ bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq)
         const _Atomic uint64_t *mark = &board->marks[seq % PW_ORDER_LOG].seq;
 
         launch->now_ns = 0;
-        if (spin(launch, mark, seq) || yield(mark, seq, pw_launch_clock_ns() + PW_YIELD_NS))
+        if (spin(launch, mark, seq) || yield(launch, mark, seq, pw_launch_clock_ns() + PW_YIELD_NS))
                 return true;
         while (pw_wait_load(mark) < seq) {
                 if (pw_wait_load(&board->done.seq) >= seq && pw_wait_load(mark) < seq)
@@ -91,7 +96,7 @@ void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64
 {
         run_empty(launch);
         if (yield_until_ns > pw_launch_clock_ns() &&
-            (spin(launch, word, at_least) || yield(word, at_least, yield_until_ns)))
+            (spin(launch, word, at_least) || yield(launch, word, at_least, yield_until_ns)))
                 return;
         sleep_until(launch, word, at_least, sleepers, INT64_MAX); /* the daemon rings again once it has something to do */
 }

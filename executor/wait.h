@@ -1,4 +1,5 @@
-/* How an executor waits: a few turns spinning, then yielding while what it waits for can be near, then asleep on its bell.
+/* How an executor waits: a few turns spinning, then yielding while what it waits for can be near
+ * and nobody else computes there (base/yield.h), then asleep on its bell.
  */
 #ifndef PW_EXECUTOR_WAIT_H
 #define PW_EXECUTOR_WAIT_H

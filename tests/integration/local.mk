@@ -11,6 +11,9 @@ integration_tests += tests/integration/admission_test
 tests_integration_admission_test_SOURCES = tests/integration/admission_test.c $(integration_sources)
 tests_integration_admission_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/burners_test
+tests_integration_burners_test_SOURCES = tests/integration/burners_test.c $(integration_sources)
+tests_integration_burners_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/calls_test
 tests_integration_calls_test_SOURCES = tests/integration/calls_test.c $(integration_sources)
 tests_integration_calls_test_LDADD = $(integration_libraries)
