@@ -1,7 +1,8 @@
 /* Filling struct pw_error. */
 #include "base/error.h"
 
-#include <stdio.h>
+#include "base/text.h"
+
 #include <string.h>
 
 enum pw_status (pw_error_setv)(struct pw_error *ret_err, enum pw_status status, const char *format, va_list args)
@@ -10,7 +11,7 @@ enum pw_status (pw_error_setv)(struct pw_error *ret_err, enum pw_status status, 
 
         if (!ret_err)
                 return status;
-        vsnprintf(text, sizeof text, format, args);
+        pw_text_formatv(text, sizeof text, format, args);
         ret_err->status = status;
         memcpy(ret_err->text, text, sizeof text);
         return status;
@@ -33,7 +34,7 @@ enum pw_status (pw_error_errno)(struct pw_error *ret_err, int number, const char
         va_list args;
 
         va_start(args, format);
-        vsnprintf(sentence, sizeof sentence, format, args);
+        pw_text_formatv(sentence, sizeof sentence, format, args);
         va_end(args);
         return pw_error_set(ret_err, PW_SYSTEM, "%s: %s", sentence, strerror_r(number, reason, sizeof reason));
 }
@@ -46,7 +47,7 @@ enum pw_status pw_error_prefix(struct pw_error *err, const char *format, ...)
         if (!err)
                 return PW_SYSTEM;
         va_start(args, format);
-        vsnprintf(prefix, sizeof prefix, format, args);
+        pw_text_formatv(prefix, sizeof prefix, format, args);
         va_end(args);
         return pw_error_set(err, err->status, "%s: %s", prefix, err->text);
 }

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The character at `text`, and how many bytes it has; 0: no character of UTF-8. Overlong forms and surrogates are none. */
 static size_t decode(const unsigned char *text, uint32_t *ret_character)
@@ -48,4 +50,45 @@ char *pw_text_make_plain(char *text)
         for (char *at = text; *(at += pw_text_plain_length(at)); at++)
                 *at = '?';
         return text;
+}
+
+/* Where the last word begins that may have lost its end; one that takes more than half of the text: where its last character does. */
+static size_t whole_words(const char *text, size_t length)
+{
+        size_t end = length;
+
+        while (end > length / 2 && text[end] != ' ')
+                end--;
+        if (text[end] != ' ')
+                for (end = length; end && ((unsigned char)text[end] & 0xc0) == 0x80;)
+                        end--;
+        while (end && (text[end - 1] == ' ' || text[end - 1] == ',' || text[end - 1] == ';' || text[end - 1] == ':'))
+                end--;
+        return end;
+}
+
+size_t pw_text_formatv(char *text, size_t text_bytes, const char *format, va_list args)
+{
+        static const char more[] = "...";
+        int wanted = vsnprintf(text, text_bytes, format, args);
+        size_t end;
+
+        if (wanted < 0 || (size_t)wanted < text_bytes)
+                return wanted < 0 ? 0 : (size_t)wanted;
+        if (text_bytes <= sizeof more)
+                return strlen(text);
+        end = whole_words(text, text_bytes - sizeof more);
+        memcpy(text + end, more, sizeof more);
+        return end + sizeof more - 1;
+}
+
+size_t pw_text_format(char *text, size_t text_bytes, const char *format, ...)
+{
+        va_list args;
+        size_t length;
+
+        va_start(args, format);
+        length = pw_text_formatv(text, text_bytes, format, args);
+        va_end(args);
+        return length;
 }

@@ -54,9 +54,32 @@ static void test_not_plain(void **state)
         }
 }
 
+static void test_format(void **state)
+{
+        static const struct { const char *text, *made; } texts[] = {
+                { "end it, or wait", "end it, or wait" },   /* fits: 15 bytes and the 0 */
+                { "end it, or waits", "end it, or..." },
+                { "end it, or wait for it", "end it, or..." },
+                { "end it; 4411 others", "end it; 4411..." },
+                { "end them; otherwise", "end them..." },
+                { "otherwiseeverybody", "otherwiseeve..." },
+                { "otherwisee\u00f6\u00f6\u00f6x", "otherwisee\u00f6..." },
+                { "otherwiseev\u00f6\u00f6\u00f6", "otherwiseev..." },
+        };
+        char text[16];
+
+        (void)state;
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                assert_int_equal(pw_text_format(text, sizeof text, "%s", texts[i].text), strlen(texts[i].made));
+                assert_string_equal(text, texts[i].made);
+        }
+        assert_int_equal(pw_text_format(text, 3, "%s", "abcdef"), 2);
+        assert_string_equal(text, "ab");
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_plain), cmocka_unit_test(test_not_plain) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_plain), cmocka_unit_test(test_not_plain), cmocka_unit_test(test_format) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  * who is told has waited, and then what is idle is taken back. */
 #include "store/parts.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 
 #define HOLDERS_MAX 64u /* summed apart; what is beyond goes to nobody */
@@ -200,7 +202,7 @@ char *pw_store_charge_text(struct pw_store *store, const struct pw_charge *charg
 /* "held by tenant bo, digits[4411], 40 s" */
 static size_t holder_text(struct pw_store *store, const struct holder *holder, uint64_t now_us, char *text, size_t text_bytes)
 {
-        char age[16], who[120];
+        char age[16], who[300];
 
         if (holder->charge.kind == HIDDEN)
                 return (size_t)snprintf(text, text_bytes, " held by other tenants");
@@ -216,19 +218,19 @@ static size_t holder_text(struct pw_store *store, const struct holder *holder, u
 char *pw_store_holders_text(struct pw_store *store, const struct pw_holders_of *of, char *text, size_t text_bytes)
 {
         struct look look = { .slots = LOOKED_AT };
-        char size[16], objects[32];
+        char whole[1600] = "nobody holds any", size[16], objects[32];
         struct holder *holder;
         size_t used = 0;
 
         sum(store, of, &look);
-        snprintf(text, text_bytes, "nobody holds any");
-        for (uint32_t i = 0; i < HOLDERS_SHOWN && used < text_bytes && (holder = largest(&look.holders)); i++) {
+        for (uint32_t i = 0; i < HOLDERS_SHOWN && used < sizeof whole && (holder = largest(&look.holders)); i++) {
                 snprintf(objects, sizeof objects, "%llu objects", (unsigned long long)holder->objects);
-                used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? "; " : "",
+                used += (size_t)snprintf(whole + used, sizeof whole - used, "%s%s", used ? "; " : "",
                                          holder->bytes ? pw_size_format(holder->bytes, size) : objects);
-                if (used < text_bytes)
-                        used += holder_text(store, holder, of->now_us, text + used, text_bytes - used);
+                if (used < sizeof whole)
+                        used += holder_text(store, holder, of->now_us, whole + used, sizeof whole - used);
                 holder->objects = 0;
         }
+        pw_text_format(text, text_bytes, "%s", whole);
         return text;
 }

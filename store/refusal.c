@@ -1,6 +1,8 @@
 /* What a request for room is told that is not granted: how much there is, and who holds it. */
 #include "store/parts.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 
 /* Besides there is what was measured of the daemon's own, and what its own tenant makes it keep: what it keeps of others may go. Of it at
@@ -12,6 +14,32 @@ uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segm
                         (int64_t)(segment->tenant->kept_bytes - own + pw_max_u64(own, least));
 
         return bytes > 0 ? pw_min_u64((uint64_t)bytes, segment->layout.bytes - segment->layout.room_offset) : 0;
+}
+
+static struct pw_room_lack lack_of(const struct pw_store *store, const struct request *request)
+{
+        const struct tenant *tenant = request->tenant;
+        uint64_t need = pw_round_up(pw_room_bytes(&request->ask), PW_PAGE_BYTES), charged = pw_tenant_charged(tenant);
+        int64_t most = store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes);
+
+        if (request->extent)
+                return (struct pw_room_lack){ PW_LACK_NOTHING, 0 };
+        if (request->retry_us)
+                return (struct pw_room_lack){ PW_LACK_SYSTEM, need };
+        if (request->over && tenant->slots >= tenant->quota.objects)
+                return (struct pw_room_lack){ PW_LACK_OBJECTS, 0 };
+        if (request->over)
+                return (struct pw_room_lack){ PW_LACK_QUOTA, charged + need - pw_min_u64(charged + need, tenant->quota.host_bytes) };
+        if (most >= (int64_t)need)
+                return (struct pw_room_lack){ PW_LACK_NOTHING, 0 };
+        return (struct pw_room_lack){ PW_LACK_MEMORY, (uint64_t)((int64_t)need - most) };
+}
+
+struct pw_room_lack pw_store_room_lack(const struct pw_store *store, uint64_t token)
+{
+        const struct request *request = pw_table_get(&store->requests, token);
+
+        return request ? lack_of(store, request) : (struct pw_room_lack){ PW_LACK_NOTHING, 0 };
 }
 
 /* Of many who are told the same, the first one has it looked at. */
@@ -33,10 +61,10 @@ static void describe_over(struct pw_store *store, const struct request *request,
         char used[16], quota[16];
 
         if (bytes)
-                snprintf(text, text_bytes, "tenant %s has %s of its quota of %s: %.239s", tenant->name,
+                pw_text_format(text, text_bytes, "tenant %s has %s of its quota of %s: %s", tenant->name,
                          pw_size_format(pw_tenant_charged(tenant), used), pw_size_format(tenant->quota.host_bytes, quota), who);
         else
-                snprintf(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %.239s", tenant->name,
+                pw_text_format(text, text_bytes, "tenant %s has %llu slots of its quota of %llu objects: %s", tenant->name,
                          (unsigned long long)tenant->slots, (unsigned long long)tenant->quota.objects, who);
 }
 

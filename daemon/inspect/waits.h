@@ -13,7 +13,7 @@ struct pw_wait_row {
         struct pw_dsession *session;
         uint32_t lane, thread;        /* thread: its id; 0: not known */
         uint32_t segment, slot;       /* object: a claim of the client, to be looked up */
-        uint64_t bytes;               /* room: of one */
+        uint64_t bytes, token;        /* room: of one; of the request */
         const char *name;             /* of an object, or of the function whose shapes a program needs */
         uint64_t since_us, until_us;  /* 0: not known; until UINT64_MAX: no deadline */
 };

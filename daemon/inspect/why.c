@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "daemon/inspect/find.h"
 
 #include <inttypes.h>
@@ -63,30 +64,30 @@ static void tell_holder(struct pw_chain *chain, const struct holders *holders, c
         bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
         const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(chain->lister->daemon->store,
                                                                                                 ref->owner_number) : NULL;
-        char id[PW_ID_TEXT_BYTES], waits[240], remedy[200] = "pw_unref() there, or end it; `pathways free --force` drops it",
+        char id[PW_ID_TEXT_BYTES], waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES] = "pw_unref() there, or end it; `pathways free --force` drops it",
                 left[16];
 
         if (ref->owner_kind == PW_OWNER_NAME)
-                snprintf(waits, sizeof waits, "nothing: it is held by name %.100s", ref->name ? ref->name : "?");
+                pw_text_format(waits, sizeof waits, "nothing: it is held by name %s", ref->name ? ref->name : "?");
         else if (ref->owner_kind == PW_OWNER_LEASE)
-                snprintf(waits, sizeof waits, "nothing: it is held by a lease, %s more",
+                pw_text_format(waits, sizeof waits, "nothing: it is held by a lease, %s more",
                          pw_duration_format(ref->until_us > now_us ? ref->until_us - now_us : 0, left));
         else if (owner)
-                snprintf(waits, sizeof waits, "nothing: the value of %s was moved into its room",
+                pw_text_format(waits, sizeof waits, "nothing: the value of %s was moved into its room",
                          pw_id_format(pw_object_id(chain->lister->daemon->store, owner), id));
         else if (session)
-                snprintf(waits, sizeof waits, "nothing: it is held by %s%s", session->client,
+                pw_text_format(waits, sizeof waits, "nothing: it is held by %s%s", session->client,
                          pw_process_stopped(session->pid) ? ", which is stopped" : "");
         else
-                snprintf(waits, sizeof waits, "nothing: it is held by run %" PRIu64, ref->owner_number);
+                pw_text_format(waits, sizeof waits, "nothing: it is held by run %" PRIu64, ref->owner_number);
         if (charged)
-                snprintf(waits + strlen(waits), sizeof waits - strlen(waits), CHARGED);
+                pw_text_format(waits + strlen(waits), sizeof waits - strlen(waits), CHARGED);
         if (ref->owner_kind == PW_OWNER_NAME || ref->owner_kind == PW_OWNER_LEASE)
-                snprintf(remedy, sizeof remedy, "`pathways free` drops names and leases");
+                pw_text_format(remedy, sizeof remedy, "`pathways free` drops names and leases");
         if (owner)
-                snprintf(remedy, sizeof remedy, "`pathways why %s`", id);
+                pw_text_format(remedy, sizeof remedy, "`pathways why %s`", id);
         if (ref->owner_kind == PW_OWNER_RUN)
-                snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "`", ref->owner_number);
+                pw_text_format(remedy, sizeof remedy, "`pathways why run %" PRIu64 "`", ref->owner_number);
         pw_chain_link(chain, &(struct pw_cause_link){ holders->what, waits, ref->since_us, remedy });
         chain->depth = depth;
 }
@@ -108,7 +109,7 @@ static void why_alive(struct pw_chain *chain, struct pw_object *object, const st
         char waits[200];
 
         if (grantee && (object->first_ref || !object->known)) {
-                snprintf(waits, sizeof waits, "nothing: it is held by %s, which made it%s", grantee->client,
+                pw_text_format(waits, sizeof waits, "nothing: it is held by %s, which made it%s", grantee->client,
                          charge->kind == PW_OWNER_SESSION && charge->number == grantee->number ? CHARGED : "");
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "pw_unref() there, or end it" });
                 chain->depth--;
@@ -127,12 +128,12 @@ static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const
         bool stopped = producer && pw_process_stopped(producer->pid);
         char waits[160], remedy[160], go_on[PW_WHY_KILL_BYTES];
 
-        snprintf(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer",
+        pw_text_format(waits, sizeof waits, "%s to seal it%s", producer ? producer->client : "its producer",
                  stopped ? ", which is stopped" : "");
         if (stopped)
-                snprintf(remedy, sizeof remedy, "%s, or end it", pw_why_kill(chain, "-CONT ", producer->pid, go_on));
+                pw_text_format(remedy, sizeof remedy, "%s, or end it", pw_why_kill(chain, "-CONT ", producer->pid, go_on));
         else
-                snprintf(remedy, sizeof remedy, "pw_seal() or pw_abort() in process %d, or end it", producer ? (int)producer->pid : 0);
+                pw_text_format(remedy, sizeof remedy, "pw_seal() or pw_abort() in process %d, or end it", producer ? (int)producer->pid : 0);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
         if (producer && !stopped)
                 (void)pw_why_session(chain, producer);
@@ -142,24 +143,24 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
         struct pw_object_row row;
-        char id[PW_ID_TEXT_BYTES], what[100], waits[400];
+        char id[PW_ID_TEXT_BYTES], what[100], waits[PW_WHY_BYTES];
 
         if (pw_chain_full(chain))
                 return;
         pw_object_row(daemon->store, object, &row);
-        snprintf(what, sizeof what, "object %s", pw_id_format(pw_object_id(daemon->store, object), id));
+        pw_text_format(what, sizeof what, "object %s", pw_id_format(pw_object_id(daemon->store, object), id));
         if (!pw_chain_visit(chain, PW_VISIT_OBJECT, row.id.place)) {
-                snprintf(waits, sizeof waits, "see object %s above", id);
+                pw_text_format(waits, sizeof waits, "see object %s above", id);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "what stands above", 0, waits });
         } else if (pw_word_state(row.word) == PW_ENTRY_READY) {
                 why_alive(chain, object, &row.charge, what);
         } else if (pw_word_decided(row.word)) {
-                char text[300];
+                char text[600];
 
-                snprintf(waits, sizeof waits, "nothing: it is in error, %s", pw_find_error_text(daemon, &row, text, sizeof text));
+                pw_text_format(waits, sizeof waits, "nothing: it is in error, %s", pw_find_error_text(daemon, &row, text, sizeof text));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "mend that; then run or put it again" });
         } else if (object->run) {
-                snprintf(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
+                pw_text_format(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
                 pw_why_run(chain, object->run);
         } else {
@@ -223,7 +224,7 @@ static enum pw_status why(struct pw_chain *chain)
                 return pw_why_process(chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);
         if (status == PW_NOT_FOUND)
-                return pw_error_set(lister->err, PW_NOT_FOUND, "%.60s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
+                return pw_error_set(lister->err, PW_NOT_FOUND, "%s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
                                     text, lister->session->tenant->name);
         if (status == PW_OK)
                 pw_why_object(chain, object);

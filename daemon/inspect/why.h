@@ -29,6 +29,7 @@ struct pw_chain {
 };
 struct pw_cause_link { const char *what, *waits_for; uint64_t since_us; const char *remedy; }; /* since 0: not known */
 void pw_chain_link(struct pw_chain *chain, const struct pw_cause_link *link);
+#define PW_WHY_BYTES 900 /* of a sentence: names are told whole, so that what is copied from it works */
 /* Nothing more is gone through: one of the bounds is reached, or a row did not fit. */
 bool pw_chain_full(struct pw_chain *chain);
 /* False: it was gone through before. Not asked when the chain is full. */

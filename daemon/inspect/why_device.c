@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "daemon/inspect/blocked.h"
 #include "daemon/inspect/find.h"
 
@@ -19,7 +20,7 @@ static void why_down(struct pw_chain *chain, const struct pw_child *child, const
                 return;
         }
         pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait);
-        snprintf(remedy, sizeof remedy,
+        pw_text_format(remedy, sizeof remedy,
                  "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
                  wait);
         pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to be started again", 0, remedy });
@@ -64,14 +65,14 @@ static uint32_t sender(const struct pw_chain *chain, const struct pw_gang_row *g
 static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
 {
         uint32_t other = laggard(chain, gang);
-        char waits[200];
+        char waits[PW_WHY_BYTES];
 
         if (other == PW_DEVICES_MAX)
                 other = sender(chain, gang);
         if (other == PW_DEVICES_MAX)
-                snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to move its bytes", name, gang->run);
+                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to move its bytes", name, gang->run);
         else
-                snprintf(waits, sizeof waits, "device h%u:%u to come to %.80s of run %" PRIu64, chain->lister->daemon->host, other,
+                pw_text_format(waits, sizeof waits, "device h%u:%u to come to %s of run %" PRIu64, chain->lister->daemon->host, other,
                          name, gang->run);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, other == PW_DEVICES_MAX ? "wait" : "" });
         if (other < PW_DEVICES_MAX)
@@ -82,7 +83,7 @@ static void why_stopped(struct pw_chain *chain, const struct pw_child *child, co
 {
         char waits[64], remedy[PW_WHY_KILL_BYTES];
 
-        snprintf(waits, sizeof waits, "its executor, process %d, which is stopped", (int)child->pid);
+        pw_text_format(waits, sizeof waits, "its executor, process %d, which is stopped", (int)child->pid);
         pw_why_kill(chain, "-CONT ", child->pid, remedy);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
 }
@@ -111,16 +112,16 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
                         const struct pw_blocked *blocked)
 {
         const char *name = pw_image_text(order->image, order->node->name);
-        char what[40], node[100] = "what makes its input", credit[120] = "", waits[400], above[64];
+        char what[40], node[300] = "what makes its input", credit[360] = "", waits[PW_WHY_BYTES], above[64];
 
-        snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, gang->device);
+        pw_text_format(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, gang->device);
         if (blocked->node)
-                snprintf(node, sizeof node, "%.80s%s", pw_image_text(order->image, blocked->node->name),
+                pw_text_format(node, sizeof node, "%s%s", pw_image_text(order->image, blocked->node->name),
                          blocked->before ? " of a run before" : "");
         if (blocked->stage)
-                snprintf(credit, sizeof credit, "a credit of stage %.60s (quota %u), and so for ",
+                pw_text_format(credit, sizeof credit, "a credit of stage %s (quota %u), and so for ",
                          pw_image_text(order->image, blocked->stage->name), blocked->stage->quota);
-        snprintf(waits, sizeof waits, "%sdevice h%u:%u to be done with %s, before %.80s of run %" PRIu64 " can begin", credit,
+        pw_text_format(waits, sizeof waits, "%sdevice h%u:%u to be done with %s, before %s of run %" PRIu64 " can begin", credit,
                  chain->lister->daemon->host, blocked->device, node, name, gang->run);
         snprintf(above, sizeof above, "see device h%u:%u above", chain->lister->daemon->host, blocked->device);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, chain->devices >> blocked->device & 1 ? above : "" });
@@ -135,9 +136,9 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
 
         pw_why_kill(chain, "", child->pid, ending);
         if (!run || run->cancelled)
-                snprintf(text, text_bytes, "wait, its run was cancelled; or end its executor: %s", ending);
+                pw_text_format(text, text_bytes, "wait, its run was cancelled; or end its executor: %s", ending);
         else
-                snprintf(text, text_bytes, "wait, give the function a time limit, or `pathways cancel run %" PRIu64 "` and end its executor: %s",
+                pw_text_format(text, text_bytes, "wait, give the function a time limit, or `pathways cancel run %" PRIu64 "` and end its executor: %s",
                          gang->run, ending);
 }
 
@@ -147,7 +148,7 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
         struct pw_child_order order;
         struct pw_blocked blocked;
         const char *name = "a gang";
-        char waits[240], remedy[240];
+        char waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES];
         bool found = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order);
 
         if (!is_run_visible(chain, gang->run)) {
@@ -158,14 +159,14 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
         if (found)
                 name = pw_image_text(order.image, order.node->name);
         if (!gang->running) {
-                snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 ", which is the next", name, gang->run);
+                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 ", which is the next", name, gang->run);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "wait; `pathways gangs` shows how it goes on" });
         } else if (found && pw_blocked_find(chain->lister->daemon, gang->device, &order, &blocked)) {
                 why_blocked(chain, gang, &order, &blocked);
         } else if (found && order.node->kind == PW_NODE_TRANSFER) {
                 why_transfer(chain, gang, what, name);
         } else {
-                snprintf(waits, sizeof waits, "%.80s of run %" PRIu64 " to return (%.80s, process %d)", name, gang->run,
+                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to return (%s, process %d)", name, gang->run,
                          found ? pw_image_text(order.image, order.image->name) : "?", (int)child->pid);
                 endless_remedy(chain, gang, child, remedy, sizeof remedy);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
@@ -181,7 +182,7 @@ void pw_why_device(struct pw_chain *chain, uint32_t device)
         if (pw_chain_full(chain) || chain->devices >> device & 1)
                 return;
         chain->devices |= UINT64_C(1) << device;
-        snprintf(what, sizeof what, "device h%u:%u", daemon->host, device);
+        pw_text_format(what, sizeof what, "device h%u:%u", daemon->host, device);
         if (!pw_why_child(chain, &daemon->children[device], what) && pw_host_next_gang(daemon->boards, device, &gang))
                 why_running(chain, &gang, what);
 }
@@ -195,7 +196,7 @@ enum pw_status pw_why_device_asked(struct pw_chain *chain, const char *text)
         if (status != PW_OK)
                 return status;
         pw_why_device(chain, device);
-        snprintf(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, device);
+        pw_text_format(what, sizeof what, "device h%u:%u", chain->lister->daemon->host, device);
         if (!chain->depth)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: no gang is ordered on it", 0,
                                                               "`pathways runs` shows what waits to be" });
@@ -232,15 +233,15 @@ enum pw_status pw_why_gang(struct pw_chain *chain, const char *text, uint64_t se
                                     "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, "
                                                     "`why run N` says why a run is not",
                                     seq, lister->daemon->host, device);
-        snprintf(what, sizeof what, "gang %" PRIu64 " of run %" PRIu64, seq, wanted.row.run);
+        pw_text_format(what, sizeof what, "gang %" PRIu64 " of run %" PRIu64, seq, wanted.row.run);
         if (wanted.row.done) {
-                snprintf(waits, sizeof waits, "nothing: it took %s, %s",
+                pw_text_format(waits, sizeof waits, "nothing: it took %s, %s",
                          pw_duration_format((wanted.row.end_ns - wanted.row.start_ns) / 1000, took),
                                  pw_status_text((enum pw_status)wanted.row.status));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "nothing" });
                 return PW_OK;
         }
-        snprintf(waits, sizeof waits, wanted.row.running ? "its part on device h%u:%u" : "gangs before it on device h%u:%u",
+        pw_text_format(waits, sizeof waits, wanted.row.running ? "its part on device h%u:%u" : "gangs before it on device h%u:%u",
                  lister->daemon->host, device);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wanted.row.start_ns / 1000, "" });
         pw_why_device(chain, device);

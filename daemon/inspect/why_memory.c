@@ -3,12 +3,14 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "daemon/inspect/find.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SHOWN 3u
+#define SHOWN 3u      /* of those each of which is enough */
+#define SUMMED 8u     /* at most, of those that are enough together */
 #define WALKS 8u /* memories that one answer tells of */
 #define HOST_MEMORY UINT32_MAX
 
@@ -22,11 +24,11 @@ struct pw_largest {
         const char *tenant; /* whose: NULL: anybody's */
         uint64_t at;        /* of the walk */
         bool done;
-        struct held items[SHOWN];
+        struct held items[SUMMED];
         uint64_t others_bytes, others;
 };
-/* Which memory it is, and what else would help there. */
-struct place { uint32_t device; const char *tenant, *more; };
+/* Which memory it is, how much of it is missing, and what else would help there. */
+struct place { uint32_t device; const char *tenant, *more; uint64_t lack_bytes; };
 
 static uint64_t bytes_in(const struct pw_largest *largest, const struct pw_object_row *row)
 {
@@ -47,7 +49,7 @@ static bool take_object(void *context, const struct pw_object_row *row)
         struct pw_largest *largest = context;
         struct held held = { row->id, bytes_in(largest, row) };
 
-        for (uint32_t i = 0; i < SHOWN && held.bytes; i++)
+        for (uint32_t i = 0; i < SUMMED && held.bytes; i++)
                 if (held.bytes > largest->items[i].bytes) {
                         struct held smaller = largest->items[i];
                         largest->items[i] = held;
@@ -106,19 +108,19 @@ static pid_t stopped_holder(struct pw_daemon *daemon, const struct pw_charge *ch
 }
 
 /* `go_on`: how its process, which is stopped, is continued; "": it is not. */
-static void held_remedy(const struct pw_charge *charge, const char *id, const char *go_on, const char *more, char *text, size_t text_bytes)
+static void held_remedy(const struct pw_charge *charge, const char *id, const char *go_on, char *text, size_t text_bytes)
 {
         if (charge->kind == PW_OWNER_NAME)
-                snprintf(text, text_bytes, "`pathways free %.100s`; %s", charge->name, more);
+                pw_text_format(text, text_bytes, "`pathways free %s`", charge->name);
         else if (charge->kind == PW_OWNER_LEASE)
-                snprintf(text, text_bytes, "`pathways free %s`; %s", id, more);
+                pw_text_format(text, text_bytes, "`pathways free %s`", id);
         else if (*go_on)
-                snprintf(text, text_bytes, "%s or end it; `pathways free --force %s`; %s", go_on, id, more);
+                pw_text_format(text, text_bytes, "%s or end it; `pathways free --force %s`", go_on, id);
         else
-                snprintf(text, text_bytes, "pw_unref() there or end it; `pathways free --force %s`; %s", id, more);
+                pw_text_format(text, text_bytes, "pw_unref() there or end it; `pathways free --force %s`", id);
 }
 
-static void why_held(struct pw_chain *chain, const struct held *held, const char *more, const char *what)
+static void why_held(struct pw_chain *chain, const struct held *held, const char *what)
 {
         struct pw_lister *lister = chain->lister;
         const struct pw_object *object = pw_store_find(lister->daemon->store, 0, pw_id_segment(held->id), pw_id_slot(held->id), held->id.generation);
@@ -126,7 +128,7 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
         const struct pw_charge *charge;
         struct pw_object_row row;
         uint32_t depth = chain->depth;
-        char id[PW_ID_TEXT_BYTES], size[16], who[200], waits[420], remedy[260], go_on[PW_WHY_KILL_BYTES] = "";
+        char id[PW_ID_TEXT_BYTES], size[16], who[300], waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES], go_on[PW_WHY_KILL_BYTES] = "";
         pid_t stopped;
 
         if (!object)
@@ -136,18 +138,18 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
         stopped = stopped_holder(lister->daemon, charge);
         program = object->program ? pw_scheduler_program(lister->daemon->scheduler, object->program) : NULL;
         if (!pw_list_visible(lister, row.tenant)) {
-                snprintf(waits, sizeof waits, "%s of another tenant to be let go", pw_size_format(held->bytes, size));
+                pw_text_format(waits, sizeof waits, "%s of another tenant to be let go", pw_size_format(held->bytes, size));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, "ask an operator: `pathways owners` shows them all" });
                 chain->depth = depth;
                 return;
         }
         pw_id_format(held->id, id);
-        snprintf(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), row.tenant,
+        pw_text_format(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), row.tenant,
                  pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), stopped ? ", which is stopped" : "",
                  program ? ", made by " : "", program ? program->name : "");
         if (stopped)
                 pw_why_kill(chain, "-CONT ", stopped, go_on);
-        held_remedy(charge, id, go_on, more, remedy, sizeof remedy);
+        held_remedy(charge, id, go_on, remedy, sizeof remedy);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, remedy });
         chain->depth = depth;
 }
@@ -165,54 +167,111 @@ static uint32_t left_by(struct pw_daemon *daemon, char *pids, size_t pids_bytes)
         return count;
 }
 
-/* Rooms whose session has ended, while its process lives and may still write into them. */
-static bool why_left(struct pw_chain *chain, const char *what)
+/* Rooms whose session has ended, while its process lives and may still write into them: how much. */
+static uint64_t why_left(struct pw_chain *chain, const char *what, uint64_t lack_bytes)
 {
         struct pw_memory_terms terms;
         uint32_t depth = chain->depth, count;
-        char waits[160], remedy[80], size[16], pids[SHOWN * 12 + 1] = "", more[24] = "";
+        char waits[160], remedy[120], size[16], pids[SHOWN * 12 + 1] = "", more[24] = "";
+        uint64_t bytes;
 
         pw_store_terms(chain->lister->daemon->store, &terms);
-        count = terms.quarantined + terms.letting_go ? left_by(chain->lister->daemon, pids, sizeof pids) : 0;
+        bytes = terms.quarantined + terms.letting_go;
+        count = bytes ? left_by(chain->lister->daemon, pids, sizeof pids) : 0;
         if (!count)
-                return false;
-        pw_size_format(terms.quarantined + terms.letting_go, size);
+                return 0;
+        pw_size_format(bytes, size);
         if (count > SHOWN)
                 snprintf(more, sizeof more, " and %" PRIu32 " more", count - SHOWN);
         if (chain->lister->session->operator_) {
-                snprintf(waits, sizeof waits, "%s that ended sessions had, into which process%s%s%s may still write", size, count > 1 ? "es" : "",
-                         pids, more);
-                snprintf(remedy, sizeof remedy, "end %s: %s`kill%s`", count > 1 ? "them" : "it",
-                         chain->lister->session->tenant->uid ? "as root, " : "", pids);
+                pw_text_format(waits, sizeof waits, "%s that ended sessions had, into which process%s%s%s may still write", size,
+                               count > 1 ? "es" : "", pids, more);
+                pw_text_format(remedy, sizeof remedy, "end %s: %s`kill%s`%s", count > 1 ? "them" : "it",
+                               chain->lister->session->tenant->uid ? "as root, " : "", pids,
+                               bytes >= lack_bytes && count <= SHOWN ? ", which is enough" : "");
         } else {
-                snprintf(waits, sizeof waits, "%s that ended sessions had, into which their processes may still write", size);
-                snprintf(remedy, sizeof remedy, "ask an operator: `pathways why` shows which");
+                pw_text_format(waits, sizeof waits, "%s that ended sessions had, into which their processes may still write", size);
+                pw_text_format(remedy, sizeof remedy, "ask an operator: `pathways why` shows which");
         }
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
         chain->depth = depth;
-        return true;
+        return bytes;
 }
 
-static void why_largest(struct pw_chain *chain, const struct place *place, const char *what)
+/* How many of the largest are named: those each of which is enough, else as many as are enough together; 0: so few are not. */
+static uint32_t enough(const struct held *items, uint64_t lack_bytes, uint64_t *ret_bytes)
 {
-        const struct pw_largest *largest = largest_in(chain->lister, place);
-        bool left = place->device == HOST_MEMORY && !place->tenant && why_left(chain, what);
-        char waits[120], size[16];
+        uint32_t count = 0;
 
+        *ret_bytes = 0;
+        while (count < SHOWN && items[count].bytes && items[count].bytes >= lack_bytes)
+                count++;
+        if (count)
+                return count;
+        while (count < SUMMED && items[count].bytes && *ret_bytes < lack_bytes)
+                *ret_bytes += items[count++].bytes;
+        return *ret_bytes >= lack_bytes ? count : 0;
+}
+
+static uint32_t held_count(const struct held *items)
+{
+        uint32_t count = 0;
+
+        while (count < SUMMED && items[count].bytes)
+                count++;
+        return count;
+}
+
+/* What has to be let go, in one sentence; returns how many of the largest are named below it. */
+static uint32_t say_enough(const struct pw_largest *largest, const struct place *place, char *text, size_t text_bytes)
+{
+        uint64_t bytes, lack_bytes = pw_max_u64(place->lack_bytes, 1), count = held_count(largest->items), all;
+        uint32_t shown = enough(largest->items, lack_bytes, &bytes);
+        char size[16], total[16];
+
+        if (shown > 1 && !bytes)
+                pw_text_format(text, text_bytes, "any one of the %" PRIu32 " objects below is enough; or %s", shown, place->more);
+        else if (shown && !bytes)
+                pw_text_format(text, text_bytes, "the object below is enough; or %s", place->more);
+        else if (shown)
+                pw_text_format(text, text_bytes, "the %" PRIu32 " objects below together, %s, are enough; or %s", shown, pw_size_format(bytes, size), place->more);
+        if (shown)
+                return shown;
+        all = bytes + largest->others_bytes;
+        count += largest->others;
+        if (all < lack_bytes)
+                pw_text_format(text, text_bytes, "%s: all %" PRIu64 " object%s there are %s together, which is not enough", place->more, count, count == 1 ? "" : "s",
+                               pw_size_format(all, size));
+        else
+                pw_text_format(text, text_bytes, "many objects: the largest is %s, all %" PRIu64 " are %s; `pathways owners` says who holds most; or %s",
+                               pw_size_format(largest->items[0].bytes, size), count, pw_size_format(all, total), place->more);
+        return 0;
+}
+
+static void why_largest(struct pw_chain *chain, struct place place, const char *what)
+{
+        const struct pw_largest *largest = largest_in(chain->lister, &place);
+        uint64_t left = place.device == HOST_MEMORY && !place.tenant ? why_left(chain, what, place.lack_bytes) : 0;
+        uint32_t shown;
+        char waits[120], remedy[300], size[16];
+
+        if (left && left >= place.lack_bytes)
+                return;
+        place.lack_bytes -= left;
         if (!largest) {
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "what is held there", 0, "`pathways owners` and `pathways objects` list it" });
                 return;
         }
-        for (uint32_t i = 0; i < SHOWN && largest->items[i].bytes; i++)
-                why_held(chain, &largest->items[i], place->more, what);
-        if (!left && !largest->items[0].bytes)
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "gangs that are not done with rooms, or grants that are idle", 0,
-                                                              "wait; `pathways memory` shows each term" });
-        if (!largest->others)
+        snprintf(waits, sizeof waits, "%s more than is free%s", pw_size_format(place.lack_bytes, size), left ? " and ended sessions had" : "");
+        if (!largest->items[0].bytes) {
+                snprintf(remedy, sizeof remedy, "wait, for gangs that are not done with rooms and grants that are idle; `pathways memory` shows each term; or %s", place.more);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
                 return;
-        snprintf(waits, sizeof waits, "%" PRIu64 " smaller object%s, %s together", largest->others, largest->others == 1 ? "" : "s",
-                 pw_size_format(largest->others_bytes, size));
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "`pathways owners` and `pathways objects` list them" });
+        }
+        shown = say_enough(largest, &place, remedy, sizeof remedy);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+        for (uint32_t i = 0; i < shown; i++)
+                why_held(chain, &largest->items[i], what);
 }
 
 void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack_bytes)
@@ -220,30 +279,30 @@ void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack
         char what[80], size[16];
 
         snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device, pw_size_format(lack_bytes, size));
-        why_largest(chain, &(struct place){ device, NULL, "or a larger --device-memory" }, what);
+        why_largest(chain, (struct place){ device, NULL, "a larger --device-memory", lack_bytes }, what);
 }
 
-/* Is it the tenant's quota that keeps it waiting? What that is, then. */
-static bool is_over(struct pw_daemon *daemon, const struct pw_wait_row *wait, char *what, size_t what_bytes)
+/* Its tenant may not have more, whatever is free. */
+static void why_quota(struct pw_chain *chain, const struct pw_tenant *tenant, const struct pw_room_lack *lack)
 {
-        const struct pw_tenant *tenant = wait->session->tenant;
-        struct pw_use use = pw_store_use(daemon->store, tenant->name);
-        char used[16], quota[16];
+        struct pw_use use = pw_store_use(chain->lister->daemon->store, tenant->name);
+        char what[PW_WHY_BYTES], used[16], quota[16];
 
-        if (use.objects >= tenant->quota.objects)
-                snprintf(what, what_bytes, "quota of tenant %s, %" PRIu64 " of %" PRIu64 " objects", tenant->name, use.objects, tenant->quota.objects);
-        else if (tenant->quota.host_bytes != PW_QUOTA_NONE && use.host_bytes + wait->bytes > tenant->quota.host_bytes)
-                snprintf(what, what_bytes, "quota of tenant %s, %s of %s of host memory", tenant->name, pw_size_format(use.host_bytes, used),
-                         pw_size_format(tenant->quota.host_bytes, quota));
-        else
-                return false;
-        return true;
+        if (lack->kind == PW_LACK_OBJECTS) {
+                pw_text_format(what, sizeof what, "quota of tenant %s, %" PRIu64 " of %" PRIu64 " objects", tenant->name, use.objects, tenant->quota.objects);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "one of its objects to be let go", 0,
+                                                              "any one is enough, `pathways objects` lists them; or a larger --quota" });
+                return;
+        }
+        pw_text_format(what, sizeof what, "quota of tenant %s, %s of %s of host memory", tenant->name, pw_size_format(use.host_bytes, used),
+                       pw_size_format(tenant->quota.host_bytes, quota));
+        why_largest(chain, (struct place){ HOST_MEMORY, tenant->name, "a larger --quota", lack->bytes }, what);
 }
 
 void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
-        bool over;
+        struct pw_room_lack lack = pw_store_room_lack(daemon->store, wait->token);
         char what[120], waits[64], size[16];
 
         snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
@@ -252,9 +311,14 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
         else
                 snprintf(waits, sizeof waits, "a slot for a value without room");
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
-        over = is_over(daemon, wait, what, sizeof what);
-        if (!over)
-                snprintf(what, sizeof what, "host memory h%u", daemon->host);
-        why_largest(chain, &(struct place){ HOST_MEMORY, over ? wait->session->tenant->name : NULL,
-                                            over ? "or a larger --quota" : "or a larger --host-memory" }, what);
+        snprintf(what, sizeof what, "host memory h%u", daemon->host);
+        if (lack.kind == PW_LACK_NOTHING)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing more: there is enough, its pages are being made or given back", 0, "wait" });
+        else if (lack.kind == PW_LACK_SYSTEM)
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "the system: pathwaysd has room to give, but its memory cgroup or the system has too little left",
+                                                              0, "end other programs, or lower --host-memory" });
+        else if (lack.kind == PW_LACK_MEMORY)
+                why_largest(chain, (struct place){ HOST_MEMORY, NULL, "a larger --host-memory", lack.bytes }, what);
+        else
+                why_quota(chain, wait->session->tenant, &lack);
 }

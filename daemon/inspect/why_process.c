@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "daemon/child/child.h"
 #include "daemon/describe.h"
 #include "daemon/program.h"
@@ -72,10 +73,10 @@ static struct pw_object *noted(struct pw_daemon *daemon, const struct pw_wait_ro
 
 static void why_lookup(struct pw_chain *chain, const struct pw_wait_row *wait)
 {
-        char waits[320], remedy[320];
+        char waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES];
 
-        snprintf(waits, sizeof waits, "name %.255s to be bound", wait->name);
-        snprintf(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %.255s`", wait->name);
+        pw_text_format(waits, sizeof waits, "name %s to be bound", wait->name);
+        pw_text_format(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %s`", wait->name);
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, remedy });
 }
 
@@ -86,8 +87,8 @@ static void why_note(struct pw_chain *chain, const struct pw_wait_row *wait)
 
         if (!object)
                 return;
-        snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
-        snprintf(waits, sizeof waits, "object %s", pw_id_format(pw_object_id(chain->lister->daemon->store, object), id));
+        pw_text_format(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
+        pw_text_format(waits, sizeof waits, "object %s", pw_id_format(pw_object_id(chain->lister->daemon->store, object), id));
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
         pw_why_object(chain, object);
 }
@@ -100,15 +101,15 @@ static void why_shape(struct pw_chain *chain, const struct pw_wait_row *wait)
         const char *function = NULL;
         const struct pw_dsession *asker = pw_program_described(daemon, &function);
         bool named = asker && (asker == wait->session || pw_list_visible(chain->lister, asker->tenant->name));
-        char waits[320], what[320], remedy[160], limit[16];
+        char waits[PW_WHY_BYTES], what[PW_WHY_BYTES], remedy[160], limit[16];
 
-        snprintf(waits, sizeof waits, "the shapes of %.255s, to compile a program", wait->name);
+        pw_text_format(waits, sizeof waits, "the shapes of %s, to compile a program", wait->name);
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
         if (pw_why_child(chain, &daemon->children[daemon->device_count], "the describing executor") || !now.since_us)
                 return;
-        snprintf(what, sizeof what, "the shape function of %.255s",
+        pw_text_format(what, sizeof what, "the shape function of %s",
                  named ? function : asker ? "another tenant" : "a client that has left");
-        snprintf(remedy, sizeof remedy, "mend it, or wait: it is ended after %s, and the program that needs it is refused",
+        pw_text_format(remedy, sizeof remedy, "mend it, or wait: it is ended after %s, and the program that needs it is refused",
                  pw_duration_format(now.limit_us, limit));
         pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing: it runs in the describing executor", now.since_us, remedy });
 }
@@ -194,5 +195,5 @@ enum pw_status pw_why_process(struct pw_chain *chain, const char *text)
                         break;
                 why_one(chain, session);
         }
-        return found ? PW_OK : pw_error_set(chain->lister->err, PW_NOT_FOUND, "%.80s: no such process is attached", text);
+        return found ? PW_OK : pw_error_set(chain->lister->err, PW_NOT_FOUND, "%s: no such process is attached", text);
 }

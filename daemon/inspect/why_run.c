@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "daemon/child/child.h"
 #include "store/object.h"
 
@@ -14,11 +15,11 @@
 
 static void why_ended(struct pw_chain *chain, const struct pw_run_row *row, const char *what)
 {
-        char waits[400], ago[16];
+        char waits[PW_WHY_BYTES], ago[16];
         bool failed = row->outcome != PW_OK;
 
         pw_duration_format(chain->lister->now_us - row->ended_us, ago);
-        snprintf(waits, sizeof waits, "nothing: it ended %s ago, %s", ago,
+        pw_text_format(waits, sizeof waits, "nothing: it ended %s ago, %s", ago,
                  failed && *row->error ? row->error : pw_status_text(row->outcome));
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, failed ? "mend that; then run it again" : "nothing" });
 }
@@ -51,16 +52,16 @@ static void why_quota(struct pw_chain *chain, const struct pw_run_row *row)
 {
         uint64_t other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_MAX, row->number, 0, PW_RUN_ADMITTED, false,
                                                                              row->tenant });
-        char what[160], waits[120], lack[16];
+        char what[PW_WHY_BYTES], waits[120], lack[16];
 
-        snprintf(what, sizeof what, "the quota of device memory of tenant %.100s", row->tenant);
+        pw_text_format(what, sizeof what, "the quota of device memory of tenant %s", row->tenant);
         if (other) {
-                snprintf(waits, sizeof waits, "run %" PRIu64 " to give back its room", other);
+                pw_text_format(waits, sizeof waits, "run %" PRIu64 " to give back its room", other);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
                 pw_why_run(chain, other);
                 return;
         }
-        snprintf(waits, sizeof waits, "results of the tenant to be freed: %s", pw_size_format(row->lack_bytes, lack));
+        pw_text_format(waits, sizeof waits, "results of the tenant to be freed: %s", pw_size_format(row->lack_bytes, lack));
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0,
                                                       "free some (`pathways owners` shows who holds how much), or raise --quota" });
 }
@@ -86,8 +87,8 @@ static void why_queued(struct pw_chain *chain, const struct pw_run_row *row)
                 pw_why_device_memory(chain, row->lack_device, row->lack_bytes);
                 return;
         }
-        snprintf(what, sizeof what, "memory of device h%u:%u", chain->lister->daemon->host, row->lack_device);
-        snprintf(waits, sizeof waits, "run %" PRIu64 " to give back its room", other);
+        pw_text_format(what, sizeof what, "memory of device h%u:%u", chain->lister->daemon->host, row->lack_device);
+        pw_text_format(waits, sizeof waits, "run %" PRIu64 " to give back its room", other);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
         pw_why_run(chain, other);
 }
@@ -166,15 +167,15 @@ static void why_loop(struct pw_chain *chain, const struct pw_run_row *row, uint6
         struct pw_scheduler *scheduler = chain->lister->daemon->scheduler;
         struct pw_run_row before;
         uint64_t next, last, count = 0;
-        char what[160], waits[80];
+        char what[PW_WHY_BYTES], waits[80];
 
         while (chain->inputs++ < INPUTS_MAX && pw_scheduler_run_row(scheduler, number, &before, &last) && !strcmp(before.program, row->program) &&
                (next = run_before(chain, &before)) && next < number) {
                 number = next;
                 count++;
         }
-        snprintf(what, sizeof what, "%" PRIu64 " run%s of %.100s before it", count, count == 1 ? "" : "s", row->program);
-        snprintf(waits, sizeof waits, "%s the one before, and so for run %" PRIu64, count == 1 ? "its input of" : "inputs, each of",
+        pw_text_format(what, sizeof what, "%" PRIu64 " run%s of %s before it", count, count == 1 ? "" : "s", row->program);
+        pw_text_format(waits, sizeof waits, "%s the one before, and so for run %" PRIu64, count == 1 ? "its input of" : "inputs, each of",
                  number);
         if (count)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
@@ -198,12 +199,12 @@ static void why_found(struct pw_chain *chain, const struct pw_run_row *row)
 /* "run 41 (digits/step of digits[4411]), to end within 3s" */
 static void describe_run(const struct pw_run_row *row, uint64_t now_us, char *text, size_t text_bytes)
 {
-        size_t used = (size_t)snprintf(text, text_bytes, "run %" PRIu64 " (%.100s%s%s)", row->number, row->program,
+        size_t used = pw_text_format(text, text_bytes, "run %" PRIu64 " (%s%s%s)", row->number, row->program,
                                        row->client ? " of " : "", row->client ? row->client : "");
         char left[16];
 
         if (row->deadline_us && used < text_bytes)
-                snprintf(text + used, text_bytes - used, ", to %s within %s", row->deadline_kept ? "end" : "be admitted",
+                pw_text_format(text + used, text_bytes - used, ", to %s within %s", row->deadline_kept ? "end" : "be admitted",
                          pw_duration_format(row->deadline_us > now_us ? row->deadline_us - now_us : 0, left));
 }
 
@@ -211,16 +212,16 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
 {
         struct pw_run_row row;
         uint64_t last;
-        char what[240], remedy[64];
+        char what[PW_WHY_BYTES], remedy[64];
 
-        snprintf(what, sizeof what, "run %" PRIu64, number);
+        pw_text_format(what, sizeof what, "run %" PRIu64, number);
         if (!pw_chain_full(chain) && !pw_chain_visit(chain, PW_VISIT_RUN, number)) {
-                snprintf(remedy, sizeof remedy, "see run %" PRIu64 " above", number);
+                pw_text_format(remedy, sizeof remedy, "see run %" PRIu64 " above", number);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "what stands above", 0, remedy });
                 return;
         }
         if (pw_chain_full(chain) || chain->inputs > INPUTS_MAX || chain->runs++ >= RUNS_MAX) {
-                snprintf(remedy, sizeof remedy, "`pathways why run %" PRIu64 "` goes on from here", number);
+                pw_text_format(remedy, sizeof remedy, "`pathways why run %" PRIu64 "` goes on from here", number);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "more than is shown at once", 0, remedy });
                 return;
         }

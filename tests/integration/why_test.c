@@ -317,13 +317,15 @@ static void host_memory_that_is_full(void **state)
         struct it_host *host = *state;
         struct pw_future *held;
         struct it_child child;
-        char pid[32], id[PW_ID_TEXT_BYTES], expected[200];
+        char pid[32], id[PW_ID_TEXT_BYTES], expected[400];
         void *data;
 
         it_ok(pw_create(host->session, 40 * MIB, NULL, &held, &data, IT_ERR));
         child = start(host, put_too_much);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        snprintf(expected, sizeof expected, "room of |in host memory|host memory h0|object %s, 40 MiB|why_test|free --force %s",
+        snprintf(expected, sizeof expected,
+                 "room of |in host memory|host memory h0: waits for |more than is free; remedy: the object below is enough; or a larger "
+                 "--host-memory|object %s, 40 MiB|why_test|free --force %s",
                  id_of(held, id), id);
         expect(host, pid, expected);
         expect(host, "h0", expected);
@@ -332,6 +334,36 @@ static void host_memory_that_is_full(void **state)
         assert_int_equal(it_reap(&child, 0), 0);
         expect(host, "h0", "host h0: waits for nothing: its 1 device is without a gang, nobody waits for its memory");
         expect(host, "h7", "h7: this host is h0");
+}
+
+/* Nothing is offered that would not help: what is let go is enough, or it is said that all there is would not be. */
+static void what_is_enough(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *held[4], *small[500];
+        struct it_child child;
+        char pid[32], *chain;
+        void *data;
+
+        for (uint32_t i = 0; i < 4; i++)
+                it_ok(pw_create(host->session, (6 + i) * MIB, NULL, &held[i], &data, IT_ERR));
+        for (uint32_t i = 0; i < 500; i++)
+                it_ok(pw_create(host->session, 16384, NULL, &small[i], &data, IT_ERR));
+        child = start(host, put_too_much);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        expect(host, pid, "more than is free; remedy: the |objects below together, |MiB, are enough; or a larger --host-memory|9 MiB|8 MiB");
+        chain = chain_of(host, pid);
+        assert_false(has(chain, "16 KiB"));
+        free(chain);
+        for (uint32_t i = 0; i < 4; i++) {
+                it_ok(pw_abort(held[i], IT_ERR));
+                pw_unref(held[i]);
+        }
+        assert_int_equal(it_reap(&child, 0), 0);
+        for (uint32_t i = 0; i < 500; i++) {
+                it_ok(pw_abort(small[i], IT_ERR));
+                pw_unref(small[i]);
+        }
 }
 
 static void host_memory_of_sessions_that_ended(void **state)
@@ -781,6 +813,7 @@ int main(void)
                 IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_without_credit), IT_TEST(a_run_that_failed),
                 IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
                 cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(what_is_enough, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(host_memory_of_sessions_that_ended, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };
