@@ -264,6 +264,17 @@ void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
                         each_of(lookup, row, context);
 }
 
+void pw_names_each_wait_of(const struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name,
+                           void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        const struct wanted *wanted = find_wanted(daemon, tenant, name);
+        struct lookup *lookup;
+
+        if (wanted)
+                pw_list_each(&wanted->lookups, lookup, struct lookup, link)
+                        each_of(lookup, row, context);
+}
+
 uint64_t pw_names_next_us(const struct pw_daemon *daemon) { return pw_heap_first_key(&daemon->lookups); }
 
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us)

@@ -17,6 +17,9 @@ void pw_names_session_end(struct pw_dsession *session);
 struct pw_wait_row;
 void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
                         void (*row)(void *context, const struct pw_wait_row *row), void *context);
+/* Those of one name of a tenant, the first first. */
+void pw_names_each_wait_of(const struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name,
+                           void (*row)(void *context, const struct pw_wait_row *row), void *context);
 /* Tell some of those whose name was bound. True: there were any. */
 bool pw_names_turn(struct pw_daemon *daemon);
 void pw_names_done(struct pw_daemon *daemon); /* every session has ended */

@@ -186,16 +186,25 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
 }
 
-/* "broken/crash of run 7", or "no gang". */
-static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
+/* What it was in, if that was a gang, and how it ended. */
+static void note_end(struct pw_child *child, const siginfo_t *info)
 {
-        uint64_t running = child->board ? atomic_load(&child->board->running) : 0, run;
+        uint64_t running = child->board ? atomic_load(&child->board->running) : 0;
         const struct pw_image_node *node;
         const char *name;
 
+        say_how(child, info, child->ended_how, sizeof child->ended_how);
+        child->ended_in[0] = 0;
         if (running && running > atomic_load(&child->board->done.seq) &&
-            pw_child_gang(child->daemon, child->number, running, &node, &name, &run))
-                snprintf(text, bytes, "%.100s of run %" PRIu64, name, run);
+            pw_child_gang(child->daemon, child->number, running, &node, &name, &child->ended_run))
+                snprintf(child->ended_in, sizeof child->ended_in, "%s", name);
+}
+
+/* "broken/crash of run 7", or "no gang". */
+static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
+{
+        if (child->ended_in[0])
+                snprintf(text, bytes, "%s of run %" PRIu64, child->ended_in, child->ended_run);
         else
                 snprintf(text, bytes, "no gang");
 }
@@ -205,7 +214,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         struct pw_child *child = context;
         struct pw_daemon *daemon = child->daemon;
         siginfo_t info = { 0 };
-        char who[40], how[160], in_what[140];
+        char who[40], in_what[340];
         bool was_useful;
 
         (void)what;
@@ -215,7 +224,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
                 return;
         }
         name_child(child, who);
-        say_how(child, &info, how, sizeof how);
+        note_end(child, &info);
         say_in_what(child, in_what, sizeof in_what);
         if (child->session)
                 pw_session_end(child->session, NULL);
@@ -228,15 +237,15 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
         pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING,
-               "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid, how, in_what,
+               "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid, child->ended_how, in_what,
                child->crashes);
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (is_describer(child))
-                pw_describe_down(daemon, how);
+                pw_describe_down(daemon, child->ended_how);
         else
                 pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED,
-                                    how);
+                                    child->ended_how);
         daemon->more = true;
         start_again(child);
 }
@@ -379,6 +388,20 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
         if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) || !limit_of(daemon, node))
                 return UINT64_MAX;
         return since_ns / 1000 + pw_min_u64(limit_of(daemon, node), UINT64_MAX - since_ns / 1000);
+}
+
+uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)
+{
+        const struct pw_child *child = &daemon->children[device];
+        uint64_t over_us = limit_us(daemon, child), run;
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (over_us < UINT64_MAX && !pw_child_gang(daemon, device, atomic_load(&child->board->running), &node, &name, &run))
+                return UINT64_MAX;
+        if (over_us < UINT64_MAX)
+                *ret_limit_us = limit_of(daemon, node);
+        return over_us;
 }
 
 /* The limit that all functions have is looked at some times in its length: that costs nothing, and it is known about. */

@@ -24,6 +24,8 @@ struct pw_child {
         bool waits;                 /* for next_start_us */
         uint64_t done_at_start;     /* gangs done when it started */
         char kill_reason[120];      /* why the daemon killed it; empty: it did not */
+        char ended_how[160], ended_in[300]; /* the last one: "SIGSEGV", and the function that it was in; empty: none */
+        uint64_t ended_run;         /* of that function */
         enum pw_status kill_status;
         /* executors */
         int board_fd, board_ro_fd;
@@ -56,6 +58,8 @@ uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device);
 /* What an executor's Welcome hands over, in the order that pathways.proto names. Returns how many; they stay the daemon's. */
 uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds);
 
+/* When the daemon ends what runs on `device`, about: at its time limit, which is written. UINT64_MAX: never by itself. */
+uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us);
 /* Functions with a time limit: when to look next, and the look. */
 uint64_t pw_children_next_us(const struct pw_daemon *daemon);
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us);

@@ -223,6 +223,8 @@ static enum pw_status why(struct pw_chain *chain)
         if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
                 return pw_why_process(chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);
+        if (status == PW_NOT_FOUND && pw_why_name(chain, text))
+                return PW_OK;
         if (status == PW_NOT_FOUND)
                 return pw_error_set(lister->err, PW_NOT_FOUND, "%s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
                                     text, lister->session->tenant->name);

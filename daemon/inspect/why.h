@@ -48,6 +48,8 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait);
 PW_MUST_CHECK enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host); /* why_host.c */
 /* Everything that the threads of a session wait for; false: nothing. What was gone through before is not again. why_process.c */
 bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session);
+/* A name that nobody has bound, of the asker's tenant or, for operators, of any: who waits for it; false: nobody. */
+bool pw_why_name(struct pw_chain *chain, const char *name);
 /* Of all sessions of a process, by pid or by label, "digits[4411]". Errors: PW_NOT_FOUND. */
 PW_MUST_CHECK enum pw_status pw_why_process(struct pw_chain *chain, const char *text);
 /* A process that is stopped (SIGSTOP) answers nobody. */

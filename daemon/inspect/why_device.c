@@ -10,19 +10,39 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Runs that have ended are not looked for: their gangs are the operators' to see, as `pathways gangs` has it. */
+static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
+{
+        const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, number);
+
+        return pw_list_visible(chain->lister, run ? run->row->tenant : NULL);
+}
+
+/* How its process ended the last time, and in what. */
+static void last_end(const struct pw_chain *chain, const struct pw_child *child, char *text, size_t text_bytes)
+{
+        if (!child->ended_in[0])
+                pw_text_format(text, text_bytes, "the last time, %s, in no function: the log of pathwaysd has what it said", child->ended_how);
+        else if (!is_run_visible(chain, child->ended_run))
+                pw_text_format(text, text_bytes, "the last time in a function of another tenant, or of a run that has ended: the log of pathwaysd names it");
+        else
+                pw_text_format(text, text_bytes, "the last time, %s, in %s of run %" PRIu64 ": mend that", child->ended_how, child->ended_in, child->ended_run);
+}
+
 static void why_down(struct pw_chain *chain, const struct pw_child *child, const char *what)
 {
         uint64_t now_us = chain->lister->now_us;
-        char remedy[200], wait[16];
+        char remedy[PW_WHY_BYTES], end[700], wait[16], next[40] = "it is being started";
 
         if (!child->crashes) {
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to come up", 0, "wait; the log of pathwaysd says what keeps it" });
                 return;
         }
-        pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait);
-        pw_text_format(remedy, sizeof remedy,
-                 "its executor ended %u times in a row; next start in %s; mend the function named in the log", child->crashes,
-                 wait);
+        last_end(chain, child, end, sizeof end);
+        if (child->waits)
+                snprintf(next, sizeof next, "next start in %s",
+                         pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait));
+        pw_text_format(remedy, sizeof remedy, "its executor ended %s, %s; %s", child->crashes == 1 ? "once" : "again and again", end, next);
         pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to be started again", 0, remedy });
 }
 
@@ -99,14 +119,6 @@ bool pw_why_child(struct pw_chain *chain, const struct pw_child *child, const ch
         return true;
 }
 
-/* Runs that have ended are not looked for: their gangs are the operators' to see, as `pathways gangs` has it. */
-static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
-{
-        const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, number);
-
-        return pw_list_visible(chain->lister, run ? run->row->tenant : NULL);
-}
-
 /* It has taken the gang up, and its function has not begun: killing its executor would help nobody. */
 static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child_order *order,
                         const struct pw_blocked *blocked)
@@ -128,18 +140,36 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
         pw_why_device(chain, blocked->device);
 }
 
-/* A run that was cancelled, or has ended without it, is not to be cancelled again. */
+/* When the daemon ends it by itself, and why; UINT64_MAX: never. */
+static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_run *run, char why[80])
+{
+        uint64_t limit_us = 0, over_us = pw_child_over_us(chain->lister->daemon, gang->device, &limit_us);
+        char limit[16];
+
+        snprintf(why, 80, "at its time limit of %s", pw_duration_format(limit_us, limit));
+        if (!run || !run->deadline_kept || run->deadline_us >= over_us)
+                return over_us;
+        snprintf(why, 80, "%s", run->cancelled ? "as its run was cancelled" : "at the deadline of its run");
+        return run->deadline_us;
+}
+
+/* What is cancelled, has a deadline or a limit nobody needs to end by hand. */
 static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child *child, char *text, size_t text_bytes)
 {
         const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, gang->run);
-        char ending[PW_WHY_KILL_BYTES];
+        char why[80], ending[PW_WHY_KILL_BYTES], cancel[100] = "", left[16];
+        uint64_t now_us = chain->lister->now_us, over_us = ends_us(chain, gang, run, why);
 
-        pw_why_kill(chain, "", child->pid, ending);
-        if (!run || run->cancelled)
-                pw_text_format(text, text_bytes, "wait, its run was cancelled; or end its executor: %s", ending);
+        if (run && !run->cancelled)
+                snprintf(cancel, sizeof cancel, "`pathways cancel run %" PRIu64 "` ends it 10 s later; ", gang->run);
+        if (over_us < UINT64_MAX)
+                pw_text_format(text, text_bytes, "%swait: if it has not returned in %s, pathwaysd ends its executor, %s", cancel,
+                               pw_duration_format(over_us > now_us ? over_us - now_us : 0, left), why);
+        else if (*cancel)
+                pw_text_format(text, text_bytes, "%sor wait, it has no time limit", cancel);
         else
-                pw_text_format(text, text_bytes, "wait, give the function a time limit, or `pathways cancel run %" PRIu64 "` and end its executor: %s",
-                         gang->run, ending);
+                pw_text_format(text, text_bytes, "wait, it has no time limit and its run has ended; or end its executor: %s",
+                               pw_why_kill(chain, "", child->pid, ending));
 }
 
 static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)

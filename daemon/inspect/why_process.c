@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "daemon/child/child.h"
 #include "daemon/describe.h"
+#include "daemon/name.h"
 #include "daemon/program.h"
 #include "daemon/segment.h"
 #include "store/object.h"
@@ -78,6 +79,54 @@ static void why_lookup(struct pw_chain *chain, const struct pw_wait_row *wait)
         pw_text_format(waits, sizeof waits, "name %s to be bound", wait->name);
         pw_text_format(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %s`", wait->name);
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, remedy });
+}
+
+#define LOOKUPS_SHOWN 8u
+
+struct lookups { struct pw_chain *chain; uint64_t since_us; uint32_t count; bool shows; };
+
+static void each_lookup(void *context, const struct pw_wait_row *wait)
+{
+        struct lookups *lookups = context;
+        char waits[120], left[16];
+
+        lookups->since_us = lookups->count++ ? pw_min_u64(lookups->since_us, wait->since_us) : wait->since_us;
+        if (!lookups->shows || lookups->count > LOOKUPS_SHOWN)
+                return;
+        lookups->chain->depth = 1;
+        snprintf(waits, sizeof waits, "this name%s%s", wait->until_us < UINT64_MAX ? ", and gives up in " : "",
+                 wait->until_us < UINT64_MAX ? pw_duration_format(wait->until_us - pw_min_u64(wait->until_us, lookups->chain->lister->now_us), left) : "");
+        pw_chain_link(lookups->chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
+}
+
+/* Counted first, then shown: the link above them tells how many they are. */
+static bool why_name_of(struct pw_chain *chain, const struct pw_tenant *tenant, const char *name)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        struct lookups lookups = { .chain = chain };
+        char what[PW_WHY_BYTES], waits[120], remedy[PW_WHY_BYTES];
+
+        pw_names_each_wait_of(daemon, tenant, name, each_lookup, &lookups);
+        if (!lookups.count)
+                return false;
+        chain->depth = 0;
+        pw_text_format(what, sizeof what, "name %s of tenant %s", name, tenant->name);
+        snprintf(waits, sizeof waits, "somebody to bind it: nobody has, and %" PRIu32 " lookup%s for it", lookups.count, lookups.count == 1 ? " waits" : "s wait");
+        pw_text_format(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %s`%s", name, tenant == chain->lister->session->tenant ? "" : " as that user");
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, lookups.since_us, remedy });
+        lookups = (struct lookups){ .chain = chain, .shows = true };
+        pw_names_each_wait_of(daemon, tenant, name, each_lookup, &lookups);
+        return true;
+}
+
+bool pw_why_name(struct pw_chain *chain, const char *name)
+{
+        const struct pw_tenant *tenant;
+        bool found = false;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&chain->lister->daemon->tenants, &i));)
+                found |= pw_list_visible(chain->lister, tenant->name) && why_name_of(chain, tenant, name);
+        return found;
 }
 
 static void why_note(struct pw_chain *chain, const struct pw_wait_row *wait)

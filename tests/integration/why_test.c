@@ -184,7 +184,7 @@ static void a_function_that_runs(void **state)
 {
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1);
-        uint64_t us = 400000;
+        uint64_t us = 2000000;
         struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
                                                  &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
         struct pw_future *input = it_put_scalar(host->session, 1), *first = it_run_1(program, input),
@@ -192,12 +192,12 @@ static void a_function_that_runs(void **state)
         char id[PW_ID_TEXT_BYTES], gang[40];
 
         expect(host, id_of(second, id),
-               "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|kill ");
+               "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
         snprintf(gang, sizeof gang, "gang h0:0 2");
         expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
-        expect(host, "h0:0", "to return|`pathways cancel run |end its executor: `kill ");
+        expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; wait: if it has not returned in |, pathwaysd ends its executor, at its time limit of 10 min");
         it_ok(pw_cancel(first, IT_ERR)); /* is not advised again */
-        expect(host, "h0:0", "to return|wait, its run was cancelled; or end its executor: `kill ");
+        expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, pathwaysd ends its executor, as its run was cancelled");
         it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR));
         expect(host, gang, "nothing: it took ");
         expect(host, id, "nothing: it is held by why_test");
@@ -208,6 +208,67 @@ static void a_function_that_runs(void **state)
         pw_unref(first);
         pw_unref(second);
         pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static bool is_first_ready(const struct pw_listing *devices, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(devices, 0, "state"), "ready");
+}
+
+/* Nobody else ends it. */
+static void a_function_without_limit(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 2000000;
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_scalar(host->session, 1), *result = it_run_1(program, input);
+
+        expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
+        it_ok(pw_cancel(result, IT_ERR));
+        expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, as its run was cancelled");
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static bool is_first_started_again(const struct pw_listing *devices, void *context)
+{
+        return !strcmp(it_text(devices, 0, "state"), "ready") && it_number(devices, 0, "restarts") >= *(int64_t *)context;
+}
+
+/* From the second time in a row on it is started later, each time twice as much. */
+static void end_often(struct it_host *host)
+{
+        for (int64_t i = 0; i < 4; i++) {
+                it_until(host->session, "devices", is_first_started_again, &i);
+                assert_true(it_signal_executor(host, "h0:0", SIGKILL));
+        }
+}
+
+/* One that ends for nothing is not said to be in a function; what one ends of is named. */
+static void an_executor_that_ends(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/ended");
+        struct pw_future *result;
+
+        pw_result(program, pw_call_with(program, slice, "broken/lone", NULL, 0, PW_BROADCAST, NULL));
+        it_ok(pw_compile(program, IT_ERR));
+        end_often(host);
+        expect(host, "h0:0", "to be started again; remedy: its executor ended again and again, the last time, SIGKILL, in no function: the log|; next start in ");
+        it_until(host->session, "devices", is_first_ready, NULL);
+        it_ok(pw_run_with(program, NULL, 0, NULL, &result, IT_ERR));
+        expect(host, "h0:0", "again and again, the last time, SIGSEGV, in broken/lone of run |: mend that; "); /* its end comes from the next one */
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
         pw_program_free(program);
         pw_slice_close(slice);
 }
@@ -286,6 +347,8 @@ static void a_name_that_nobody_binds(void **state)
 
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         expect(host, pid, "name late to be bound|put --name late");
+        expect(host, "late", "0 name late of tenant |somebody to bind it: nobody has, and 1 lookup waits|put --name late`|1 why_test|this name, and gives up in ");
+        expect(host, "later", "neither an id, nor a name");
         it_ok(pw_name(late, "late", IT_ERR));
         assert_int_equal(it_reap(&child, 0), 0);
         expect(host, pid, "no such process");
@@ -623,7 +686,7 @@ static void a_stage_without_credit(void **state)
         it_ok(pw_compile(program, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(one), results, IT_ERR));
         expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
-                             "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|kill ");
+                             "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
         assert_true(has_state(host, "waiting"));
         gangs = list_limited(host, "gangs", "h0:0", 2);
         assert_int_equal(it_rows(gangs), 2);
@@ -791,6 +854,8 @@ static void what_keeps_an_object(void **state)
         expect(host, "why_test[0]", "no such process");
 }
 
+static int setup_unlimited(void **state) { return it_setup_with(state, IT_ARGS("--function-limit", "0")); }
+
 static int setup_two_ahead(void **state)
 {
         return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--islands", "2", "--ahead", "2"));
@@ -805,7 +870,8 @@ static int setup_small(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(a_function_that_runs), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals),
+                IT_TEST(a_function_that_runs), cmocka_unit_test_setup_teardown(a_function_without_limit, setup_unlimited, it_teardown),
+                IT_TEST(an_executor_that_ends), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals),
                 IT_TEST(a_name_that_nobody_binds),
                 IT_TEST(a_shape_function_that_does_not_end), IT_TEST(a_describing_executor_that_is_stopped),
                 IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come),

@@ -298,6 +298,16 @@ static enum pw_status shape(struct pw_shape_task *task)
         return PW_OK;
 }
 
+/* It has no input, so that its gang is the only one of its run. */
+static enum pw_status shape_lone(struct pw_shape_task *task)
+{
+        for (uint32_t i = 0; i < task->output_count; i++) {
+                task->outputs[i].dtype = PW_U8;
+                task->outputs[i].dims = (struct pw_dims){ .rank = 1, .dim = { 1 } };
+        }
+        return PW_OK;
+}
+
 /* Its shape function ends the describing executor. */
 static enum pw_status shape_crash(struct pw_shape_task *task)
 {
@@ -319,6 +329,7 @@ static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
 PW_MODULE("broken",
           PW_FUNCTION(fail, .shape = shape),
           PW_FUNCTION(crash, .shape = shape),
+          { .name = "lone", .run = crash, .shape = shape_lone },
           { .name = "exit", .run = quit, .shape = shape },
           PW_FUNCTION(over, .shape = shape),
           PW_FUNCTION(far, .shape = shape),
