@@ -54,6 +54,17 @@ PW_MUST_CHECK enum pw_status pw_store_may_keep(struct pw_store *store, const cha
 /* So much more, or less. */
 void pw_store_keep(struct pw_store *store, const char *tenant, enum pw_kept_kind kind, int64_t bytes);
 
+/* What a request for room that waits lacks, by its token. */
+enum pw_lack_kind {
+        PW_LACK_NOTHING = 0, /* its pages are being made, or there is enough, and it is about to be served */
+        PW_LACK_MEMORY,
+        PW_LACK_QUOTA,       /* bytes of its tenant's */
+        PW_LACK_OBJECTS,     /* likewise one object */
+        PW_LACK_SYSTEM       /* the store has it to give, the system has not */
+};
+struct pw_room_lack { enum pw_lack_kind kind; uint64_t bytes; };
+struct pw_room_lack pw_store_room_lack(const struct pw_store *store, uint64_t token);
+
 /* Nothing is charged to it but its futures segment, and no object is in that. */
 bool pw_store_tenant_empty(const struct pw_store *store, const char *tenant);
 

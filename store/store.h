@@ -99,16 +99,6 @@ struct pw_room_request {
  * The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
-/* What a request lacks. */
-enum pw_lack_kind {
-        PW_LACK_NOTHING = 0, /* its pages are being made, or there is enough, and it is about to be served */
-        PW_LACK_MEMORY,
-        PW_LACK_QUOTA,       /* bytes of its tenant's */
-        PW_LACK_OBJECTS,     /* likewise one object */
-        PW_LACK_SYSTEM       /* the store has it to give, the system has not */
-};
-struct pw_room_lack { enum pw_lack_kind kind; uint64_t bytes; };
-struct pw_room_lack pw_store_room_lack(const struct pw_store *store, uint64_t token);
 /* The worker did what POPULATE asked for. PW_NO_SPACE: the system has none, it waits; else a status other than PW_OK refuses the grant. */
 void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status status, uint64_t now_us);
 /* A lane's thread ended: its idle slots are taken back. */

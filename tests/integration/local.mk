@@ -211,8 +211,11 @@ integration_tests += tests/integration/waits_test
 tests_integration_waits_test_SOURCES = tests/integration/waits_test.c $(integration_raw) $(integration_sources)
 tests_integration_waits_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/why_memory_test
+tests_integration_why_memory_test_SOURCES = tests/integration/why_memory_test.c tests/integration/chain.c tests/integration/chain.h $(integration_sources)
+tests_integration_why_memory_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/why_test
-tests_integration_why_test_SOURCES = tests/integration/why_test.c $(integration_sources)
+tests_integration_why_test_SOURCES = tests/integration/why_test.c tests/integration/chain.c tests/integration/chain.h $(integration_sources)
 tests_integration_why_test_LDADD = $(integration_libraries)
 
 check_PROGRAMS += $(integration_tests)

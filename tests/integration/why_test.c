@@ -1,6 +1,6 @@
 /* `pathways why`: each kind of wait is walked down to a cause that a person can act on.
  */
-#include "plane/control.h"
+#include "tests/integration/chain.h"
 #include "tests/integration/trace.h"
 
 #include <signal.h>
@@ -9,59 +9,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#define MIB (UINT64_C(1) << 20)
-
-/* --- chains -------------------------------------------------------------------------------------------------------------- */
-
-/* The rows as one text, a line each. */
-static char *chain_of(struct it_host *host, const char *what)
-{
-        struct pw_listing *listing = NULL;
-        char *text = NULL;
-        size_t bytes;
-        FILE *out = open_memstream(&text, &bytes);
-        struct pw_error err = { 0 };
-
-        if (pw_list(host->session, "why", what, 0, &listing, &err) != PW_OK)
-                fprintf(out, "%s", err.text);
-        for (size_t i = 0; listing && i < it_rows(listing); i++)
-                fprintf(out, "%lld %s: waits for %s; remedy: %s\n", (long long)it_number(listing, i, "depth"),
-                        it_text(listing, i, "what"), it_text(listing, i, "waits_for"), it_text(listing, i, "remedy"));
-        fclose(out);
-        pw_listing_free(listing);
-        return text;
-}
-
-/* The texts, separated by '|', in their order. */
-static bool has(const char *chain, const char *texts)
-{
-        char *list = strdup(texts), *rest = list, *text;
-
-        while (chain && (text = strsep(&rest, "|"))) {
-                chain = strstr(chain, text);
-                chain = chain ? chain + strlen(text) : NULL;
-        }
-        free(list);
-        return chain;
-}
-
-/* Asked again until it is so: what waits comes to its wait a little later. */
-static void expect(struct it_host *host, const char *what, const char *texts)
-{
-        int64_t end_us = it_now_us() + IT_LONG;
-        char *chain = chain_of(host, what);
-
-        while (!has(chain, texts) && it_now_us() < end_us) {
-                free(chain);
-                chain = chain_of(host, what);
-        }
-        if (!has(chain, texts))
-                fail_msg("why %s: no \"%s\" in\n%s", what, texts, chain);
-        free(chain);
-}
-
-static char *id_of(struct pw_future *future, char text[PW_ID_TEXT_BYTES]) { return pw_id_format(pw_future_id(future), text); }
 
 /* Its names and leases. */
 static void drop(struct it_host *host, const char *name)
@@ -127,55 +74,11 @@ static int compile_endlessly(void *context, int pipe)
         return 1;
 }
 
-static int put_too_much(void *context, int pipe)
-{
-        struct pw_session *session = it_connect(context);
-        struct pw_future *future;
-        void *data;
-
-        assert_int_equal(write(pipe, "c", 1), 1);
-        it_ok(pw_create(session, 60 * MIB, NULL, &future, &data, IT_ERR));
-        it_ok(pw_abort(future, IT_ERR));
-        pw_unref(future);
-        pw_close(session);
-        return 0;
-}
-
-/* A process that breaks the protocol, and lives: what it had stays where it may write. */
-static int spoil_its_ring(void *context, int pipe)
-{
-        struct pw_session *session = it_connect(context);
-        struct pw_future *future;
-        unsigned long from, to;
-        char line[600];
-        void *data;
-        FILE *maps = fopen("/proc/self/maps", "r");
-
-        it_ok(pw_create(session, 20 * MIB, NULL, &future, &data, IT_ERR));
-        it_ok(pw_seal(future, IT_ERR));
-        while (fgets(line, sizeof line, maps))
-                if (sscanf(line, "%lx-%lx rw-s", &from, &to) == 2 && to - from == PW_CONTROL_BYTES)
-                        atomic_store(&((struct pw_control *)from)->lanes[0].ring.tail, 1u << 30);
-        fclose(maps);
-        assert_int_equal(write(pipe, "c", 1), 1);
-        pause();
-        return 0;
-}
-
 /* A process whose name a terminal would obey. */
 static int wait_in_disguise(void *context, int pipe)
 {
         assert_int_equal(prctl(PR_SET_NAME, "a\033[31m\377b"), 0);
         return look_up(context, pipe);
-}
-
-static struct it_child start(struct it_host *host, int (*work)(void *, int))
-{
-        struct it_child child = it_fork(work, host);
-        char byte;
-
-        it_read(&child, &byte, 1);
-        return child;
 }
 
 /* --- tests --------------------------------------------------------------------------------------------------------------- */
@@ -191,20 +94,20 @@ static void a_function_that_runs(void **state)
                          *second = it_run_1(program, input);
         char id[PW_ID_TEXT_BYTES], gang[40];
 
-        expect(host, id_of(second, id),
+        it_chain_expect(host, it_id_of(second, id),
                "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
         snprintf(gang, sizeof gang, "gang h0:0 2");
-        expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
-        expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; wait: if it has not returned in |, pathwaysd ends its executor, at its time limit of 10 min");
+        it_chain_expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
+        it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; wait: if it has not returned in |, pathwaysd ends its executor, at its time limit of 10 min");
         it_ok(pw_cancel(first, IT_ERR)); /* is not advised again */
-        expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, pathwaysd ends its executor, as its run was cancelled");
+        it_chain_expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, pathwaysd ends its executor, as its run was cancelled");
         it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR));
-        expect(host, gang, "nothing: it took ");
-        expect(host, id, "nothing: it is held by why_test");
-        expect(host, "gang 0 900000", "not ordered, or forgotten");
-        expect(host, "gang h7:0 1", "device h7:0: this host has h0:0 to h0:7");
-        expect(host, "h7:0", "device h7:0: this host has h0:0 to h0:7");
-        expect(host, "h7", "h7: this host is h0|`pathways why h0`");
+        it_chain_expect(host, gang, "nothing: it took ");
+        it_chain_expect(host, id, "nothing: it is held by why_test");
+        it_chain_expect(host, "gang 0 900000", "not ordered, or forgotten");
+        it_chain_expect(host, "gang h7:0 1", "device h7:0: this host has h0:0 to h0:7");
+        it_chain_expect(host, "h7:0", "device h7:0: this host has h0:0 to h0:7");
+        it_chain_expect(host, "h7", "h7: this host is h0|`pathways why h0`");
         pw_unref(first);
         pw_unref(second);
         pw_unref(input);
@@ -228,9 +131,9 @@ static void a_function_without_limit(void **state)
                                                  &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
         struct pw_future *input = it_put_scalar(host->session, 1), *result = it_run_1(program, input);
 
-        expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
+        it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
         it_ok(pw_cancel(result, IT_ERR));
-        expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, as its run was cancelled");
+        it_chain_expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, as its run was cancelled");
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(result);
         pw_unref(input);
@@ -263,10 +166,10 @@ static void an_executor_that_ends(void **state)
         pw_result(program, pw_call_with(program, slice, "broken/lone", NULL, 0, PW_BROADCAST, NULL));
         it_ok(pw_compile(program, IT_ERR));
         end_often(host);
-        expect(host, "h0:0", "to be started again; remedy: its executor ended again and again, the last time, SIGKILL, in no function: the log|; next start in ");
+        it_chain_expect(host, "h0:0", "to be started again; remedy: its executor ended again and again, the last time, SIGKILL, in no function: the log|; next start in ");
         it_until(host->session, "devices", is_first_ready, NULL);
         it_ok(pw_run_with(program, NULL, 0, NULL, &result, IT_ERR));
-        expect(host, "h0:0", "again and again, the last time, SIGSEGV, in broken/lone of run |: mend that; "); /* its end comes from the next one */
+        it_chain_expect(host, "h0:0", "again and again, the last time, SIGSEGV, in broken/lone of run |: mend that; "); /* its end comes from the next one */
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(result);
         pw_program_free(program);
@@ -278,7 +181,7 @@ static void a_loop_of_runs(void **state)
 {
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct it_child child = start(host, leave_unsealed);
+        struct it_child child = it_start(host, leave_unsealed);
         struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
         struct pw_future *input, *next;
         uint64_t first;
@@ -286,7 +189,7 @@ static void a_loop_of_runs(void **state)
 
         it_ok(pw_lookup(host->session, "unsealed", 0, &input, IT_ERR));
         next = it_run_1(program, input);
-        expect(host, "h0:0", "device h0:0: waits for nothing");
+        it_chain_expect(host, "h0:0", "device h0:0: waits for nothing");
         first = newest_run(host);
         for (uint32_t i = 0; i < 200; i++)
                 it_ok(pw_run(program, PW_FUTURES(pw_donate(&next)), &next, IT_ERR));
@@ -294,9 +197,9 @@ static void a_loop_of_runs(void **state)
         snprintf(expected, sizeof expected,
                  "result 0 of run %llu|199 runs of test/one before it|and so for run %llu|\n2 run %llu |to seal it",
                  (unsigned long long)first + 199, (unsigned long long)first, (unsigned long long)first);
-        expect(host, run, expected);
+        it_chain_expect(host, run, expected);
         snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 201);
-        expect(host, run, "there is none yet, the last is run ");
+        it_chain_expect(host, run, "there is none yet, the last is run ");
         it_reap(&child, SIGKILL);
         it_ok(pw_wait(&next, 1, 1, IT_LONG, NULL, IT_ERR));
         drop(host, "unsealed");
@@ -309,7 +212,7 @@ static void a_loop_of_runs(void **state)
 static void an_input_that_nobody_seals(void **state)
 {
         struct it_host *host = *state;
-        struct it_child child = start(host, leave_unsealed);
+        struct it_child child = it_start(host, leave_unsealed);
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
         struct pw_future *input, *result, *next;
@@ -318,18 +221,18 @@ static void an_input_that_nobody_seals(void **state)
         it_ok(pw_lookup(host->session, "unsealed", 0, &input, IT_ERR));
         result = it_run_1(program, input);
         next = it_run_1(program, result);
-        id_of(next, id);
-        expect(host, id,
+        it_id_of(next, id);
+        it_chain_expect(host, id,
                "object |run |input 0, result 0 of run |run |input 0, which is not ready|object |to seal it|pw_seal() or "
                "pw_abort()");
         assert_int_equal(kill(child.pid, SIGSTOP), 0);
         snprintf(stopped, sizeof stopped, "to seal it, which is stopped|kill -CONT %d", (int)child.pid);
-        expect(host, id, stopped);
+        it_chain_expect(host, id, stopped);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        expect(host, pid, "to be continued: it is stopped|kill -CONT");
+        it_chain_expect(host, pid, "to be continued: it is stopped|kill -CONT");
         it_reap(&child, SIGKILL);
         it_ok(pw_wait(&next, 1, 1, IT_LONG, NULL, IT_ERR));
-        expect(host, id, "nothing: it is in error|mend that");
+        it_chain_expect(host, id, "nothing: it is in error|mend that");
         drop(host, "unsealed");
         pw_unref(next);
         pw_unref(result);
@@ -341,22 +244,22 @@ static void an_input_that_nobody_seals(void **state)
 static void a_name_that_nobody_binds(void **state)
 {
         struct it_host *host = *state;
-        struct it_child child = start(host, look_up);
+        struct it_child child = it_start(host, look_up);
         struct pw_future *late = it_put_scalar(host->session, 1);
         char pid[32];
 
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        expect(host, pid, "name late to be bound|put --name late");
-        expect(host, "late", "0 name late of tenant |somebody to bind it: nobody has, and 1 lookup waits|put --name late`|1 why_test|this name, and gives up in ");
-        expect(host, "later", "neither an id, nor a name");
+        it_chain_expect(host, pid, "name late to be bound|put --name late");
+        it_chain_expect(host, "late", "0 name late of tenant |somebody to bind it: nobody has, and 1 lookup waits|put --name late`|1 why_test|this name, and gives up in ");
+        it_chain_expect(host, "later", "neither an id, nor a name");
         it_ok(pw_name(late, "late", IT_ERR));
         assert_int_equal(it_reap(&child, 0), 0);
-        expect(host, pid, "no such process");
+        it_chain_expect(host, pid, "no such process");
         it_ok(pw_unname(host->session, "late", IT_ERR));
         pw_unref(late);
-        child = start(host, wait_in_disguise);
+        child = it_start(host, wait_in_disguise);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        expect(host, pid, "0 a?[31m?b[|name late to be bound");
+        it_chain_expect(host, pid, "0 a?[31m?b[|name late to be bound");
         it_reap(&child, SIGKILL);
 }
 
@@ -364,131 +267,14 @@ static void a_name_that_nobody_binds(void **state)
 static void a_shape_function_that_does_not_end(void **state)
 {
         struct it_host *host = *state;
-        struct it_child child = start(host, compile_endlessly);
+        struct it_child child = it_start(host, compile_endlessly);
         char pid[32];
 
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        expect(host, pid, "the shapes of broken/endless|the shape function of broken/endless|mend it");
+        it_chain_expect(host, pid, "the shapes of broken/endless|the shape function of broken/endless|mend it");
         it_reap(&child, SIGKILL);
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         pw_program_free(it_one_node(host->session, slice, "pw/nop", PW_DIMS(5), NULL));
-        pw_slice_close(slice);
-}
-
-static void host_memory_that_is_full(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_future *held;
-        struct it_child child;
-        char pid[32], id[PW_ID_TEXT_BYTES], expected[400];
-        void *data;
-
-        it_ok(pw_create(host->session, 40 * MIB, NULL, &held, &data, IT_ERR));
-        child = start(host, put_too_much);
-        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        snprintf(expected, sizeof expected,
-                 "room of |in host memory|host memory h0: waits for |more than is free; remedy: the object below is enough; or a larger "
-                 "--host-memory|object %s, 40 MiB|why_test|free --force %s",
-                 id_of(held, id), id);
-        expect(host, pid, expected);
-        expect(host, "h0", expected);
-        it_ok(pw_abort(held, IT_ERR));
-        pw_unref(held);
-        assert_int_equal(it_reap(&child, 0), 0);
-        expect(host, "h0", "host h0: waits for nothing: its 1 device is without a gang, nobody waits for its memory");
-        expect(host, "h7", "h7: this host is h0");
-}
-
-/* Nothing is offered that would not help: what is let go is enough, or it is said that all there is would not be. */
-static void what_is_enough(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_future *held[4], *small[500];
-        struct it_child child;
-        char pid[32], *chain;
-        void *data;
-
-        for (uint32_t i = 0; i < 4; i++)
-                it_ok(pw_create(host->session, (6 + i) * MIB, NULL, &held[i], &data, IT_ERR));
-        for (uint32_t i = 0; i < 500; i++)
-                it_ok(pw_create(host->session, 16384, NULL, &small[i], &data, IT_ERR));
-        child = start(host, put_too_much);
-        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        expect(host, pid, "more than is free; remedy: the |objects below together, |MiB, are enough; or a larger --host-memory|9 MiB|8 MiB");
-        chain = chain_of(host, pid);
-        assert_false(has(chain, "16 KiB"));
-        free(chain);
-        for (uint32_t i = 0; i < 4; i++) {
-                it_ok(pw_abort(held[i], IT_ERR));
-                pw_unref(held[i]);
-        }
-        assert_int_equal(it_reap(&child, 0), 0);
-        for (uint32_t i = 0; i < 500; i++) {
-                it_ok(pw_abort(small[i], IT_ERR));
-                pw_unref(small[i]);
-        }
-}
-
-static void host_memory_of_sessions_that_ended(void **state)
-{
-        static const char had[] = "host memory h0: waits for 40 MiB that ended sessions had, into which processes";
-        struct it_host *host = *state;
-        struct it_child vandals[2] = { start(host, spoil_its_ring), start(host, spoil_its_ring) }, child = start(host, put_too_much);
-        char expected[200], *chain;
-
-        snprintf(expected, sizeof expected, "room of |%s| may still write; remedy: end them: `kill ", had);
-        expect(host, "h0", expected);
-        chain = chain_of(host, "h0");
-        assert_false(has(chain, "that ended sessions had|that ended sessions had")); /* 20 MiB each, said once */
-        for (uint32_t i = 0; i < 2; i++) {
-                snprintf(expected, sizeof expected, " %d|end them: `kill| %d", (int)vandals[i].pid, (int)vandals[i].pid);
-                assert_true(has(chain, expected));
-        }
-        free(chain);
-        for (uint32_t i = 0; i < 2; i++)
-                it_reap(&vandals[i], SIGKILL);
-        assert_int_equal(it_reap(&child, 0), 0);
-}
-
-static struct pw_program *large(struct it_host *host, struct pw_slice *slice, uint64_t sleep_us)
-{
-        return it_one_node(host->session, slice, "pw/sleep_us", PW_DIMS(5 * MIB / 8),
-                           &(struct pw_call_params){ .params = &sleep_us, .params_bytes = sizeof sleep_us });
-}
-
-/* A run takes 10 MiB of 16, of which its result keeps 5: one waits for another that is admitted, and where two results are held,
- * for their holders. */
-static void device_memory_that_is_full(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = large(host, slice, 0), *slow = large(host, slice, 1000000);
-        struct pw_future *input = it_put_f64(host->session, PW_DIMS(5 * MIB / 8), 0), *results[3], *behind;
-        char id[PW_ID_TEXT_BYTES], expected[300];
-
-        results[0] = it_run_1(slow, input);
-        results[1] = it_run_1(program, input);
-        behind = it_run_1(program, input);
-        expect(host, id_of(behind, id),
-               "runs that came earlier wait|room: device h0:0 lacks |memory of device h0:0|to give back its room|device h0:0|pw/sleep_us");
-        it_ok(pw_cancel(behind, IT_ERR));
-        pw_unref(behind);
-        expect(host, id_of(results[1], id),
-               "room: device h0:0 lacks |memory of device h0:0|to give back its room|run |device h0:0|pw/sleep_us");
-        it_ok(pw_wait(results, 2, 2, IT_LONG, NULL, IT_ERR));
-        results[2] = it_run_1(program, input);
-        snprintf(expected, sizeof expected,
-                 "room: device h0:0 lacks |memory of device h0:0, 4 MiB short|object |5 MiB, of tenant |, made by test/one|"
-                 "object |free --force ");
-        expect(host, id_of(results[2], id), expected);
-        expect(host, "h0", "host h0: waits for memory of devices for 1 run, the oldest is run |room: device h0:0 lacks |object |free --force ");
-        pw_unref(results[0]);
-        it_ok(pw_wait(&results[2], 1, 1, IT_LONG, NULL, IT_ERR));
-        pw_unref(results[1]);
-        pw_unref(results[2]);
-        pw_unref(input);
-        pw_program_free(program);
-        pw_program_free(slow);
         pw_slice_close(slice);
 }
 
@@ -545,11 +331,11 @@ static void a_member_that_does_not_come(void **state)
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
         snprintf(expected, sizeof expected, "(test/together|device h0:6|process %d, which is stopped|kill -CONT %d", (int)pid,
                  (int)pid);
-        expect(host, what, expected);
-        expect(host, "h0", strstr(expected, "device h0:6"));
+        it_chain_expect(host, what, expected);
+        it_chain_expect(host, "h0", strstr(expected, "device h0:6"));
         assert_int_equal(kill(pid, SIGCONT), 0);
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
-        expect(host, what, "nothing: it ended ");
+        it_chain_expect(host, what, "nothing: it ended ");
         pw_unref(result);
         pw_unref(input);
         pw_program_free(program);
@@ -565,11 +351,11 @@ static void a_describing_executor_that_is_stopped(void **state)
         char what[64], expected[120];
 
         assert_int_equal(kill(pid, SIGSTOP), 0);
-        child = start(host, compile_endlessly);
+        child = it_start(host, compile_endlessly);
         snprintf(what, sizeof what, "pid %d", (int)child.pid);
         snprintf(expected, sizeof expected, "the shapes of broken/endless|the describing executor: waits for its executor, process %d, which is stopped", (int)pid);
-        expect(host, what, expected);
-        expect(host, "h0", "the describing executor: waits for its executor|kill -CONT");
+        it_chain_expect(host, what, expected);
+        it_chain_expect(host, "h0", "the describing executor: waits for its executor|kill -CONT");
         it_reap(&child, SIGKILL);
         assert_int_equal(kill(pid, SIGCONT), 0);
 }
@@ -595,7 +381,7 @@ static void an_island_that_waits_for_another(void **state)
         it_ok(pw_compile(program, IT_ERR));
         result = it_run_1(program, input);
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
-        expect(host, what,
+        it_chain_expect(host, what,
                "(test/across|its gangs in one island: waits for island 1 to order what |in island 0 needs|device h0:1: waits for "
                "pw/sleep_us");
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
@@ -630,7 +416,7 @@ static void a_device_that_is_past_the_run(void **state)
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
         late = it_run_1(sleeps[0], one);
         it_ok(pw_wait(&results[0], 1, 1, IT_LONG, NULL, IT_ERR));
-        expect(host, what, expected);
+        it_chain_expect(host, what, expected);
         it_ok(pw_wait((struct pw_future *[]){ results[0], results[1], early, late }, 4, 4, IT_LONG, NULL, IT_ERR));
         for (int i = 0; i < 2; i++) {
                 pw_unref(results[i]);
@@ -685,7 +471,7 @@ static void a_stage_without_credit(void **state)
         }
         it_ok(pw_compile(program, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(one), results, IT_ERR));
-        expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
+        it_chain_expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
                              "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
         assert_true(has_state(host, "waiting"));
         gangs = list_limited(host, "gangs", "h0:0", 2);
@@ -761,7 +547,7 @@ static void a_run_that_failed(void **state)
         pw_unref(result);
         number = newest_run(host);
         snprintf(what, sizeof what, "run %llu", (unsigned long long)number);
-        expect(host, what, "nothing: it ended |of test/one was not done at its deadline|mend that");
+        it_chain_expect(host, what, "nothing: it ended |of test/one was not done at its deadline|mend that");
         runs = it_list(host->session, "runs", NULL);
         assert_non_null(strstr(it_text(runs, it_rows(runs) - 1, "error"), "was not done at its deadline"));
         pw_listing_free(runs);
@@ -822,7 +608,7 @@ static void a_gang_leads_to_its_slowest_member(void **state)
         it_ok(pw_compile(program, IT_ERR));
         assert_int_equal(kill(pid, SIGSTOP), 0);
         result = it_run_1(program, input);
-        expect(host, "gang h0:0 3",
+        it_chain_expect(host, "gang h0:0 3",
                "gang 3 of run |its part on device h0:0|device h0:0: waits for device h0:2 to come to |device h0:2|which is "
                "stopped");
         assert_int_equal(kill(pid, SIGCONT), 0);
@@ -842,16 +628,16 @@ static void what_keeps_an_object(void **state)
         it_ok(pw_name(value, "kept", IT_ERR));
         it_ok(pw_lease(value, 3600 * IT_SECOND, IT_ERR));
         pw_unref(value);
-        expect(host, "kept", "held by a lease, |free` drops");
-        expect(host, "kept", "held by name kept");
+        it_chain_expect(host, "kept", "held by a lease, |free` drops");
+        it_chain_expect(host, "kept", "held by name kept");
         it_ok(pw_lookup(host->session, "kept", 0, &value, IT_ERR));
-        expect(host, id_of(value, id), "held by why_test");
+        it_chain_expect(host, it_id_of(value, id), "held by why_test");
         drop(host, "kept");
         pw_unref(value);
         snprintf(own, sizeof own, "pid %d", (int)getpid());
-        expect(host, own, "nothing: no thread of it waits");
-        expect(host, "nothing", "neither an id, nor a name");
-        expect(host, "why_test[0]", "no such process");
+        it_chain_expect(host, own, "nothing: no thread of it waits");
+        it_chain_expect(host, "nothing", "neither an id, nor a name");
+        it_chain_expect(host, "why_test[0]", "no such process");
 }
 
 static int setup_unlimited(void **state) { return it_setup_with(state, IT_ARGS("--function-limit", "0")); }
@@ -861,12 +647,6 @@ static int setup_two_ahead(void **state)
         return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--islands", "2", "--ahead", "2"));
 }
 
-/* 80 MiB beside the memory of the device. */
-static int setup_small(void **state)
-{
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--host-memory", "96MiB", "--device-memory", "16MiB"));
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -874,13 +654,10 @@ int main(void)
                 IT_TEST(an_executor_that_ends), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals),
                 IT_TEST(a_name_that_nobody_binds),
                 IT_TEST(a_shape_function_that_does_not_end), IT_TEST(a_describing_executor_that_is_stopped),
-                IT_TEST(device_memory_that_is_full), IT_TEST(a_member_that_does_not_come),
+                IT_TEST(a_member_that_does_not_come),
                 IT_TEST(a_gang_leads_to_its_slowest_member),
                 IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_without_credit), IT_TEST(a_run_that_failed),
                 IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
-                cmocka_unit_test_setup_teardown(host_memory_that_is_full, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(what_is_enough, setup_small, it_teardown),
-                cmocka_unit_test_setup_teardown(host_memory_of_sessions_that_ended, setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
         };
 
