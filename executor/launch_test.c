@@ -304,6 +304,8 @@ static void test_results_as_inputs(void **state)
                 assert_true(*(const double *)run_data(&used, 0, k) == 60.0);
         for (uint32_t k = 0; k < 2; k++)
                 assert_true(*(const double *)run_data(&used, 1, k) == 600.0);
+        /* Two results and one of the inputs: the other stays where it is. */
+        assert_int_equal(world_history(&world, 0, atomic_load(&world.boards[0]->done.seq)).peak_bytes, 3 * 128);
         world_no_report(&world);
         world_done(&world);
         program_done(&make);

@@ -109,9 +109,38 @@ static void test_who_sees_what(void **state)
         assert_true(pw_list_empty(&daemon.trace_logs));
 }
 
+/* More than is kept was done since the last look, as a board says that a function wrote: what was missed is counted by all who trace, and
+ * what is there is told. */
+static void test_what_is_missed_is_counted(void **state)
+{
+        static struct pw_device_board board;
+        struct pw_child child = { .board = &board };
+        struct pw_daemon daemon = { .children = &child, .device_count = 1 };
+        struct pw_tenant tenants[2] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "root" } } };
+        struct pw_dsession sessions[2];
+        struct pw_trace_log *logs[2];
+
+        (void)state;
+        pw_list_init(&daemon.trace_logs);
+        for (int i = 0; i < 2; i++) {
+                sessions[i] = (struct pw_dsession){ .daemon = &daemon, .tenant = &tenants[i], .operator_ = i == 1 };
+                assert_int_equal(pw_trace_log_join(&sessions[i], &logs[i], NULL), PW_OK);
+        }
+        atomic_store(&board.history_count, PW_HISTORY);
+        pw_trace_logs_gangs(&daemon);
+        assert_int_equal(logs[0]->lost + logs[1]->lost, 0);
+        atomic_store(&board.history_count, 2 * PW_HISTORY + 5);
+        pw_trace_logs_gangs(&daemon);
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(logs[i]->lost, 5);
+        assert_int_equal(logs[1]->gangs.end, 2 * PW_HISTORY);
+        for (int i = 0; i < 2; i++)
+                pw_trace_log_leave(logs[i]);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_sees_what) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_sees_what), cmocka_unit_test(test_what_is_missed_is_counted) };
 
         return cmocka_run_group_tests_name("trace_log", tests, NULL, NULL);
 }

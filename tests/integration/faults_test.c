@@ -72,6 +72,31 @@ static void a_function_that_writes_past_its_output(void **state)
         a_run_fails_by(state, "broken/over", PW_OVERRUN, "broken/over|wrote past an output|h0:|run|output 0 is 16 bytes");
 }
 
+/* Of several outputs it is named which. */
+static void a_function_that_writes_past_one_of_its_outputs(void **state)
+{
+        static const struct pw_sharding lies[] = { PW_SPLIT(0), PW_SPLIT(0) };
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/outputs");
+        struct pw_value *in = input_of(program, slice), *first;
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0), *results[3];
+
+        first = pw_call_with(program, slice, "broken/over", PW_ARGS(in, in, in), PW_SPLIT(0),
+                             &(struct pw_call_params){ .output_count = 3, .output_shardings = lies, .params = &(uint64_t){ 1 }, .params_bytes = 8 });
+        for (uint32_t i = 0; i < 3; i++)
+                pw_result(program, i ? pw_output(first, i) : first);
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), results, IT_ERR));
+        for (uint32_t i = 0; i < 3; i++) {
+                it_fails_with(results[i], PW_OVERRUN, "broken/over|wrote past an output|output 2 is 16 bytes");
+                pw_unref(results[i]);
+        }
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* The other result of the run lies in part on the device that is lost. */
 static void an_executor_ends_by(void **state, const char *function, enum pw_status status, const char *texts)
 {
@@ -386,7 +411,7 @@ int main(void)
                 IT_TEST(a_function_that_exits),
                 IT_TEST(a_function_that_loops),
                 cmocka_unit_test_setup_teardown(a_function_that_loops_beyond_the_limit_of_all, setup_limited, it_teardown),
-                IT_TEST(a_function_that_writes_past_its_output),
+                IT_TEST(a_function_that_writes_past_its_output), IT_TEST(a_function_that_writes_past_one_of_its_outputs),
                 IT_TEST(a_function_that_writes_past_its_room),
                 IT_TEST(a_function_that_counts_gangs),
                 IT_TEST(a_function_that_is_ahead_of_the_order),

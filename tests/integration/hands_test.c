@@ -295,6 +295,9 @@ static void a_put_without_room(void **state)
         assert_true(file && !ftruncate(fileno(file), 6 << 20) && !fclose(file));
         it_ok(pw_create(host->session, 10 << 20, NULL, &held, &data, IT_ERR));
         EXPECT(1, "6 MiB of host memory|10 MiB held by|hands_test", "put", path, "--timeout", "20ms");
+        int64_t since_us = it_now_us();
+        EXPECT(1, "6 MiB of host memory|10 MiB held by", "put", path, "--timeout", "0");
+        assert_true(it_now_us() - since_us < 20 * IT_SECOND); /* it does not wait: 30 s is what it would */
         it_ok(pw_abort(held, IT_ERR));
         pw_unref(held);
         EXPECT(0, "h0.", "put", path, "--timeout", "20s", "--ttl", "1ms");

@@ -1,8 +1,11 @@
 /* Event loops: a descriptor that is readable when a future that was asked for is ready, or the session has ended. */
 #include "tests/integration/harness.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FUTURES 500u
@@ -89,6 +92,51 @@ static void tells_one_at_a_time(void **state)
         assert_false(readable(fd, 0));
 }
 
+/* Of a thread of this process: its name, and the signals that it does not take. */
+static uint64_t blocked_by(const char *thread, char name[32])
+{
+        char path[300], line[200];
+        uint64_t blocked = 0;
+
+        snprintf(path, sizeof path, "/proc/self/task/%.200s/status", thread);
+        FILE *file = fopen(path, "re");
+        while (file && fgets(line, sizeof line, file)) {
+                (void)!sscanf(line, "Name: %31[^\n]", name);
+                (void)!sscanf(line, "SigBlk: %lx", &blocked);
+        }
+        if (file)
+                fclose(file);
+        return blocked;
+}
+
+/* Signals are the program's: no thread of the library takes one. */
+static void its_threads_take_no_signal(void **state)
+{
+        const int signals[] = { SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGCONT, SIGTSTP, SIGPROF, SIGRTMIN, SIGRTMAX };
+        struct it_host *host = *state;
+        struct pw_future *future;
+        uint32_t seen = 0;
+
+        it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR));
+        it_ok(pw_notify(future, IT_ERR));
+        DIR *threads = opendir("/proc/self/task");
+        assert_non_null(threads);
+        for (struct dirent *entry; (entry = readdir(threads));) {
+                char name[32] = "";
+                uint64_t blocked = *entry->d_name == '.' ? 0 : blocked_by(entry->d_name, name);
+
+                if (strncmp(name, "pathways", 8))
+                        continue;
+                seen++;
+                for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+                        if (!(blocked >> (signals[i] - 1) & 1))
+                                fail_msg("thread %s takes signal %d", name, signals[i]);
+        }
+        closedir(threads);
+        assert_int_equal(seen, 2); /* it watches the session; it tells */
+        pw_unref(future);
+}
+
 static void closes_with_futures_left(void **state)
 {
         struct it_host *host = *state;
@@ -135,7 +183,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(tells_each_future_once), IT_TEST(tells_one_at_a_time),
-                IT_TEST(closes_with_futures_left),
+                IT_TEST(its_threads_take_no_signal), IT_TEST(closes_with_futures_left),
                 IT_TEST(tells_the_end),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

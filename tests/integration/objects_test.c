@@ -162,13 +162,34 @@ static void waits_for_all_any_and_some(void **state)
         it_ok(pw_wait(futures, 5, 2, PW_FOREVER, &ready, IT_ERR));
         it_fails(pw_wait(futures, 5, 3, 1000, &ready, IT_ERR), PW_DEADLINE, "2");
         assert_int_equal(ready, 2);
-        it_fails(pw_wait(futures, 5, 6, 0, &ready, IT_ERR), PW_INVALID, "");
+        it_fails(pw_wait(futures, 5, 6, 0, &ready, IT_ERR), PW_INVALID, "need 6 of 5");
         for (int i = 0; i < 5; i += 2)
                 it_ok(pw_seal(futures[i], IT_ERR));
         it_ok(pw_wait(futures, 5, 5, PW_FOREVER, &ready, IT_ERR));
         assert_int_equal(ready, 5);
         for (int i = 0; i < 5; i++)
                 pw_unref(futures[i]);
+}
+
+/* One wait is of one session, also where all are ready, or need not be. */
+static void waits_for_one_session(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *other = it_connect(host);
+        struct pw_future *futures[3] = { NULL };
+        size_t ready;
+
+        for (int i = 0; i < 3; i++)
+                it_ok(pw_put(i == 1 ? other : host->session, "x", 1, NULL, &futures[i], IT_ERR));
+        for (size_t need = 0; need <= 3; need++)
+                it_fails(pw_wait(futures, 3, need, IT_LONG, &ready, IT_ERR), PW_INVALID, "future 1 is of another session than future 0");
+        pw_unref(futures[1]);
+        futures[1] = NULL;
+        it_fails(pw_wait(futures, 3, 1, IT_LONG, &ready, IT_ERR), PW_INVALID, "future 1 is NULL");
+        it_ok(pw_wait(futures, 1, 1, IT_LONG, &ready, IT_ERR));
+        pw_unref(futures[0]);
+        pw_unref(futures[2]);
+        pw_close(other);
 }
 
 /* The bytes under a view stay as they were however much is put into the room that the last reference gave back. */
@@ -198,9 +219,25 @@ static void views_outlive_their_reference(void **state)
         free(other);
 }
 
+/* How many pieces of shared memory the process has mapped. */
+static uint32_t count_maps(void)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        uint32_t count = 0;
+        char line[600];
+
+        assert_non_null(maps);
+        while (fgets(line, sizeof line, maps))
+                count += strstr(line, "memfd:pathways") != NULL;
+        fclose(maps);
+        return count;
+}
+
+/* With the last of them all that was mapped for it goes, whichever that is: of a view, of an object that was never sealed. */
 static void handles_outlive_their_session(void **state)
 {
         struct it_host *host = *state;
+        uint32_t before = count_maps();
         struct pw_session *session = it_connect(host);
         struct pw_future *small, *large, *pending;
         struct pw_view view, late;
@@ -215,10 +252,13 @@ static void handles_outlive_their_session(void **state)
         it_fails(pw_get(pending, PW_FOREVER, &late, IT_ERR), PW_DAEMON_GONE, "");
         it_fails(pw_seal(pending, IT_ERR), PW_DAEMON_GONE, "");
         assert_memory_equal(view.data, bytes, 100);
-        pw_view_done(&view);
+        assert_in_range(count_maps(), before + 1, UINT32_MAX);
         pw_unref(small);
         pw_unref(large);
         pw_unref(pending);
+        assert_memory_equal(view.data, bytes, 100);
+        pw_view_done(&view);
+        assert_int_equal(count_maps(), before);
 }
 
 static int use_parents_session(void *context, int pipe)
@@ -246,7 +286,7 @@ int main(void)
                 IT_TEST(refuses_wrong_shapes),
                 IT_TEST(refuses_what_can_never_fit),
                 IT_TEST(creates_seals_and_aborts),
-                IT_TEST(waits_for_all_any_and_some),
+                IT_TEST(waits_for_all_any_and_some), IT_TEST(waits_for_one_session),
                 IT_TEST(views_outlive_their_reference),
                 IT_TEST(handles_outlive_their_session),
                 IT_TEST(a_fork_is_told_so),

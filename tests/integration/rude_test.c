@@ -265,6 +265,29 @@ static void strangers_say_little(void **state)
         others_are_served(host);
 }
 
+#define PATIENCE (10 * IT_SECOND)
+
+/* Who says nothing has 10 s for its Hello, also who came when others had been waited for already. */
+static void who_never_says_hello(void **state)
+{
+        struct it_host *host = *state;
+        int64_t since_us[2];
+        int fds[2];
+
+        for (int i = 0; i < 2; i++) {
+                fds[i] = raw_connect(host);
+                since_us[i] = it_now_us();
+                assert_true(fds[i] >= 0);
+                assert_int_equal(poll(&(struct pollfd){ .fd = fds[i], .events = POLLIN }, 1, 1500), 0); /* nothing comes yet */
+        }
+        for (int i = 0; i < 2; i++) {
+                is_hung_up(fds[i]);
+                assert_true(it_now_us() - since_us[i] >= PATIENCE - IT_SECOND / 2);
+                it_within("the end of who says nothing", since_us[i], PATIENCE + IT_SECOND);
+        }
+        others_are_served(host);
+}
+
 /* As much of a frame as the daemon takes. */
 static bool begin_frame(int fd, uint64_t bytes)
 {
@@ -447,7 +470,7 @@ static void who_shut_its_side(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(who_lingers), IT_TEST(odd_kinds), IT_TEST(floods_of_them), IT_TEST(strangers_say_little), IT_TEST(frames_without_end),
+                IT_TEST(who_lingers), IT_TEST(odd_kinds), IT_TEST(floods_of_them), IT_TEST(strangers_say_little), IT_TEST(who_never_says_hello), IT_TEST(frames_without_end),
                 IT_TEST(large_frames_that_end), IT_TEST(who_does_not_read_is_not_read), IT_TEST(few_descriptors_are_on_their_way),
                 IT_TEST(who_shut_its_side),
         };

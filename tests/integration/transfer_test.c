@@ -110,6 +110,29 @@ static void to_a_process(void **state)
         close(go[1]);
 }
 
+/* A process has several sessions: it is the one that holds the object that is charged, and once that lets go nobody holds it. */
+static void to_who_holds_it(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_session *sessions[3];
+        struct pw_future *future = put(host->session), *held;
+        struct pw_id id = pw_future_id(future);
+        char to[32];
+
+        for (int i = 0; i < 3; i++)
+                sessions[i] = it_connect(host);
+        it_ok(pw_open(sessions[1], id, &held, IT_ERR));
+        it_ok(pw_wait(&held, 1, 1, 0, NULL, IT_ERR));
+        pw_unref(future);
+        snprintf(to, sizeof to, "pid %d", (int)getpid());
+        it_ok(pw_transfer(held, to, IT_ERR));
+        it_ok(pw_transfer(held, to, IT_ERR));
+        pw_unref(held);
+        it_until(host->session, "objects", none, NULL);
+        for (int i = 0; i < 3; i++)
+                pw_close(sessions[i]);
+}
+
 /* Who was given it and never asked for it takes it along. */
 static void it_ends_with_its_owner(void **state)
 {
@@ -196,7 +219,7 @@ static void not_by_who_does_not_hold_it(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(to_a_process), IT_TEST(it_ends_with_its_owner), IT_TEST(to_a_name), IT_TEST(to_nobody),
+                IT_TEST(to_a_process), IT_TEST(to_who_holds_it), IT_TEST(it_ends_with_its_owner), IT_TEST(to_a_name), IT_TEST(to_nobody),
                 IT_TEST(not_by_who_does_not_hold_it),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,6 +286,33 @@ static void meshes_over_two_islands(void **state)
         on_two_axes(*state, 4, 2, 2, shapes[1]);
 }
 
+/* A value that is partial over both axes is completed by one operation: by two it would have no one whole. */
+static void partial_over_both_axes(void **state)
+{
+        static const enum pw_op ops[] = { PW_SUM, PW_MAX };
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_mesh(host->session, 2, 2, 1);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 1), *result;
+
+        for (int i = 0; i < 2; i++) {
+                struct pw_sharding partial = PW_SHARDING(PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(ops[i]));
+                struct pw_program *program = pw_program_new(host->session, "test/partial");
+
+                pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(2), PW_BROADCAST, 0)), partial));
+                if (i) {
+                        it_fails(pw_compile(program, IT_ERR), PW_SHAPE, "partial by another op than the axis before");
+                } else {
+                        it_ok(pw_compile(program, IT_ERR));
+                        result = it_run_1(program, input);
+                        it_expect_f64(result, (const double[]){ 4, 8 }, 2);
+                        pw_unref(result);
+                }
+                pw_program_free(program);
+        }
+        pw_unref(input);
+        pw_slice_close(slice);
+}
+
 /* One program, whose input lies in another way in each of its runs, over as many devices. */
 static void an_input_that_lies_otherwise_each_time(void **state)
 {
@@ -361,7 +388,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 IT_TEST(in_one_island),    IT_TEST(over_two_islands),     IT_TEST(other_operators),
                 IT_TEST(between_slices),   IT_TEST(meshes_in_one_island), IT_TEST(meshes_over_two_islands),
-                IT_TEST(an_input_that_lies_otherwise_each_time), IT_TEST(an_input_over_another_mesh),
+                IT_TEST(an_input_that_lies_otherwise_each_time), IT_TEST(an_input_over_another_mesh), IT_TEST(partial_over_both_axes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  *   fail   returns an error with a text          exit   ends its process, status 3
  *   crash  SIGSEGV                               loop   runs for ever; its time limit is 200 ms
  *   fork   forks a process that tries to write the output; fails unless that ends by SIGSEGV
- *   over   writes one byte past its output        far   writes 4 KiB past it
+ *   over   writes one byte past its last output   far   writes 4 KiB past it
  *   term   SIGTERM to itself                     stop   SIGSTOP to itself; its time limit is 200 ms
  *   spoil  blocks all signals, ignores those of children, changes directory and umask
  *   close  closes all descriptors
@@ -71,7 +71,7 @@ static enum pw_status over(struct pw_task *task)
         enum pw_status status = pass(task);
 
         if (is_my_turn(task))
-                memset((uint8_t *)pw_task_out(task, 0) + task->outputs[0].bytes, 0, 1);
+                memset((uint8_t *)pw_task_out(task, task->output_count - 1) + task->outputs[task->output_count - 1].bytes, 0, 1);
         return status;
 }
 
