@@ -218,7 +218,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = pw_settings_devices(&daemon->settings, daemon->kind, &daemon->device_count, ret_err);
         if (status == PW_OK)
-                status = pw_operators_find(daemon, ret_err);
+                status = pw_operators_find(daemon->settings.operators, &daemon->operators, ret_err);
         if (status == PW_OK)
                 status = pw_rundir_take(daemon, ret_err);
         if (status == PW_OK)
@@ -244,6 +244,15 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = pw_notify_watchdog(daemon, ret_err);
         return status;
+}
+
+static void warn_of_quotas(const struct pw_daemon *daemon)
+{
+        struct pw_quotas_unknown unknown = { 0 };
+
+        pw_quotas_look_up(&daemon->settings.quotas, &unknown);
+        pw_quotas_warn(daemon, &unknown);
+        pw_quotas_unknown_done(&unknown);
 }
 
 enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon, struct pw_error *ret_err)
@@ -289,7 +298,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         }
         pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s:%u islands=%u", daemon->host, daemon->epoch,
                daemon->socket_path, daemon->kind, daemon->device_count, daemon->settings.islands);
-        pw_quotas_warn(daemon);
+        warn_of_quotas(daemon);
         *ret_daemon = daemon;
         return PW_OK;
 }
@@ -424,6 +433,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
                 pw_sessions_done(daemon);
                 pw_children_done(daemon);
         }
+        pw_reload_free(daemon->reload);
         pw_closer_free(daemon->closer);
         pw_http_free(daemon->http);
         pw_audits_done(daemon);

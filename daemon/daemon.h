@@ -75,6 +75,7 @@ struct pw_daemon {
         struct pw_meta *meta;
         struct pw_http *http;   /* NULL: not asked for */
         struct pw_worker *worker;
+        struct pw_reload *reload; /* NULL: nobody asked for one */
         struct pw_closer *closer; /* NULL: nothing was to be closed elsewhere */
         struct pw_modules *modules;
         struct pw_describe *describe;

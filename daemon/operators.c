@@ -8,14 +8,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum pw_status pw_operators_find(struct pw_daemon *daemon, struct pw_error *ret_err)
-{
-        const char *name = daemon->settings.operators;
-        const struct group *group = name ? getgrnam(name) : NULL;
+#define ENTRY_BYTES_MAX (16u << 20) /* of a group with all its members */
 
+enum pw_status pw_operators_find(const char *name, int64_t *ret_operators, struct pw_error *ret_err)
+{
+        struct group entry, *group = NULL;
+        pw_auto_free char *buffer = NULL;
+        int number = ERANGE;
+
+        for (size_t bytes = 4096; name && number == ERANGE && bytes <= ENTRY_BYTES_MAX; bytes *= 4) {
+                char *grown = realloc(buffer, bytes);
+
+                if (!grown)
+                        return pw_error_set(ret_err, PW_NO_MEMORY, "--operators %s: out of memory", name);
+                buffer = grown;
+                number = getgrnam_r(name, &entry, buffer, bytes, &group);
+        }
         if (name && !group)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "--operators %s: there is no such group; make it with groupadd", name);
-        daemon->operators = group ? (int64_t)group->gr_gid : -1;
+        *ret_operators = group ? (int64_t)group->gr_gid : -1;
         return PW_OK;
 }
 

@@ -7,8 +7,9 @@
 
 #include <sys/types.h>
 
-/* The group of --operators. Errors: PW_NOT_FOUND. */
-PW_MUST_CHECK enum pw_status pw_operators_find(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* The number of the group of --operators; NULL: -1. May ask a server, and wait for it.
+ * Errors: PW_NOT_FOUND.   Threads: any. */
+PW_MUST_CHECK enum pw_status pw_operators_find(const char *group, int64_t *ret_operators, struct pw_error *ret_err);
 /* Is it one who is at the other end of `fd`? */
 bool pw_operators_has(const struct pw_daemon *daemon, int fd, uid_t uid);
 

@@ -120,18 +120,55 @@ enum pw_status pw_quotas_check(const struct pw_text_list *lines, struct pw_error
         return status;
 }
 
-/* A user to come may have a quota; so may a number that no user has a name for. */
-void pw_quotas_warn(const struct pw_daemon *daemon)
+/* A user to come may have a quota; so may a number that no user has a name for, as "1000" or, as its tenant is called, "uid-1000". */
+static bool is_unknown(const char *user)
 {
-        const struct pw_text_list *lines = &daemon->settings.quotas;
+        const char *digits = strncmp(user, "uid-", 4) ? user : user + 4;
+        char buffer[4096];
+        struct passwd entry, *found = NULL;
 
+        return strcmp(user, "*") && digits[strspn(digits, "0123456789")] && getpwnam_r(user, &entry, buffer, sizeof buffer, &found) == 0 && !found;
+}
+
+/* Has a line before this one the same tenant? */
+static bool is_first_of(const struct pw_text_list *lines, uint32_t line, const char *tenant)
+{
+        for (uint32_t i = 0; i < line; i++)
+                if (is_of(lines->items[i], tenant))
+                        return false;
+        return true;
+}
+
+void pw_quotas_look_up(const struct pw_text_list *lines, struct pw_quotas_unknown *unknown)
+{
         for (uint32_t i = 0; i < lines->count; i++) {
                 const char *end = strrchr(lines->items[i], ':');
-                pw_auto_free char *tenant = end ? strndup(lines->items[i], (size_t)(end - lines->items[i])) : NULL;
+                char *tenant = end ? strndup(lines->items[i], (size_t)(end - lines->items[i])) : NULL;
 
-                if (tenant && strcmp(tenant, "*") && tenant[strspn(tenant, "0123456789")] && !getpwnam(tenant))
-                        pw_log(&daemon->log, PW_LOG_WARNING, "quota for a user that does not exist yet user=%s", tenant);
+                if (!tenant || !is_first_of(lines, i, tenant) || !is_unknown(tenant)) {
+                        free(tenant);
+                } else if (unknown->count++ < pw_array_count(unknown->names)) {
+                        unknown->names[unknown->count - 1] = tenant;
+                } else {
+                        free(tenant);
+                }
         }
+}
+
+void pw_quotas_warn(const struct pw_daemon *daemon, const struct pw_quotas_unknown *unknown)
+{
+        uint32_t shown = (uint32_t)pw_min_u64(unknown->count, pw_array_count(unknown->names));
+
+        for (uint32_t i = 0; i < shown; i++)
+                pw_log(&daemon->log, PW_LOG_WARNING, "quota for a user that does not exist yet user=%s", unknown->names[i]);
+        if (unknown->count > shown)
+                pw_log(&daemon->log, PW_LOG_WARNING, "quotas for more users that do not exist yet users=%u", unknown->count - shown);
+}
+
+void pw_quotas_unknown_done(struct pw_quotas_unknown *unknown)
+{
+        for (uint32_t i = 0; i < pw_array_count(unknown->names); i++)
+                free(unknown->names[i]);
 }
 
 enum pw_status pw_quota_apply(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
@@ -152,7 +189,6 @@ enum pw_status pw_quotas_apply(struct pw_daemon *daemon, struct pw_error *ret_er
 
         for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->tenants, &i));)
                 status = pw_quota_apply(daemon, tenant, ret_err);
-        pw_quotas_warn(daemon);
         daemon->more = true; /* who waited may have room now */
         return status;
 }

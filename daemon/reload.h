@@ -6,6 +6,8 @@
 
 #include "daemon/daemon.h"
 
+/* Begins it; it is done later, as the file may lie on a server, and users and groups too. */
 void pw_reload(struct pw_daemon *daemon);
+void pw_reload_free(struct pw_reload *reload); /* one that is under way ends by itself; NULL is accepted */
 
 #endif

@@ -112,6 +112,38 @@ static void a_changed_file_is_applied(void **state)
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
+/* Who they are is looked up beside the loop, and of many the first are named. */
+static void quotas_for_many_that_nobody_knows(void **state)
+{
+        struct it_host *host = *state;
+        char path[128], *file = NULL;
+        size_t bytes;
+        FILE *out;
+
+        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
+        it_write_file(path, FIRST);
+        it_start(host, IT_ARGS("--config", path));
+        out = open_memstream(&file, &bytes);
+        assert_non_null(out);
+        fputs(FIRST, out);
+        for (uint32_t i = 0; i < 200; i++)
+                fprintf(out, "quota = nosuchuser%u:host=1MiB\nquota = nosuchuser%u:sessions=2\n", i, i);
+        fputs("quota = uid-4242:host=1MiB\n", out); /* as the tenant of a user without a name is called */
+        fclose(out);
+        it_write_file(path, file);
+        free(file);
+        reload(host, 1);
+        assert_true(has_said(host, "does not exist yet user=nosuchuser15"));
+        assert_false(has_said(host, "does not exist yet user=nosuchuser16"));
+        assert_true(has_said(host, "quotas for more users that do not exist yet users=184"));
+        for (uint32_t i = 0; i < 20; i++) /* while one is under way the next ones are one */
+                assert_int_equal(kill(host->pid, SIGHUP), 0);
+        until_said(host, "config read again", 2);
+        host->session = it_connect(host);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+}
+
 static void a_bad_file_changes_nothing(void **state)
 {
         struct it_host *host = *state;
@@ -304,7 +336,7 @@ static void a_senseless_environment(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read), IT_FOLDER_TEST(what_cannot_be_applied_stays),
+                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(quotas_for_many_that_nobody_knows), IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read), IT_FOLDER_TEST(what_cannot_be_applied_stays),
                 IT_FOLDER_TEST(systemd_is_told),           IT_FOLDER_TEST(the_journal_gets_levels),    IT_FOLDER_TEST(a_senseless_environment),
         };
 
