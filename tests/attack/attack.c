@@ -105,6 +105,20 @@ uint64_t attack_cpu_us(pid_t pid)
         return (user + system) * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
+uint64_t attack_loop_us(pid_t pid)
+{
+        unsigned long long ran_ns = 0;
+        char path[64];
+
+        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+        FILE *file = fopen(path, "re");
+        if (file && fscanf(file, "%llu", &ran_ns) != 1)
+                ran_ns = 0;
+        if (file)
+                fclose(file);
+        return ran_ns / 1000;
+}
+
 uint64_t attack_shmem_bytes(void)
 {
         static const char *const keys[] = { "Shmem:", NULL };

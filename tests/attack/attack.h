@@ -43,6 +43,8 @@ uint64_t attack_anonymous_bytes(pid_t pid);
 uint64_t attack_shmem_bytes(void);
 /* Bytes of all memfds that a daemon has open. */
 uint64_t attack_memfd_bytes(pid_t pid);
+/* Processor time that the first thread of a process has had, a daemon's loop, in us; to the us. */
+uint64_t attack_loop_us(pid_t pid);
 /* Processor time that a process has used, in us. */
 uint64_t attack_cpu_us(pid_t pid);
 /* Processes whose parent is `parent`; returns how many, at most `most`. */
