@@ -11,16 +11,17 @@
 
 #include <stdio.h>
 
+#define PW_NOT_GIVEN UINT64_MAX /* of durations of which 0 makes no sense */
 struct pw_command_settings {
         const char *socket; /* of every subcommand */
         bool json, help;
         const char *dtype, *dims; /* of a value: put, run */
         const char *name;         /* put */
-        uint64_t ttl_us;
+        uint64_t ttl_us;     /* put; PW_NOT_GIVEN */
         const char *output; /* get, trace */
         uint64_t timeout_us; /* put, get, wait, move */
         uint64_t seconds_us; /* trace */
-        uint64_t watch_us;   /* listings; 0: once */
+        uint64_t watch_us;   /* listings; PW_NOT_GIVEN: once */
         uint64_t interval_us;/* top */
         bool wait, any, force, frozen; /* get and wait; wait; free; put */
         uint32_t limit;   /* listings */

@@ -17,7 +17,7 @@
 
 #define WATCH_OPTION                                                                                                          \
         { "watch", 'w', PW_OPTION_PERIOD, AT(watch_us), NULL, "SECONDS",                                                    \
-          "Again and again, every second or as often as given, 3 or 250ms." }
+          "Again and again, every second or as often as given, 3 or 250ms; at least 10ms." }
 
 static const struct pw_option common_options[] = { COMMON_OPTIONS };
 static const struct pw_option watch_options[] = { WATCH_OPTION, COMMON_OPTIONS };
@@ -44,7 +44,7 @@ static const struct pw_option gang_list_options[] = {
 static const struct pw_option put_options[] = {
         { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed, or for the --ttl." },
         { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
-          "Keep the object for so long, 250ms, 3s, 2min, 1h or 2d; then the name goes too. Where neither a name nor this is given: 10min." },
+          "Keep it for so long, 250ms, 3s, 2min, 1h or 2d, not 0; then the name goes too. Where neither a name nor this is given: 10min." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for room." },
         { "frozen", 0, PW_OPTION_FLAG, AT(frozen), NULL, NULL, "Where nobody can change the bytes any more, neither this process." },
         TYPE_OPTIONS("opaque", NULL),
@@ -89,7 +89,7 @@ static const struct pw_option run_options[] = {
 };
 
 static const struct pw_option trace_options[] = {
-        { "seconds", 's', PW_OPTION_DURATION, AT(seconds_us), "5s", "S", "For so long, 3 or 250ms; an interrupt ends it before." },
+        { "seconds", 's', PW_OPTION_DURATION, AT(seconds_us), "5s", "S", "For so long, 3 or 250ms, not 0; an interrupt ends it before." },
         { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the trace to FILE; without it, or \"-\": to standard output." },
         COMMON_OPTIONS,
 };

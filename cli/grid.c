@@ -238,10 +238,22 @@ static bool print_line(const struct pw_grid *grid, const char **rest, bool headi
         return any;
 }
 
+/* Of a sentence no command is cut, so that it can be copied: one that is longer than the line stands out of it. */
+static size_t sentence_length(const char *text, size_t width)
+{
+        const char *end = *text == '`' ? strchr(text + 1, '`') : NULL;
+        size_t length = end ? (size_t)(end - text) + 1 + strcspn(end, " ") - 1 : 0;
+
+        if (length > width)
+                return length;
+        length = strlen(text) > width ? last_blank(text, width) : 0;
+        return length ? length : line_length(text, width);
+}
+
 void pw_text_print(const char *text, uint32_t indent, uint32_t width, FILE *out)
 {
         while (*text) {
-                size_t length = line_length(text, width > indent + NARROWEST ? width - indent : NARROWEST);
+                size_t length = sentence_length(text, width > indent + NARROWEST ? width - indent : NARROWEST);
                 fprintf(out, "%*s%.*s\n", (int)indent, "", (int)without_blanks(text, length), text);
                 text += length;
                 text += strspn(text, " ");

@@ -103,6 +103,11 @@ static void commands_stay_whole(void **state)
                                   "  after 18.9 s, or h0.67fa12ab/3f2a.7.13\n");
         free(text);
         out = open_memstream(&text, &bytes);
+        pw_text_print("remedy: `pathways free --force h0.67fa12ab/3f2a.7.12`; or end it", 0, 24, out);
+        fclose(out);
+        assert_string_equal(text, "remedy:\n`pathways free --force h0.67fa12ab/3f2a.7.12`;\nor end it\n");
+        free(text);
+        out = open_memstream(&text, &bytes);
         pw_text_print("waits for the function to return, for 18.9 s", 0, 42, out);
         fclose(out);
         assert_string_equal(text, "waits for the function to return, for\n18.9 s\n");

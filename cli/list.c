@@ -1,6 +1,7 @@
 /* Subcommands that show what the daemon lists. */
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/grid.h"
 #include "cli/output.h"
 
@@ -41,7 +42,11 @@ enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error
         const struct pw_command *command = invocation->command;
         const char *filter = filter_of(invocation);
         struct pw_listing *listing = NULL;
-        enum pw_status status = list(invocation, filter, &listing, ret_err);
+        enum pw_status status;
+
+        if (filter && !strcmp(command->name, "programs") && (!*filter || filter[strspn(filter, "0123456789")]))
+                return pw_error_set(ret_err, PW_INVALID, "programs: \"%.80s\" is no number of a program", filter);
+        status = list(invocation, filter, &listing, ret_err);
 
         if (status == PW_OK) {
                 const Pathways__Wire__Listing *rows = pw_listing_rows(listing);
@@ -57,15 +62,15 @@ static void print_cause(const Pathways__Wire__Row *row, FILE *out)
 {
         uint32_t indent = 2 * (uint32_t)pw_min_u64(pw_row_number(row, "depth"), 20), width = pw_output_columns();
         const char *waits_for = pw_row_text(row, "waits_for"), *remedy = pw_row_text(row, "remedy");
-        char since[16], line[1024];
+        char since[16], line[2048];
         uint64_t since_us = pw_row_number(row, "since_us");
 
         pw_text_print(pw_row_text(row, "what"), indent, width, out);
-        snprintf(line, sizeof line, "waits for %s%s%s", waits_for, since_us ? ", for " : "",
+        pw_text_format(line, sizeof line, "waits for %s%s%s", waits_for, since_us ? ", for " : "",
                  since_us ? pw_duration_format(since_us, since) : "");
         if (*waits_for)
                 pw_text_print(line, indent + 2, width, out);
-        snprintf(line, sizeof line, "remedy: %s", remedy);
+        pw_text_format(line, sizeof line, "remedy: %s", remedy);
         if (*remedy)
                 pw_text_print(line, indent + 2, width, out);
 }
@@ -82,6 +87,9 @@ static enum pw_status why_filter(const struct pw_invocation *invocation, char *f
                         wanted = words[i].operands;
         if (invocation->operand_count != wanted)
                 return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name, NAME[PID], `run N`, HOST, DEVICE, `gang DEVICE SEQ` or `pid N`");
+        if (wanted == 2 && invocation->operands[1][strspn(invocation->operands[1], "0123456789")])
+                return pw_error_set(ret_err, PW_INVALID, "why: \"%.80s\" is no number of a %s", invocation->operands[1],
+                                    invocation->operands[0][0] == 'r' ? "run" : "process");
         for (uint32_t i = 0; i < wanted && used < bytes; i++)
                 used += (size_t)snprintf(filter + used, bytes - used, "%s%s", i ? " " : "", invocation->operands[i]);
         return PW_OK;

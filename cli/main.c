@@ -78,13 +78,22 @@ static void read_output(struct pw_command_settings *settings)
         settings->output = NULL;
 }
 
+static enum pw_status check_durations(const struct pw_command_settings *settings, struct pw_error *ret_err)
+{
+        if (!settings->ttl_us)
+                return pw_error_set(ret_err, PW_INVALID, "--ttl 0: at least 1us; `pathways free` drops what is there");
+        if (settings->watch_us < PW_WATCH_MIN_US)
+                return pw_error_set(ret_err, PW_INVALID, "--watch: at least 10ms");
+        return PW_OK;
+}
+
 static enum pw_status run_connected(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
         enum pw_status status = pw_connect(invocation->settings.socket, &invocation->session, ret_err);
 
         if (status != PW_OK)
                 return status;
-        status = invocation->settings.watch_us ? pw_watch(invocation, ret_err) : invocation->command->run(invocation, ret_err);
+        status = invocation->settings.watch_us != PW_NOT_GIVEN ? pw_watch(invocation, ret_err) : invocation->command->run(invocation, ret_err);
         pw_close(invocation->session);
         return status;
 }
@@ -94,6 +103,7 @@ static enum pw_status run(struct pw_invocation *invocation, int argc, char **arg
         const struct pw_options *options = &invocation->command->options;
         enum pw_status status = pw_options_defaults(options, &invocation->settings, ret_err);
 
+        invocation->settings.ttl_us = invocation->settings.watch_us = PW_NOT_GIVEN;
         if (status == PW_OK)
                 status = parse(invocation, argc, argv, ret_err);
         read_output(&invocation->settings);
@@ -102,6 +112,8 @@ static enum pw_status run(struct pw_invocation *invocation, int argc, char **arg
         } else {
                 if (status == PW_OK)
                         status = check_operands(invocation, ret_err);
+                if (status == PW_OK)
+                        status = check_durations(&invocation->settings, ret_err);
                 if (status == PW_OK)
                         status = run_connected(invocation, ret_err);
         }

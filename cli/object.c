@@ -101,11 +101,12 @@ static enum pw_status put_path(struct pw_invocation *invocation, struct pw_futur
 static enum pw_status keep(struct pw_invocation *invocation, struct pw_future *future, struct pw_error *ret_err)
 {
         const struct pw_command_settings *settings = &invocation->settings;
+        bool given = settings->ttl_us != PW_NOT_GIVEN;
         int64_t ttl_us = (int64_t)pw_min_u64(settings->ttl_us, INT64_MAX);
 
         if (settings->name)
-                return pw_name_for(future, settings->name, ttl_us, ret_err);
-        return pw_lease(future, ttl_us ? ttl_us : DEFAULT_TTL_US, ret_err);
+                return pw_name_for(future, settings->name, given ? ttl_us : 0, ret_err);
+        return pw_lease(future, given ? ttl_us : DEFAULT_TTL_US, ret_err);
 }
 
 enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error *ret_err)

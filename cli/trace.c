@@ -103,9 +103,12 @@ static enum pw_status write_trace(struct pw_invocation *invocation, FILE *file, 
 enum pw_status pw_command_trace(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
         const char *path = invocation->settings.output;
-        FILE *file = path ? fopen(path, "we") : invocation->out;
+        FILE *file;
         enum pw_status status;
 
+        if (!invocation->settings.seconds_us)
+                return pw_error_set(ret_err, PW_INVALID, "trace: --seconds 0: at least 1us");
+        file = path ? fopen(path, "we") : invocation->out;
         if (!file)
                 return pw_error_errno(ret_err, errno, "open %s", path);
         status = write_trace(invocation, file, ret_err);

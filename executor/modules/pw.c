@@ -2,13 +2,13 @@
  *
  *   nop       any inputs; output i is input i, an output without an input is empty (u8, dims 0)
  *   fill      every element is `value`; without inputs dtype and dims are in the params, else they are those of input 0
- *   add       the sum of all inputs, of one dtype and dims, in their order
+ *   add       one output, the sum of all inputs, of one dtype and dims, in their order
  *   scale     input 0 times `factor`
  *   matmul    input 0 (m, k) times input 1 (k, n), f32 or f64; products are added in the order of k
  *   sleep_us  as nop, and occupies the device for `us` microseconds as its kind does
  *   spin_us   as nop, and burns the processor for `us` microseconds
  *
- * Shapes are those of a shard. Params are these structs, in the machine's own byte order; trailing dims may be left out.
+ * man/pathways-pw.7 is for who calls them. Shapes are those of a shard. Params are these structs, in the machine's own byte order; trailing dims may be left out.
  */
 #include "base/half.h"
 #include "pathways_module.h"
@@ -156,6 +156,8 @@ static enum pw_status fill(struct pw_task *task)
 
 static enum pw_status add_shape(struct pw_shape_task *task)
 {
+        if (task->output_count != 1)
+                return pw_shape_fail(task, "gives one output");
         for (uint32_t i = 0; i < task->input_count; i++) {
                 if (!is_number(task->inputs[i].dtype))
                         return pw_shape_fail(task, "adds numbers, input %u is opaque", i);
@@ -202,6 +204,8 @@ static enum pw_status scale_shape(struct pw_shape_task *task)
                 return pw_shape_fail(task, "params are one f64, the factor");
         if (task->input_count != 1 || !is_number(task->inputs[0].dtype))
                 return pw_shape_fail(task, "takes one input of numbers");
+        if (task->output_count != 1)
+                return pw_shape_fail(task, "gives one output");
         return pw_shape_as_input_0(task);
 }
 
@@ -234,10 +238,10 @@ static enum pw_status matmul_shape(struct pw_shape_task *task)
                 return pw_shape_fail(task, "takes two inputs, (m, k) and (k, n)");
         if (task->inputs[0].dtype != task->inputs[1].dtype || (task->inputs[0].dtype != PW_F32 && task->inputs[0].dtype != PW_F64))
                 return pw_shape_fail(task, "takes two f32 or two f64");
-        for (uint32_t i = 0; i < task->output_count; i++) {
-                task->outputs[i].dtype = task->inputs[0].dtype;
-                task->outputs[i].dims = (struct pw_dims){ .rank = 2, .dim = { a->dim[0], b->dim[1] } };
-        }
+        if (task->output_count != 1)
+                return pw_shape_fail(task, "gives one output");
+        task->outputs[0].dtype = task->inputs[0].dtype;
+        task->outputs[0].dims = (struct pw_dims){ .rank = 2, .dim = { a->dim[0], b->dim[1] } };
         return PW_OK;
 }
 

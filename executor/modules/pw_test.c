@@ -190,11 +190,31 @@ static void test_what_it_refuses(void **state)
         assert_int_equal(shape(find(state, "sleep_us"), &a, 1, NULL, 0, &out), PW_SHAPE);
 }
 
+/* Who computes one value has one output: another one's room would be nobody's bytes. */
+static void test_one_output(void **state)
+{
+        static const char *const names[] = { "add", "scale", "matmul" };
+        double factor = 2;
+
+        for (uint32_t i = 0; i < pw_array_count(names); i++)
+                for (uint32_t outputs = 0; outputs <= 2; outputs++) {
+                        char text[200];
+                        struct pw_shape_task task = { .input_count = i == 1 ? 1 : 2, .output_count = outputs, .params = &factor,
+                                                      .params_bytes = i == 1 ? sizeof factor : 0, .error_text = text, .error_text_bytes = sizeof text };
+
+                        for (uint32_t input = 0; input < task.input_count; input++) {
+                                task.inputs[input].dtype = PW_F32;
+                                task.inputs[input].dims = (struct pw_dims)PW_DIMS(2, 2);
+                        }
+                        assert_int_equal(find(state, names[i])->shape(&task), outputs == 1 ? PW_OK : PW_SHAPE);
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_fill_add_scale), cmocka_unit_test(test_matmul), cmocka_unit_test(test_nop),
-                cmocka_unit_test(test_what_it_refuses),
+                cmocka_unit_test(test_what_it_refuses), cmocka_unit_test(test_one_output),
         };
         return cmocka_run_group_tests(tests, load, unload);
 }

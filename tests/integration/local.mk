@@ -59,6 +59,11 @@ tests_integration_frozen_test_SOURCES = tests/integration/frozen_test.c tests/in
 	$(integration_sources)
 tests_integration_frozen_test_LDADD = $(integration_libraries)
 
+integration_tests += tests/integration/exits_test
+tests_integration_exits_test_SOURCES = tests/integration/exits_test.c tests/integration/command.c tests/integration/command.h $(integration_scene) \
+	$(integration_sources)
+tests_integration_exits_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/hands_test
 tests_integration_hands_test_SOURCES = tests/integration/hands_test.c tests/integration/command.c tests/integration/command.h \
 	$(integration_sources)
