@@ -4,6 +4,7 @@
 #include "tests/integration/trace.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,36 @@ static void who_waits_for_an_object(void **state)
         pw_unref(result);
         pw_program_free(program);
         pw_slice_close(slice);
+}
+
+#define EARLY_MS 4000
+#define WAIT_US (EARLY_MS * INT64_C(1000) + IT_SECOND)
+
+static int bind_early(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future = it_put_scalar(session, 1);
+
+        assert_int_equal(poll(&(struct pollfd){ .fd = pipe }, 1, EARLY_MS), 0);
+        it_ok(pw_name(future, "early", IT_ERR));
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}
+
+/* One deadline is that of all names: what is left of it when the first was bound is what the next has. */
+static void names_have_one_deadline(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child binder = it_fork(bind_early, host);
+        int64_t since_us = it_now_us();
+
+        EXPECT(4, "name never: nobody bound it", "wait", "early", "never", "--wait", "--timeout", "5s");
+        assert_true(it_now_us() - since_us >= WAIT_US);
+        if (it_now_us() - since_us >= WAIT_US + EARLY_MS * INT64_C(1000))
+                fail_msg("it waited for %d ms", (int)((it_now_us() - since_us) / 1000));
+        assert_int_equal(it_reap(&binder, 0), 0);
+        it_ok(pw_unname(host->session, "early", IT_ERR));
 }
 
 static void waits_end(void **state)
@@ -376,7 +407,7 @@ int main(void)
                 IT_TEST(an_object_whole),
                 IT_TEST(a_value_is_moved),
                 IT_TEST(who_waits_for_an_object),
-                IT_TEST(waits_end),
+                IT_TEST(waits_end), IT_TEST(names_have_one_deadline),
                 IT_TEST(each_kind_of_end_has_a_code),
                 IT_TEST(output_that_is_lost),
                 IT_TEST(a_value_is_handed_over),

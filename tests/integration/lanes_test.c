@@ -1,6 +1,7 @@
 /* Runs on what other threads and sessions have only just begun to make: their records lie in lanes that the daemon reads in an
  * order of its own.
  */
+#include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
 
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 /* --- one makes, another uses -------------------------------------------------------------------------------------------- */
 
@@ -206,12 +208,82 @@ static void a_chain_while_it_is_read(void **state)
                 it_reap(&others[i], SIGKILL);
 }
 
+/* --- what is asked before a record is read -------------------------------------------------------------------------------- */
+
+static void fill_cancel(void *context, uint32_t i, Pathways__Wire__Request *request)
+{
+        static Pathways__Wire__ObjectId object;
+        static Pathways__Wire__Cancel body;
+        const struct pw_id *id = context;
+
+        (void)i;
+        pathways__wire__object_id__init(&object);
+        pathways__wire__cancel__init(&body);
+        object.place = id->place;
+        object.epoch = id->epoch;
+        object.generation = id->generation;
+        body.object = &object;
+        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_CANCEL;
+        request->cancel = &body;
+}
+
+#define ROUNDS 4
+
+static bool has_one(const struct pw_listing *objects, void *context)
+{
+        (void)context;
+        return it_rows(objects) == 1;
+}
+
+/* The daemon is not quick: another session asks it to cancel a run whose record it has not read yet. */
+static void cancelled_before_it_is_read(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/sleep");
+        struct pw_future *before[ROUNDS], *pending, *result;
+        struct pw_view view;
+        char text[200];
+        void *data;
+        int fd = raw_connect(host);
+
+        pw_result(program, it_sleep(program, slice, pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0), PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        assert_int_equal(raw_hello(fd, text), PW_OK);
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &pending, &data, IT_ERR));
+        for (int i = 0; i < ROUNDS; i++) /* from then on the thread has so many places for results */
+                before[i] = it_run_1(program, pending);
+        for (int i = 0; i < ROUNDS; i++) {
+                it_ok(pw_cancel(before[i], IT_ERR));
+                pw_unref(before[i]);
+        }
+        it_until(host->session, "objects", has_one, NULL);
+        for (int i = 0; i < ROUNDS; i++) {
+                assert_int_equal(kill(host->pid, SIGSTOP), 0);
+                result = it_run_1(program, pending);
+                struct pw_id id = pw_future_id(result);
+                struct raw_flood cancel = { .fd = fd, .count = 1, .fill = fill_cancel, .context = &id, .limit_us = IT_LONG, .unread = true };
+                (void)raw_flood(&cancel);
+                assert_int_equal(kill(host->pid, SIGCONT), 0);
+                it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_CANCELLED, "cancelled by");
+                cancel.unread = false;
+                cancel.before = 1;
+                assert_int_equal(raw_flood(&cancel), 2); /* the second comes too late, and is none the worse */
+                pw_unref(result);
+        }
+        it_ok(pw_abort(pending, IT_ERR));
+        pw_unref(pending);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        close(fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(results_of_another_thread),
                 IT_TEST(a_chain_through_all_lanes),
-                IT_TEST(a_chain_while_it_is_read),
+                IT_TEST(a_chain_while_it_is_read), IT_TEST(cancelled_before_it_is_read),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

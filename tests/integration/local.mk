@@ -100,7 +100,7 @@ tests_integration_kills_test_SOURCES = tests/integration/kills_test.c $(integrat
 tests_integration_kills_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/lanes_test
-tests_integration_lanes_test_SOURCES = tests/integration/lanes_test.c $(integration_sources)
+tests_integration_lanes_test_SOURCES = tests/integration/lanes_test.c $(integration_raw) $(integration_sources)
 tests_integration_lanes_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/messages_test

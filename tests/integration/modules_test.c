@@ -159,6 +159,8 @@ static void until_dead(const char *what, pid_t pid, int64_t since_us)
 {
         while (!is_dead(pid) && it_now_us() - since_us < IT_LONG)
                 sched_yield();
+        if (!is_dead(pid))
+                kill(pid, SIGKILL);
         it_within(what, since_us, IT_SECOND);
 }
 
@@ -178,9 +180,9 @@ static void leaves_processes(void **state)
         it_scene_end(&scene);
 }
 
-static void executes_a_program(void **state)
+static void leaves_a_program(void **state, const char *function)
 {
-        struct it_scene scene = begin(state, "broken/exec");
+        struct it_scene scene = begin(state, function);
         pid_t left = leave_one(&scene);
         int64_t start_us = it_now_us();
 
@@ -193,6 +195,10 @@ static void executes_a_program(void **state)
         expect_good(&scene, 1, start_us);
         it_scene_end(&scene);
 }
+
+static void executes_a_program(void **state) { leaves_a_program(state, "broken/exec"); }
+/* No handler of fork() sees it. */
+static void spawns_a_program(void **state) { leaves_a_program(state, "broken/spawn"); }
 
 /* Not even when the daemon is killed does anything of it stay. */
 static void nothing_outlives_the_daemon(void **state)
@@ -231,7 +237,7 @@ int main(void)
                 TEST_1(closes_them_as_it_runs),
                 TEST_1(closes_them_as_it_is_loaded),
                 TEST_1(leaves_processes),
-                TEST_1(executes_a_program),
+                TEST_1(executes_a_program), TEST_1(spawns_a_program),
                 cmocka_unit_test_setup_teardown(nothing_outlives_the_daemon, setup_1, teardown_none),
         };
 

@@ -365,6 +365,66 @@ static void another_tenant_has_all_ids(void **state)
         pw_slice_close(slice);
 }
 
+/* --- one process, two users --------------------------------------------------------------------------------------------------- */
+
+/* The memory that its clients' rooms lie in, each named once. */
+static uint32_t client_memories(void)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        unsigned long inodes[16], inode;
+        uint32_t count = 0, i;
+        char line[600];
+
+        assert_non_null(maps);
+        while (fgets(line, sizeof line, maps)) {
+                if (!strstr(line, "memfd:pathways-client") || sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1)
+                        continue;
+                for (i = 0; i < count && inodes[i] != inode; i++)
+                        ;
+                if (i == count && count < 16)
+                        inodes[count++] = inode;
+        }
+        fclose(maps);
+        return count;
+}
+
+static int connect_as_both(void *context, int pipe)
+{
+        struct pw_session *sessions[4];
+        struct pw_future *futures[4];
+        uint32_t before = client_memories();
+
+        (void)pipe;
+        for (int i = 0; i < 4; i++) {
+                assert_int_equal(seteuid(i % 2 ? IT_OTHER : 0), 0);
+                sessions[i] = it_connect(context);
+                assert_int_equal(seteuid(0), 0);
+        }
+        for (int i = 0; i < 4; i++) {
+                it_ok(pw_put(sessions[i], "x", 1, NULL, &futures[i], IT_ERR));
+                it_fails(pw_name(futures[i], "own", IT_ERR), i < 2 ? PW_OK : PW_EXISTS, ""); /* a name of each of the two */
+        }
+        assert_in_range(client_memories() - before, 2, 4); /* none is of both */
+        for (int i = 0; i < 2; i++)
+                it_ok(pw_unname(sessions[i], "own", IT_ERR));
+        for (int i = 0; i < 4; i++) {
+                pw_unref(futures[i]);
+                pw_close(sessions[i]);
+        }
+        return 0;
+}
+
+/* Memory that one user wrote never serves another, though both are one process. */
+static void a_process_that_is_two_users(void **state)
+{
+        struct it_host *host = *state;
+
+        if (it_alone(host))
+                return;
+        struct it_child child = it_fork(connect_as_both, host);
+        assert_int_equal(it_reap(&child, 0), 0);
+}
+
 /* --- a name that both wait for ---------------------------------------------------------------------------------------------- */
 
 static int look_up_later(void *context, int pipe)
@@ -543,7 +603,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(another_tenant_has_all_ids),
-                IT_TEST(a_waiting_lookup_is_of_its_tenant),
+                IT_TEST(a_waiting_lookup_is_of_its_tenant), IT_TEST(a_process_that_is_two_users),
                 IT_TEST(waiting_for_another_tenant_tells_nothing_of_it),
                 IT_TEST(an_operator_holds_but_does_not_name),
         };

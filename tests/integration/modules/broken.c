@@ -9,7 +9,7 @@
  *   spoil  blocks all signals, ignores those of children, changes directory and umask
  *   close  closes all descriptors
  *   leave  leaves a forked process behind, whose number its output is
- *   exec   the same of a program, sleep, that it executes
+ *   exec   the same of a program, sleep, that it executes;   spawn   the same without a fork of its own: by posix_spawn()
  *   count, seq, tail   writes nonsense into that word of its device's board, and goes on for ever
  *   back   winds the seq of its board back once it is done, for 50 ms;   unmark   clears its marks for 50 ms
  *   head   writes nonsense into the head of the reports;   spoilt   calls all that it ever wrote spoilt; both return
@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -165,6 +166,17 @@ static void sleep_for_ever(void) { execl("/bin/sleep", "sleep", "infinity", NULL
 
 static enum pw_status leave(struct pw_task *task) { return leave_one(task, wait_for_ever); }
 static enum pw_status exec_(struct pw_task *task) { return leave_one(task, sleep_for_ever); }
+
+static enum pw_status spawn(struct pw_task *task)
+{
+        char *const args[] = { (char *)"sleep", (char *)"infinity", NULL };
+        pid_t child;
+
+        if (posix_spawn(&child, "/bin/sleep", NULL, NULL, args, NULL))
+                return pw_task_fail(task, "no child");
+        *(double *)pw_task_out(task, 0) = child;
+        return PW_OK;
+}
 
 /* The map of this name that can be written here: of boards, that of the own device. */
 static void *own_map(const char *name)
@@ -340,6 +352,7 @@ PW_MODULE("broken",
           PW_FUNCTION(spoil, .shape = shape),
           { .name = "close", .run = close_, .shape = shape },
           PW_FUNCTION(leave, .shape = shape),
+          PW_FUNCTION(spawn, .shape = shape),
           { .name = "exec", .run = exec_, .shape = shape },
           PW_FUNCTION(count, .shape = shape),
           PW_FUNCTION(seq, .shape = shape),
