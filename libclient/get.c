@@ -179,21 +179,11 @@ static enum pw_status gather_shard(const struct gather *gather, uint32_t place, 
                                                        pw_dtype_text((enum pw_dtype)gather->list->dtype));
 }
 
-/* A value that is partial along both axes by different operations has no one result. */
-static bool ops_mixed(const struct pw_shard_list *list)
-{
-        const struct pw_axis_sharding *axis = list->sharding.axis;
-        return list->mesh[0] > 1 && list->mesh[1] > 1 && axis[0].lay == PW_LAY_PARTIAL && axis[1].lay == PW_LAY_PARTIAL &&
-               axis[0].op != axis[1].op;
-}
-
 /* Once more where a device was lost meanwhile: what was read of it may have been written over before. */
 static enum pw_status gather_all(const struct gather *gather, uint8_t *to, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
         uint64_t lost;
-        if (ops_mixed(gather->list))
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "partial by two operations at once: use pw_get_shard()");
         do {
                 lost = lost_of(gather);
                 for (uint32_t place = 0; status == PW_OK && place < gather->list->shard_count; place++)
