@@ -12,6 +12,7 @@ done
 "$PW_BUILD/cli/pathways" memroy 2>"$work/error" && bad "an unknown command passes"
 grep -q 'did you mean memory' "$work/error" || bad "an unknown command is not answered with the nearest"
 status=0
-"$PW_BUILD/cli/pathways" status --socket "$work/none" 2>/dev/null || status=$?
+"$PW_BUILD/cli/pathways" status --socket "$work/none" 2>"$work/error" || status=$?
+grep -q "no pathwaysd at $work/none: start one, or name its socket in PATHWAYS_SOCKET" "$work/error" || bad "nobody says what to do without a daemon"
 [ "$status" = 3 ] || bad "without a daemon the exit code is $status, not 3"
 finish

@@ -123,7 +123,7 @@ static enum pw_status check_bind(struct pw_store *store, const char *tenant, con
                                     "name %s: the object is of tenant %s, names of tenant %s are for its own objects", name,
                                     pw_object_tenant(store, object), tenant);
         if (pw_name_ref(store, tenant, name))
-                return pw_error_set(ret_err, PW_EXISTS, "name %s: bound already; remove it first", name);
+                return pw_error_set(ret_err, PW_EXISTS, "name %s: bound already; pw_unname() or `pathways free` lets it go", name);
         if (object->donated == 2)
                 return pw_error_set(ret_err, PW_DONATED_USE, "name %s: the object was given to a run", name);
         return check_claims(store, object, ret_err);

@@ -49,7 +49,7 @@ static void test_bind_and_remove(void **state)
         assert_int_equal(n.object->refs, 2);
         other = fixture_put(n.ann, n.place.slot + 1);
         assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", fixture_known(&n.f, other), &err), PW_EXISTS);
-        assert_string_equal(err.text, "name weights: bound already; remove it first");
+        assert_string_equal(err.text, "name weights: bound already; pw_unname() or `pathways free` lets it go");
         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
         assert_null(pw_store_name_find(n.f.store, "ann", "weight"));
         fixture_drop(&n.f, n.ann, n.place);

@@ -1,6 +1,7 @@
 /* Rows of features and a class each. */
 #include "examples/common/data.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,10 +98,12 @@ static void scale(struct data *data)
 int data_read(const char *path, struct data *ret_data, char *error, size_t error_bytes)
 {
         struct data data = { 0 };
-        gzFile file = gzopen(path, "rb");
+        gzFile file;
 
+        errno = 0;
+        file = gzopen(path, "rb");
         if (!file) {
-                snprintf(error, error_bytes, "it cannot be opened");
+                snprintf(error, error_bytes, "it cannot be opened: %s", strerror(errno ? errno : ENOMEM));
                 return -1;
         }
         int result = read_lines(file, &data, error, error_bytes);

@@ -12,6 +12,15 @@ digits() {
                 { cat "$work/out"; bad "digits $*: exit $?"; }
 }
 
+# refused OPTION VALUE SENTENCE: it ends at once, and says what would do.
+refused() {
+        "$PW_BUILD/examples/digits/digits" "$1" "$2" >"$work/out" 2>&1 && bad "digits $1 $2 passes"
+        grep -q "$3" "$work/out" || bad "digits $1 $2: $(cat "$work/out")"
+}
+
+refused --epochs 0 '"0" is not a whole number from 1 to'
+refused --rate 0 '"0" is not a number above 0 and below 1000000'
+refused --data nope 'nope: it cannot be opened: No such file'
 digits one --devices 1
 grep -qE '^accuracy 0\.9[0-9]+ on 360 rows never trained on$' "$work/out" || bad "accuracy: $(tail -n 1 "$work/out")"
 digits two --devices 2 --islands 2
