@@ -315,7 +315,8 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
                 return;
         if (TEMP_FAILURE_RETRY(write((int)daemon->settings.ready_fd, "\n", 1)) != 1)
                 pw_log(&daemon->log, PW_LOG_WARNING, "nobody was told by --ready-fd reason=\"%s\"", strerror(errno));
-        close((int)daemon->settings.ready_fd);
+        if (daemon->settings.ready_fd > STDERR_FILENO)
+                close((int)daemon->settings.ready_fd);
 }
 
 /* --- the loop --------------------------------------------------------------------------------------------------------- */

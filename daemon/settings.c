@@ -115,6 +115,18 @@ enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw
         return pw_error_set(ret_err, PW_INVALID, "--log-level %s: error, warning, info or debug", settings->log_level);
 }
 
+#define LONGEST_US (UINT64_C(36500) * 24 * 3600 * 1000000) /* added to any time of the clock it is a time still */
+
+static enum pw_status check_durations(const struct pw_settings *settings, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < pw_settings_options.count; i++)
+                if (items[i].kind == PW_OPTION_DURATION && *(const uint64_t *)((const char *)settings + items[i].offset) > LONGEST_US)
+                        return pw_error_set(ret_err, PW_INVALID, "--%s: at most 36500d", items[i].name);
+        if (!settings->admit_us)
+                return pw_error_set(ret_err, PW_INVALID, "--admit-deadline 0: at least 1us");
+        return PW_OK;
+}
+
 static enum pw_status check(const struct pw_settings *settings, struct pw_error *ret_err)
 {
         enum pw_log_level level;
@@ -137,9 +149,13 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         if (status == PW_OK)
                 status = pw_policy_check(settings->policy, ret_err);
         if (status == PW_OK)
+                status = check_durations(settings, ret_err);
+        if (status == PW_OK)
                 status = pw_quotas_check(&settings->quotas, ret_err);
         if (status != PW_OK)
                 return status;
+        if (settings->socket_mode > 0777)
+                return pw_error_set(ret_err, PW_INVALID, "--socket-mode %o: from 0 to 0777", settings->socket_mode);
         if (settings->device_memory < 4096)
                 return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
         if (settings->ahead < 2 || settings->ahead > PW_ORDER_LOG / 4)

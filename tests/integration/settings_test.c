@@ -79,6 +79,13 @@ static void options_that_cannot_be(void **state)
         it_refuses_to_start(host, IT_ARGS("--host-memory", "900TiB"), "900 TiB");
         it_refuses_to_start(host, IT_ARGS("--no-such-option"), "no-such-option");
         it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic");
+        it_refuses_to_start(host, IT_ARGS("--shutdown", "18446744073709551615us"), "--shutdown: at most 36500d");
+        it_refuses_to_start(host, IT_ARGS("--admit-deadline", "36501d"), "--admit-deadline: at most 36500d");
+        it_refuses_to_start(host, IT_ARGS("--admit-deadline", "0"), "--admit-deadline 0: at least 1us");
+        it_refuses_to_start(host, IT_ARGS("--socket-mode", "7777"), "--socket-mode 7777: from 0 to 0777");
+        it_refuses_to_start(host, IT_ARGS("--ahead", "0"), "--ahead 0: from 2 to 1024");
+        it_refuses_to_start(host, IT_ARGS("--ahead", "1025"), "--ahead 1025: from 2 to 1024");
+        it_refuses_to_start(host, IT_ARGS("--islands", "0"), "--islands 0: from 1 to 16");
         it_refuses_to_start(host, IT_ARGS("operand"), "operand");
         if (geteuid() == 0)
                 it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--executor-user", "root"), "--executor-user root|name another user");
