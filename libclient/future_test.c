@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -143,5 +144,6 @@ int main(void)
                 cmocka_unit_test(test_slab_recycles), cmocka_unit_test(test_threads_pass_handles),
                 cmocka_unit_test(test_drops_are_parked), cmocka_unit_test(test_lanes_are_reused),
         };
+        alarm(120); /* threads that wait for each other */
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
