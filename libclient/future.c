@@ -87,7 +87,11 @@ enum pw_status pw_future_status(uint64_t word)
 enum pw_status pw_poll(struct pw_future *future)
 {
         enum pw_status status = pw_future_check(future, NULL);
-        return status == PW_OK ? pw_future_status(pw_future_word(future)) : status;
+        if (status != PW_OK)
+                return status;
+        uint64_t word = pw_future_word(future);
+        status = pw_future_status(word);
+        return status == PW_OK || status == PW_NOT_READY ? status : pw_future_error(future, word, NULL);
 }
 
 /* The sentence that the daemon left in the futures segment, or NULL. */

@@ -61,6 +61,12 @@ static void wake(struct pw_notifier *notifier)
 
 /* --- the thread --------------------------------------------------------------------------------------------------------- */
 
+/* Or its session has ended. The lock is held, which what hears of that end takes: so this asks nobody why. */
+static bool is_ready_locked(const struct pw_future *future)
+{
+        return !pw_session_alive(pw_future_session(future)) || pw_future_status(pw_future_word(future)) != PW_NOT_READY;
+}
+
 /* Move what is ready to the other list, which has room for all. The lock is held. */
 static void sort_locked(struct pw_session *session)
 {
@@ -68,7 +74,7 @@ static void sort_locked(struct pw_session *session)
         size_t kept = 0, ready_before = notifier->ready.count;
         for (size_t i = 0; i < notifier->waiting.count; i++) {
                 struct pw_future *future = notifier->waiting.items[i];
-                if (pw_poll(future) == PW_NOT_READY)
+                if (!is_ready_locked(future))
                         notifier->waiting.items[kept++] = future;
                 else
                         notifier->ready.items[notifier->ready.count++] = future;

@@ -79,6 +79,7 @@ struct wait {
         uint64_t lot;
         uint64_t bells; /* of the segments of all, where bells are slept on */
         bool closing;   /* one of them is */
+        bool failed;    /* one that is ready is so with an error, as the end of a session makes them */
         struct pw_wait_item items[WATCH_MAX];
         uint32_t item_count; /* as many as there are to watch, or WATCH_MAX */
 };
@@ -115,10 +116,12 @@ static void look(struct wait *wait)
         wait->closing = false;
         for (size_t i = wait->first; i < wait->count; i++) {
                 uint64_t word = pw_future_word(wait->futures[i]);
-                if (pw_future_status(word) == PW_NOT_READY)
+                enum pw_status status = pw_future_status(word);
+                if (status == PW_NOT_READY)
                         watch(wait, wait->futures[i], word, missing++);
                 else if (!missing)
                         wait->first = i + 1;
+                wait->failed |= status != PW_NOT_READY && status != PW_OK;
         }
         wait->ready = wait->count - missing;
 }
@@ -216,6 +219,15 @@ static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
         return wait->count ? pw_session_check(wait->session, ret_err) : PW_OK;
 }
 
+/* Enough are ready, unless by the end of the session, which makes ready what it was to make ready, before the library hears of it. */
+static enum pw_status check_end(const struct wait *wait, struct pw_error *ret_err)
+{
+        enum pw_status status = wait->session ? pw_session_check(wait->session, ret_err) : PW_OK;
+        if (status == PW_OK && wait->failed && pw_connection_hung_up(wait->session->connection))
+                status = pw_session_check(wait->session, ret_err);
+        return status;
+}
+
 static enum pw_status wait_for(struct wait *wait, int64_t timeout_us, struct pw_error *ret_err)
 {
         enum pw_status status = PW_DEADLINE;
@@ -223,12 +235,12 @@ static enum pw_status wait_for(struct wait *wait, int64_t timeout_us, struct pw_
         wait->lot = (uintptr_t)wait->session | 1; /* any start will do: nobody who makes futures knows it */
         look(wait);
         if (wait->ready >= wait->need)
-                return PW_OK;
+                return check_end(wait, ret_err);
         int64_t deadline_ns = pw_deadline_ns(timeout_us);
         if (timeout_us > 0)
                 status = wait->watch > WATCH_MAX ? wait_wide(wait, deadline_ns, ret_err) : wait_narrow(wait, deadline_ns, ret_err);
-        if (status == PW_OK) /* the end of the session makes ready what it was to make ready */
-                return pw_session_check(wait->session, ret_err);
+        if (status == PW_OK)
+                return check_end(wait, ret_err);
         if (status != PW_DEADLINE)
                 return status;
         return pw_error_set(ret_err, status, "%zu of %zu futures are ready, %zu are needed", wait->ready, wait->count, wait->need);

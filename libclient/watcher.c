@@ -155,7 +155,11 @@ bool pw_connection_hung_up(struct pw_connection *connection)
 {
         pw_uncancelled;
         struct pollfd on = { .fd = connection->socket.fd, .events = POLLRDHUP };
-        if (!pw_connection_holds(connection) || poll(&on, 1, 0) != 1 || !(on.revents & (POLLRDHUP | POLLHUP)))
+        if (!pw_connection_holds(connection)) {
+                pw_connection_lost(connection);
+                return true;
+        }
+        if (poll(&on, 1, 0) != 1 || !(on.revents & (POLLRDHUP | POLLHUP)))
                 return false;
         while (atomic_load(connection->life) == PW_LIFE_ALIVE)
                 (void)!pw_futex_wait(connection->life, PW_LIFE_ALIVE, INT64_MAX);
