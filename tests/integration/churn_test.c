@@ -79,7 +79,9 @@ static void nothing_grew(const char *who, const struct it_has *before, const str
                       (unsigned long long)after->private_kib, (unsigned long long)before->private_kib);
         assert_true(after->fds <= before->fds + 2);
         assert_true(after->maps <= before->maps + 8);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed for a while: a buffer for each bell that rang */
         assert_true(after->private_kib <= before->private_kib + before->private_kib / 4 + 1024);
+#endif
 }
 
 static void test_churn(void **state)
