@@ -124,10 +124,11 @@ static enum pw_status rate(struct crowd *crowd, uint32_t workers, double seconds
 /* What the daemon has in memory: its own, and what it shares with clients less their rooms. */
 static enum pw_status daemon_bytes(const struct crowd *crowd, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
-        enum pw_status status = pw_bench_term(crowd->host->session, "overhead", ret_bytes, ret_err);
+        uint64_t rooms;
+        enum pw_status status = pw_bench_granted(crowd->host->session, &rooms, ret_err);
 
         if (status == PW_OK)
-                *ret_bytes += pw_bench_private_bytes(crowd->host->daemon.pid);
+                *ret_bytes = pw_bench_shared_bytes(crowd->host->daemon.pid) - rooms + pw_bench_private_bytes(crowd->host->daemon.pid);
         return status;
 }
 

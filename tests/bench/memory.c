@@ -4,7 +4,11 @@
 #include "base/memory.h"
 #include "libclient/listing.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 uint64_t pw_bench_private_bytes(pid_t pid)
 {
@@ -40,9 +44,50 @@ static uint64_t bytes_of(const Pathways__Wire__Row *row, const char *term)
         return memory && name && bytes && !strchr(memory->text, ':') && !strcmp(name->text, term) ? bytes->number : 0;
 }
 
-static enum pw_status sum(struct pw_session *session, const char *const *terms, size_t count, uint64_t *ret_bytes,
-                          struct pw_error *ret_err)
+static int compare(const void *left, const void *right)
 {
+        const struct stat *one = left, *other = right;
+
+        return (one->st_ino > other->st_ino) - (one->st_ino < other->st_ino);
+}
+
+static bool is_memfd(const char *path)
+{
+        char name[64];
+        ssize_t length = readlink(path, name, sizeof name - 1);
+
+        return length > 7 && !strncmp(name, "/memfd:", 7);
+}
+
+uint64_t pw_bench_shared_bytes(pid_t pid)
+{
+        char folder[40], path[300];
+        struct stat *files = NULL;
+        uint32_t count = 0, capacity = 0;
+        uint64_t bytes = 0;
+        struct dirent *item;
+
+        snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+        DIR *all = opendir(folder);
+        while (all && (item = readdir(all))) {
+                snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
+                if (is_memfd(path) && pw_grow((void **)&files, &capacity, count + 1, sizeof *files) && stat(path, &files[count]) == 0)
+                        count++;
+        }
+        if (all)
+                closedir(all);
+        if (count)
+                qsort(files, count, sizeof *files, compare);
+        for (uint32_t i = 0; i < count; i++)
+                if (!i || files[i].st_ino != files[i - 1].st_ino)
+                        bytes += (uint64_t)files[i].st_blocks * 512;
+        free(files);
+        return bytes;
+}
+
+enum pw_status pw_bench_granted(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        static const char *const terms[] = { "used", "idle", "letting go", "quarantined" };
         struct pw_listing *listing;
         enum pw_status status = pw_list(session, "memory", NULL, 0, &listing, ret_err);
 
@@ -50,20 +95,8 @@ static enum pw_status sum(struct pw_session *session, const char *const *terms, 
                 return status;
         *ret_bytes = 0;
         for (size_t i = 0; i < pw_listing_rows(listing)->n_rows; i++)
-                for (size_t t = 0; t < count; t++)
+                for (size_t t = 0; t < pw_array_count(terms); t++)
                         *ret_bytes += bytes_of(pw_listing_rows(listing)->rows[i], terms[t]);
         pw_listing_free(listing);
         return PW_OK;
-}
-
-enum pw_status pw_bench_term(struct pw_session *session, const char *term, uint64_t *ret_bytes, struct pw_error *ret_err)
-{
-        return sum(session, &term, 1, ret_bytes, ret_err);
-}
-
-enum pw_status pw_bench_granted(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err)
-{
-        static const char *const terms[] = { "used", "idle", "letting go", "quarantined" };
-
-        return sum(session, terms, pw_array_count(terms), ret_bytes, ret_err);
 }

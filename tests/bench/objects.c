@@ -7,30 +7,21 @@
 #include "tests/bench/memory.h"
 
 /* Of the daemon, of this client, and what they share. */
-static enum pw_status all_bytes(const struct pw_bench_host *host, uint64_t *ret_bytes, struct pw_error *ret_err)
+static uint64_t all_bytes(const struct pw_bench_host *host)
 {
-        uint64_t overhead, granted;
-        enum pw_status status = pw_bench_term(host->session, "overhead", &overhead, ret_err);
-
-        if (status == PW_OK)
-                status = pw_bench_granted(host->session, &granted, ret_err);
-        if (status == PW_OK)
-                *ret_bytes = overhead + granted + pw_bench_private_bytes(host->daemon.pid) + pw_bench_private_bytes(getpid());
-        return status;
+        return pw_bench_shared_bytes(host->daemon.pid) + pw_bench_private_bytes(host->daemon.pid) + pw_bench_private_bytes(getpid());
 }
 
 static enum pw_status measure(const struct pw_bench_host *host, struct pw_future **futures, uint32_t count, uint32_t bytes,
                               double *ret_bytes, struct pw_error *ret_err)
 {
         uint8_t data[1024] = { 1 };
-        uint64_t before = 0, after = 0;
-        enum pw_status status = all_bytes(host, &before, ret_err);
+        uint64_t before = all_bytes(host);
+        enum pw_status status = PW_OK;
 
         for (uint32_t i = 0; i < count && status == PW_OK; i++)
                 status = pw_put(host->session, data, bytes, NULL, &futures[i], ret_err);
-        if (status == PW_OK)
-                status = all_bytes(host, &after, ret_err);
-        *ret_bytes = ((double)after - (double)before) / count - bytes;
+        *ret_bytes = ((double)all_bytes(host) - (double)before) / count - bytes;
         return status;
 }
 
