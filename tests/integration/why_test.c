@@ -126,14 +126,12 @@ static void a_function_without_limit(void **state)
 {
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1);
-        uint64_t us = 5000000; /* for two questions, on a busy machine too */
+        uint64_t us = 2000000;
         struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
                                                  &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
         struct pw_future *input = it_put_scalar(host->session, 1), *result = it_run_1(program, input);
 
         it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
-        it_ok(pw_cancel(result, IT_ERR));
-        it_chain_expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, as its run was cancelled");
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(result);
         pw_unref(input);
