@@ -146,6 +146,8 @@ void pw_pages_leave(struct pw_store *store, struct tenant *tenant, uint64_t byte
 /* May so many be booked for the segment, besides `own_bytes` of its idle ones? Errors: PW_BUSY (when pages that were given up are
  * gone), PW_NOT_READY (there are not so many). */
 enum pw_status pw_pages_reach(struct pw_store *store, struct segment *segment, uint64_t bytes, uint64_t own_bytes);
+/* That could be had: free, about to be, or idle. */
+static inline int64_t pw_pages_most(const struct pw_store *store) { return store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes); }
 
 /* Its slots may go back to a lane. */
 static inline bool pw_extent_serves(const struct extent *extent) { return extent->row && !extent->session->ended; }

@@ -20,7 +20,7 @@ static struct pw_room_lack lack_of(const struct pw_store *store, const struct re
 {
         const struct tenant *tenant = request->tenant;
         uint64_t need = pw_round_up(pw_room_bytes(&request->ask), PW_PAGE_BYTES), charged = pw_tenant_charged(tenant);
-        int64_t most = store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes);
+        int64_t most = pw_pages_most(store);
 
         if (request->extent)
                 return (struct pw_room_lack){ PW_LACK_NOTHING, 0 };

@@ -310,7 +310,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
 static bool is_next(struct pw_store *store, const struct request *request)
 {
         uint64_t room = pw_room_bytes(&request->ask);
-        int64_t most = store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes);
+        int64_t most = pw_pages_most(store);
 
         if (request->tenant->passed == store->serving || request->retry_us > store->now_us || !pw_pass_may(store, request))
                 return false;

@@ -29,7 +29,7 @@ static bool could_be_had(const struct pw_store *store, const struct request *req
 {
         if (!bytes)
                 return pw_quota_fits(request->tenant, pw_room_bytes(&request->ask), 1) != 0;
-        return store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes) >= (int64_t)bytes;
+        return pw_pages_most(store) >= (int64_t)bytes;
 }
 
 /* Take the idle slots of the next extents back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those
