@@ -1,8 +1,9 @@
 /* What comes in from sessions: frames, taken in turn by user within a budget of time, and what bounds those that begin and do not end.
  *
  * A socket that has something to read puts its session behind the others of its user, and the user behind other users. Each turn of the
- * loop takes frames in that order for TURN_US, of one session for SESSION_US at a time: what somebody else asks waits for its share of
- * others' time, however much they ask.
+ * loop takes frames in that order, of one session for SESSION_US at a time: of each user that has some, if that takes no longer than
+ * ROUND_US, and then on until TURN_US. So what somebody asks waits for its share of others' time, however much they ask, and not for
+ * several turns where much else is done in each. Executors come first: a device stands still while its executor waits for an answer.
  *
  * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. And what a
  * client published before it said something is read before that is taken, its leaving included: a part at a time. */
@@ -14,6 +15,7 @@
 #include <event2/event.h>
 
 #define TURN_US 1000u
+#define ROUND_US 5000u
 #define SESSION_US 250u
 #define HELLO_MAX_BYTES 4096u            /* a frame of who has not said hello */
 #define BEGUN_FREE_BYTES (1u << 20)      /* of one session: buffers up to that size are not counted */
@@ -118,7 +120,7 @@ static void hear(struct pw_dsession *session)
         }
 }
 
-/* Executors take turns as a user of their own. */
+/* Executors are a user of their own. */
 static struct pw_speakers *speakers_of(struct pw_dsession *session)
 {
         return session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER ? &session->daemon->child_speakers : &session->tenant->speakers;
@@ -162,25 +164,59 @@ void pw_session_mind(struct pw_dsession *session)
                 event_del(session->readable);
 }
 
+static void hear_first(struct pw_list *sessions)
+{
+        struct pw_dsession *session = pw_list_first(sessions, struct pw_dsession, of_speakers);
+
+        pw_list_remove(&session->of_speakers);
+        hear(session);
+}
+
+/* Each that said something, once. */
+static void hear_children(struct pw_daemon *daemon, uint64_t until_us)
+{
+        struct pw_list *sessions = &daemon->child_speakers.sessions, now;
+
+        pw_list_init(&now);
+        pw_list_splice(&now, sessions);
+        while (!pw_list_empty(&now) && pw_now_us() < until_us)
+                hear_first(&now);
+        pw_list_splice(&now, sessions);
+        pw_list_splice(sessions, &now);
+        pw_list_remove(&daemon->child_speakers.turn);
+        take_turn(daemon, &daemon->child_speakers);
+}
+
+/* Each user that has something to say, once. */
+static void hear_users(struct pw_daemon *daemon, uint64_t until_us)
+{
+        struct pw_list now;
+
+        pw_list_init(&now);
+        pw_list_splice(&now, &daemon->speaking);
+        while (!pw_list_empty(&now) && pw_now_us() < until_us) {
+                struct pw_speakers *speakers = pw_list_first(&now, struct pw_speakers, turn);
+
+                pw_list_remove(&speakers->turn);
+                if (!pw_list_empty(&speakers->sessions))
+                        hear_first(&speakers->sessions);
+                take_turn(daemon, speakers);
+        }
+        pw_list_splice(&now, &daemon->speaking);
+        pw_list_splice(&daemon->speaking, &now);
+}
+
 bool pw_inputs_turn(struct pw_daemon *daemon)
 {
-        uint64_t until_us;
+        uint64_t began_us;
 
         if (pw_list_empty(&daemon->speaking))
                 return false;
-        until_us = pw_now_us() + TURN_US;
-        do {
-                struct pw_speakers *speakers = pw_list_first(&daemon->speaking, struct pw_speakers, turn);
-
-                pw_list_remove(&speakers->turn);
-                if (!pw_list_empty(&speakers->sessions)) {
-                        struct pw_dsession *session = pw_list_first(&speakers->sessions, struct pw_dsession, of_speakers);
-
-                        pw_list_remove(&session->of_speakers);
-                        hear(session);
-                }
-                take_turn(daemon, speakers);
-        } while (!pw_list_empty(&daemon->speaking) && pw_now_us() < until_us);
+        began_us = pw_now_us();
+        hear_children(daemon, began_us + ROUND_US);
+        do
+                hear_users(daemon, began_us + ROUND_US);
+        while (!pw_list_empty(&daemon->speaking) && pw_now_us() < began_us + TURN_US);
         return true;
 }
 

@@ -6,7 +6,8 @@
 #include "daemon/lane.h"
 #include "store/object.h"
 
-#define PART_US 300u        /* of a turn, for all listings together */
+#define PART_US 300u        /* of a turn, for the listings of a tenant together */
+#define ROUND_US 3000u      /* of a turn, for those of all tenants */
 #define PART_SLOTS 32u      /* between looks at the clock */
 #define FILTER_MAX_BYTES 1024u
 #define OBJECT_ROWS_MAX 2048u /* of who holds one and waits for it, which is told at once */
@@ -259,32 +260,45 @@ static void answer(struct pw_lister *lister, bool more)
         free_lister(lister);
 }
 
-bool pw_lists_turn(struct pw_daemon *daemon)
+/* The next part of the tenant's first, which stands behind its others then. */
+static void list_part(struct pw_tenant *tenant)
 {
-        struct pw_tenant *tenant;
-        struct pw_lister *lister;
+        struct pw_lister *lister = pw_list_first(&tenant->listers, struct pw_lister, link);
         bool more;
 
-        if (pw_list_empty(&daemon->listing))
-                return false;
-        tenant = pw_list_first(&daemon->listing, struct pw_tenant, listing);
-        pw_list_remove(&tenant->listing);
-        pw_list_append(&daemon->listing, &tenant->listing);
-        lister = pw_list_first(&tenant->listers, struct pw_lister, link);
-        daemon->doing = lister->kind->what;
+        lister->daemon->doing = lister->kind->what;
         if (!catch_up(lister))
-                return true;
+                return;
         lister->now_us = pw_now_us();
         more = walk_part(lister);
         if (!more && !lister->kind->list) {
                 begin_audit(lister);
-                return true;
-        }
-        if (!more || (lister->kind->pages && (lister->rows->full || lister->rows->count >= lister->kind->page_rows))) {
+        } else if (!more || (lister->kind->pages && (lister->rows->full || lister->rows->count >= lister->kind->page_rows))) {
                 answer(lister, more);
-                return true;
+        } else {
+                pw_list_remove(&lister->link);
+                pw_list_append(&tenant->listers, &lister->link);
         }
-        pw_list_remove(&lister->link); /* others come before its next part */
-        pw_list_append(&tenant->listers, &lister->link);
+}
+
+bool pw_lists_turn(struct pw_daemon *daemon)
+{
+        uint64_t until_us;
+        struct pw_list now;
+
+        if (pw_list_empty(&daemon->listing))
+                return false;
+        until_us = pw_now_us() + ROUND_US;
+        pw_list_init(&now);
+        pw_list_splice(&now, &daemon->listing);
+        do {
+                struct pw_tenant *tenant = pw_list_first(&now, struct pw_tenant, listing);
+
+                pw_list_remove(&tenant->listing);
+                pw_list_append(&daemon->listing, &tenant->listing);
+                list_part(tenant);
+        } while (!pw_list_empty(&now) && pw_now_us() < until_us);
+        pw_list_splice(&now, &daemon->listing); /* whose part is still to come is first in the next */
+        pw_list_splice(&daemon->listing, &now);
         return true;
 }
