@@ -1,5 +1,6 @@
 /* /metrics and /health: what they say, and that nobody who asks can do harm. */
 #include "tests/integration/exposition.h"
+#include "tests/integration/http.h"
 #include "tests/integration/harness.h"
 #include "tests/integration/trace.h"
 
@@ -15,39 +16,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES (256u << 10)
 #define SMALL "--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "4MiB"
 
 static int setup_http(void **state) { return it_setup_with(state, IT_ARGS(SMALL, "--http", "127.0.0.1:0", "--shutdown", "20s")); }
-
-/* --- a client ----------------------------------------------------------------------------------------------------------- */
-
-static void address_of(struct it_host *host, char text[120])
-{
-        struct pw_listing *status = it_list(host->session, "status", NULL);
-
-        snprintf(text, 120, "%s", it_text(status, 0, "http"));
-        pw_listing_free(status);
-}
-
-/* Connected to "127.0.0.1:PORT" or "unix:PATH". */
-static int dial(const char *text)
-{
-        struct sockaddr_in in = { .sin_family = AF_INET };
-        struct sockaddr_un un = { .sun_family = AF_UNIX };
-        bool is_unix = !strncmp(text, "unix:", 5);
-        const char *colon = strrchr(text, ':');
-        int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        assert_true(fd >= 0);
-        if (is_unix)
-                snprintf(un.sun_path, sizeof un.sun_path, "%s", text + 5);
-        in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        in.sin_port = htons((in_port_t)strtoul(colon + 1, NULL, 10));
-        if (connect(fd, is_unix ? (struct sockaddr *)&un : (struct sockaddr *)&in, is_unix ? sizeof un : sizeof in) < 0)
-                fail_msg("connect to %s: %s", text, strerror(errno));
-        return fd;
-}
 
 /* As a peer of another address. */
 static int dial_from(const char *text, const char *own)
@@ -61,48 +32,6 @@ static int dial_from(const char *text, const char *own)
         assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
         assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
         return fd;
-}
-
-/* Until the end of the connection, however it ends; returns the bytes. */
-static size_t read_all(int fd, char *text)
-{
-        size_t used = 0;
-
-        for (;;) {
-                struct pollfd on = { .fd = fd, .events = POLLIN };
-                ssize_t got;
-
-                if (poll(&on, 1, IT_LONG / 1000) != 1)
-                        fail_msg("the connection does not end");
-                got = recv(fd, text + used, ANSWER_BYTES - 1 - used, 0);
-                if (got <= 0)
-                        break;
-                used += (size_t)got;
-        }
-        text[used] = 0;
-        close(fd);
-        return used;
-}
-
-static void send_text(int fd, const char *text)
-{
-        (void)!send(fd, text, strlen(text), MSG_NOSIGNAL); /* who is not wanted may be cut off before */
-}
-
-/* The status of the answer; its body in `body`. */
-static int ask(const char *address, const char *request, char *body)
-{
-        int fd = dial(address), code = 0;
-        char *head;
-
-        send_text(fd, request);
-        read_all(fd, body);
-        if (sscanf(body, "HTTP/1.%*d %d", &code) != 1)
-                fail_msg("no answer: \"%s\"", body);
-        head = strstr(body, "\r\n\r\n");
-        assert_non_null(head);
-        memmove(body, head + 4, strlen(head + 4) + 1);
-        return code;
 }
 
 #define GET(what) "GET " what " HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -145,17 +74,17 @@ static void run_twice(struct it_host *host)
 static void metrics_tell_what_happened(void **state)
 {
         struct it_host *host = *state;
-        char *text = malloc(ANSWER_BYTES), address[120];
+        char *text = malloc(HTTP_ANSWER_BYTES), address[120];
         struct pw_future *future;
         const char *bad;
 
         assert_non_null(text);
-        address_of(host, address);
+        http_address(host, address);
         it_ok(pw_put(host->session, "hello", 5, NULL, &future, IT_ERR));
         it_ok(pw_name(future, "greeting", IT_ERR));
         run_twice(host);
         do { /* the answer may be a second old */
-                assert_int_equal(ask(address, GET("/metrics"), text), 200);
+                assert_int_equal(http_ask(address, GET("/metrics"), text), 200);
                 if ((bad = exposition_check(text)))
                         fail_msg("%s", bad);
         } while (exposition_value(text, "pathways_runs_ended_total{outcome=\"done\"}") != 2);
@@ -182,15 +111,15 @@ static int setup_one(void **state) { return it_setup_with(state, IT_ARGS(SMALL, 
 static void sessions_over_a_quota_are_counted(void **state)
 {
         struct it_host *host = *state;
-        char address[120], text[ANSWER_BYTES];
+        char address[120], text[HTTP_ANSWER_BYTES];
         struct pw_session *second;
         int64_t end_us = it_now_us() + IT_LONG;
 
-        address_of(host, address);
+        http_address(host, address);
         it_fails(pw_connect(host->socket, &second, IT_ERR), PW_LIMIT, "its quota");
         it_fails(pw_connect(host->socket, &second, IT_ERR), PW_LIMIT, "its quota");
         do /* the answer may be a second old */
-                assert_int_equal(ask(address, GET("/metrics"), text), 200);
+                assert_int_equal(http_ask(address, GET("/metrics"), text), 200);
         while (exposition_value(text, "pathways_connections_refused_total") != 2 && it_now_us() < end_us);
         assert_true(exposition_value(text, "pathways_connections_refused_total") == 2);
 }
@@ -198,19 +127,19 @@ static void sessions_over_a_quota_are_counted(void **state)
 static void requests_of_all_kinds(void **state)
 {
         struct it_host *host = *state;
-        char *text = malloc(ANSWER_BYTES), address[120];
+        char *text = malloc(HTTP_ANSWER_BYTES), address[120];
 
         assert_non_null(text);
-        address_of(host, address);
-        assert_int_equal(ask(address, GET("/health"), text), 200);
+        http_address(host, address);
+        assert_int_equal(http_ask(address, GET("/health"), text), 200);
         assert_string_equal(text, "ok\n");
-        assert_int_equal(ask(address, "HEAD /metrics HTTP/1.0\r\n\r\n", text), 200);
+        assert_int_equal(http_ask(address, "HEAD /metrics HTTP/1.0\r\n\r\n", text), 200);
         assert_string_equal(text, "");
-        assert_int_equal(ask(address, GET("/metrics?name=x"), text), 200);
-        assert_int_equal(ask(address, GET("/"), text), 404);
-        assert_int_equal(ask(address, GET("/metrics/../health"), text), 404);
-        assert_int_not_equal(ask(address, "POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", text), 200);
-        assert_int_not_equal(ask(address, "DELETE /health HTTP/1.1\r\n\r\n", text), 200);
+        assert_int_equal(http_ask(address, GET("/metrics?name=x"), text), 200);
+        assert_int_equal(http_ask(address, GET("/"), text), 404);
+        assert_int_equal(http_ask(address, GET("/metrics/../health"), text), 404);
+        assert_int_not_equal(http_ask(address, "POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", text), 200);
+        assert_int_not_equal(http_ask(address, "DELETE /health HTTP/1.1\r\n\r\n", text), 200);
         free(text);
 }
 
@@ -218,7 +147,7 @@ static void health_ends_with_the_work(void **state)
 {
         struct it_host *host = *state;
         uint64_t us = 600 * 1000000;
-        char *text = malloc(ANSWER_BYTES), address[120], said[600];
+        char *text = malloc(HTTP_ANSWER_BYTES), address[120], said[600];
         int code;
         struct pw_slice *slice = it_slice(host->session, 2, 1);
         struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_DIMS(2),
@@ -226,11 +155,11 @@ static void health_ends_with_the_work(void **state)
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 5), *result = it_run_1(program, input);
 
         assert_non_null(text);
-        address_of(host, address);
+        http_address(host, address);
         while (it_look(host->session, "status", "runs_in_flight") != 1)
                 ;
         assert_int_equal(kill(host->pid, SIGTERM), 0);
-        while (ask(address, GET("/health"), text) == 200)
+        while (http_ask(address, GET("/health"), text) == 200)
                 ;
         assert_non_null(strstr(text, "stopping"));
         assert_int_equal(it_host_end(host, SIGTERM), 0); /* the second ends the wait */
@@ -266,61 +195,61 @@ static void the_slow_are_cut_off(void **state)
 {
         enum { SLOW = 40 };
         struct it_host *host = *state;
-        char *text = malloc(ANSWER_BYTES), address[120], byte;
+        char *text = malloc(HTTP_ANSWER_BYTES), address[120], byte;
         int fds[SLOW];
         int64_t since_us;
 
         assert_non_null(text);
-        address_of(host, address);
+        http_address(host, address);
         for (int i = 0; i < SLOW; i++)
-                send_text(fds[i] = dial(address), "GET /metrics HTT");
+                http_send(fds[i] = http_dial(address), "GET /metrics HTT");
         since_us = it_now_us();
         put_and_get(host, 1000);
         it_within("a thousand puts beside slow connections", since_us, IT_SECOND);
         /* The first ones end by their deadline although bytes still come. */
         for (struct pollfd on = { .fd = fds[0], .events = POLLIN }; poll(&on, 1, 200) == 0;)
-                send_text(fds[0], "x");
+                http_send(fds[0], "x");
         it_within("a slow connection is cut off", since_us, 6 * IT_SECOND);
         while (recv(fds[0], &byte, 1, 0) > 0)
                 ;
-        assert_int_equal(ask(address, GET("/health"), text), 200);
+        assert_int_equal(http_ask(address, GET("/health"), text), 200);
         for (int i = 0; i < SLOW; i++)
                 close(fds[i]);
         for (int i = 0; i < 200; i++) /* connections that are done with make room at once */
-                assert_int_equal(ask(address, GET("/metrics"), text), 200);
+                assert_int_equal(http_ask(address, GET("/metrics"), text), 200);
         free(text);
 }
 
 static void garbage_is_refused(void **state)
 {
         struct it_host *host = *state;
-        char *text = malloc(ANSWER_BYTES), *huge = malloc(ANSWER_BYTES), address[120];
+        char *text = malloc(HTTP_ANSWER_BYTES), *huge = malloc(HTTP_ANSWER_BYTES), address[120];
         uint64_t seed = it_environment("PW_TEST_SEED", 7);
 
         assert_non_null(text);
         assert_non_null(huge);
-        address_of(host, address);
-        snprintf(huge, ANSWER_BYTES, "GET /metrics HTTP/1.1\r\nX: ");
-        memset(huge + strlen(huge), 'x', ANSWER_BYTES - 1 - strlen(huge));
-        huge[ANSWER_BYTES - 1] = 0;
-        int fd = dial(address);
-        send_text(fd, huge);
+        http_address(host, address);
+        snprintf(huge, HTTP_ANSWER_BYTES, "GET /metrics HTTP/1.1\r\nX: ");
+        memset(huge + strlen(huge), 'x', HTTP_ANSWER_BYTES - 1 - strlen(huge));
+        huge[HTTP_ANSWER_BYTES - 1] = 0;
+        int fd = http_dial(address);
+        http_send(fd, huge);
         shutdown(fd, SHUT_WR);
-        read_all(fd, text);
+        http_read(fd, text);
         assert_null(strstr(text, "200 OK"));
         for (int i = 0; i < 50; i++) {
                 size_t length = 1 + it_random(&seed) % 300;
 
-                fd = dial(address);
+                fd = http_dial(address);
                 for (size_t j = 0; j < length; j++)
                         huge[j] = (char)it_random(&seed);
                 (void)!send(fd, huge, length, MSG_NOSIGNAL);
                 shutdown(fd, SHUT_WR);
-                read_all(fd, text);
+                http_read(fd, text);
                 if (strstr(text, "200 OK"))
                         fail_msg("seed %llu: garbage was answered with %s", (unsigned long long)seed, text);
         }
-        assert_int_equal(ask(address, GET("/health"), text), 200);
+        assert_int_equal(http_ask(address, GET("/health"), text), 200);
         put_and_get(host, 10);
         free(huge);
         free(text);
@@ -347,7 +276,7 @@ static void only_this_host_is_served(void **state)
         struct it_host *host = *state;
         char address[120];
 
-        address_of(host, address);
+        http_address(host, address);
         refuses(host, "0.0.0.0:0", "TLS");
         refuses(host, "[::]:9464", "TLS");
         refuses(host, "nonsense", "127.0.0.1:9464");
@@ -358,7 +287,7 @@ static void only_this_host_is_served(void **state)
 static void a_unix_socket(void **state)
 {
         struct it_host *host = *state;
-        char *text = malloc(ANSWER_BYTES), address[120], now[120], said[600];
+        char *text = malloc(HTTP_ANSWER_BYTES), address[120], now[120], said[600];
         struct stat stat_;
         int code;
 
@@ -371,15 +300,15 @@ static void a_unix_socket(void **state)
                 if (!it_host_start(host, IT_ARGS(SMALL, "--http", address, "--socket-mode", "0640"), &code, said))
                         fail_msg("pathwaysd ended with %d: %s", code, said);
                 host->session = it_connect(host);
-                address_of(host, now);
+                http_address(host, now);
                 assert_string_equal(now, address);
                 assert_int_equal(stat(address + 5, &stat_), 0);
                 assert_int_equal(stat_.st_mode & 0777, 0640);
-                assert_int_equal(ask(address, GET("/health"), text), 200);
+                assert_int_equal(http_ask(address, GET("/health"), text), 200);
                 assert_string_equal(text, "ok\n");
         }
         refuses(host, address, "in use"); /* of a daemon that lives */
-        assert_int_equal(ask(address, GET("/metrics"), text), 200);
+        assert_int_equal(http_ask(address, GET("/metrics"), text), 200);
         assert_null(exposition_check(text));
         free(text);
 }
@@ -391,18 +320,18 @@ static void a_unix_socket(void **state)
 static void who_has_more_than_his_share_makes_room(void **state)
 {
         struct it_host *host = *state;
-        static char body[ANSWER_BYTES];
+        static char body[HTTP_ANSWER_BYTES];
         struct pollfd crowd[CROWD];
         char address[120], byte;
         uint32_t ended = 0;
         int slow;
 
-        address_of(host, address);
-        slow = dial(address);
-        send_text(slow, "GET /health HTTP/1.1\r\n");
+        http_address(host, address);
+        slow = http_dial(address);
+        http_send(slow, "GET /health HTTP/1.1\r\n");
         for (uint32_t i = 0; i < CROWD; i++) {
                 crowd[i] = (struct pollfd){ .fd = dial_from(address, "127.0.0.2"), .events = POLLIN };
-                send_text(crowd[i].fd, "GET /health HTTP/1.1\r\n");
+                http_send(crowd[i].fd, "GET /health HTTP/1.1\r\n");
         }
         while (ended < ENDED) {
                 assert_true(poll(crowd, CROWD, IT_LONG / 1000) > 0);
@@ -414,8 +343,8 @@ static void who_has_more_than_his_share_makes_room(void **state)
                         ended++;
                 }
         }
-        send_text(slow, "Host: localhost\r\n\r\n");
-        read_all(slow, body);
+        http_send(slow, "Host: localhost\r\n\r\n");
+        http_read(slow, body);
         if (strncmp(body, "HTTP/1.1 200", 12))
                 fail_msg("who is slow is answered \"%s\"", body);
         for (uint32_t i = 0; i < CROWD; i++)

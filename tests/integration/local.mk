@@ -3,6 +3,7 @@ integration_tests =
 integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c tests/integration/harness.h tests/integration/look.c tests/integration/others.c tests/integration/trace.c \
 	tests/integration/trace.h
 integration_folder = tests/integration/folder.c tests/integration/folder.h
+integration_metrics = tests/integration/exposition.c tests/integration/exposition.h tests/integration/http.c tests/integration/http.h
 integration_raw = tests/integration/frame.c tests/integration/frame.h tests/integration/raw.c tests/integration/raw.h
 integration_scene = tests/integration/scene.c tests/integration/scene.h
 integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
@@ -91,8 +92,7 @@ check_PROGRAMS += tests/integration/outage_test
 TESTS += tests/integration/outage_test
 tests_integration_outage_test_SOURCES = tests/integration/outage_test.c $(integration_raw) $(integration_folder) $(integration_sources)
 tests_integration_outage_test_LDADD = $(integration_libraries)
-tests_integration_http_test_SOURCES = tests/integration/http_test.c tests/integration/exposition.c tests/integration/exposition.h \
-	$(integration_sources)
+tests_integration_http_test_SOURCES = tests/integration/http_test.c $(integration_metrics) $(integration_sources)
 tests_integration_http_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/kills_test
