@@ -536,6 +536,7 @@ void world_begin(uint32_t clients)
         pw_list_init(&world.tenant.submitted);
         pw_list_init(&world.tenant.batch);
         pw_list_init(&world.daemon.speaking);
+        pw_speakers_init(&world.daemon.child_speakers);
         pw_speakers_init(&world.tenant.speakers);
         model_thread("daemon", -1, true, serve, &world.daemon);
         for (uint32_t i = 0; i < world.client_count; i++) {
