@@ -23,7 +23,7 @@
 #include "scheduler/scheduler.h"
 #include "store/store.h"
 
-/* The sessions of a user, or of the executors, that said something: they take turns, and so do users. */
+/* The sessions of a user, or of the executors, that said something: they take turns, and so do users; executors come before (input.c). */
 struct pw_speakers { struct pw_list turn, sessions; };
 
 struct event;

@@ -2,8 +2,9 @@
  *
  * A socket that has something to read puts its session behind the others of its user, and the user behind other users. Each turn of the
  * loop takes frames in that order, of one session for SESSION_US at a time: of each user that has some, if that takes no longer than
- * ROUND_US, and then on until TURN_US. So what somebody asks waits for its share of others' time, however much they ask, and not for
- * several turns where much else is done in each. Executors come first: a device stands still while its executor waits for an answer.
+ * ROUND_US, and where it took less, on until TURN_US. So what somebody asks waits for its share of others' time, however much they ask,
+ * and not for several turns where much else is done in each. Executors come first, within a ROUND_US of their own: a device stands still
+ * while its executor waits for an answer.
  *
  * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. And what a
  * client published before it said something is read before that is taken, its leaving included: a part at a time. */
@@ -15,7 +16,7 @@
 #include <event2/event.h>
 
 #define TURN_US 1000u
-#define ROUND_US 5000u
+#define ROUND_US 2500u
 #define SESSION_US 250u
 #define HELLO_MAX_BYTES 4096u            /* a frame of who has not said hello */
 #define BEGUN_FREE_BYTES (1u << 20)      /* of one session: buffers up to that size are not counted */
@@ -187,20 +188,22 @@ static void hear_children(struct pw_daemon *daemon, uint64_t until_us)
         take_turn(daemon, &daemon->child_speakers);
 }
 
-/* Each user that has something to say, once. */
+/* Each user that has something to say, once; one at least, whatever the time is. */
 static void hear_users(struct pw_daemon *daemon, uint64_t until_us)
 {
         struct pw_list now;
 
         pw_list_init(&now);
         pw_list_splice(&now, &daemon->speaking);
-        while (!pw_list_empty(&now) && pw_now_us() < until_us) {
+        while (!pw_list_empty(&now)) {
                 struct pw_speakers *speakers = pw_list_first(&now, struct pw_speakers, turn);
 
                 pw_list_remove(&speakers->turn);
                 if (!pw_list_empty(&speakers->sessions))
                         hear_first(&speakers->sessions);
                 take_turn(daemon, speakers);
+                if (pw_now_us() >= until_us)
+                        break;
         }
         pw_list_splice(&now, &daemon->speaking);
         pw_list_splice(&daemon->speaking, &now);
@@ -212,11 +215,12 @@ bool pw_inputs_turn(struct pw_daemon *daemon)
 
         if (pw_list_empty(&daemon->speaking))
                 return false;
-        began_us = pw_now_us();
-        hear_children(daemon, began_us + ROUND_US);
-        do
+        hear_children(daemon, pw_now_us() + ROUND_US);
+        began_us = pw_now_us(); /* users have their time, however long executors took */
+        if (!pw_list_empty(&daemon->speaking))
                 hear_users(daemon, began_us + ROUND_US);
-        while (!pw_list_empty(&daemon->speaking) && pw_now_us() < began_us + TURN_US);
+        while (!pw_list_empty(&daemon->speaking) && pw_now_us() < began_us + TURN_US)
+                hear_users(daemon, began_us + TURN_US);
         return true;
 }
 

@@ -17,7 +17,7 @@
 #include "daemon/session.h"
 #include "daemon/submit.h"
 
-#define SLOW_TURN_US 2000u
+#define SLOW_TURN_US 10000u
 #define BOARDS_US 1000000u /* how long boards are not looked at while runs are in flight: nobody rings for what is wrong there */
 #define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
 

@@ -76,7 +76,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
         char who[360], need[16], waited[16];
 
         pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
-        pw_duration_format(store->now_us - ask->now_us, waited);
+        pw_duration_format(store->now_us - pw_min_u64(store->now_us, ask->now_us), waited);
         if (request->retry_us) {
                 snprintf(text, text_bytes,
                          "waited %s for %s of host memory on h%u: pathwaysd has it to give, but its memory cgroup or the system has too little left; "

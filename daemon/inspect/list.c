@@ -7,7 +7,7 @@
 #include "store/object.h"
 
 #define PART_US 300u        /* of a turn, for the listings of a tenant together */
-#define ROUND_US 3000u      /* of a turn, for those of all tenants */
+#define ROUND_US 1500u      /* of a turn, for those of all tenants */
 #define PART_SLOTS 32u      /* between looks at the clock */
 #define FILTER_MAX_BYTES 1024u
 #define OBJECT_ROWS_MAX 2048u /* of who holds one and waits for it, which is told at once */
@@ -260,7 +260,7 @@ static void answer(struct pw_lister *lister, bool more)
         free_lister(lister);
 }
 
-/* The next part of the tenant's first, which stands behind its others then. */
+/* The next part of the tenant's first. If there is more of it, it stands behind its others then. */
 static void list_part(struct pw_tenant *tenant)
 {
         struct pw_lister *lister = pw_list_first(&tenant->listers, struct pw_lister, link);

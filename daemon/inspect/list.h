@@ -7,7 +7,7 @@
 
 /* Take it in: pw_lists_turn() answers it. */
 void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);
-/* A part of the listing that is next, so that no turn is long. True: something was done. */
+/* A part of the listings of each tenant, within a time, so that no turn is long. True: something was done. */
 bool pw_lists_turn(struct pw_daemon *daemon);
 void pw_lists_session_end(struct pw_dsession *session);
 
