@@ -48,24 +48,36 @@ static enum pw_status make_folders(const char *path, struct pw_error *ret_err)
         return PW_OK;
 }
 
-/* Of a line with nothing but a number. */
-static bool read_epoch(const char *text, uint32_t *ret_epoch)
-{
-        char *end;
-        unsigned long long number;
+enum { EMPTY = -1, NO_NUMBER = -2 };
 
+/* The number on the one line of a file, up to `max`; EMPTY, or NO_NUMBER where anything else stands in it. */
+static enum pw_status read_number(int fd, const char *path, uint32_t max, int64_t *ret_number, struct pw_error *ret_err)
+{
+        char text[32], *end;
+        unsigned long long number;
+        ssize_t length = pread(fd, text, sizeof text, 0);
+
+        if (length < 0)
+                return pw_error_errno(ret_err, errno, "read %s", path);
+        *ret_number = length ? NO_NUMBER : EMPTY;
+        if (!length || length == sizeof text || text[0] < '0' || text[0] > '9')
+                return PW_OK;
+        text[length] = 0;
         errno = 0;
         number = strtoull(text, &end, 10);
-        *ret_epoch = (uint32_t)number;
-        return text[0] >= '0' && text[0] <= '9' && !errno && number <= UINT32_MAX && (!*end || !strcmp(end, "\n"));
+        end += *end == '\n';
+        if (!errno && number <= max && end == text + length)
+                *ret_number = (int64_t)number;
+        return PW_OK;
 }
 
 /* At least one more than the last, under a lock: daemons with other run dirs may share the folder. */
 static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t *ret_epoch, struct pw_error *ret_err)
 {
-        char path[4096], text[32] = "";
+        char path[4096], text[32];
         enum pw_status status;
-        uint32_t epoch, last = 0;
+        uint32_t epoch;
+        int64_t last;
         int length;
         pw_auto_close int fd = -1;
 
@@ -75,9 +87,10 @@ static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t
                 return status;
         if (flock(fd, LOCK_EX) < 0)
                 return pw_error_errno(ret_err, errno, "lock %s", path);
-        if (pread(fd, text, sizeof text - 1, 0) < 0)
-                return pw_error_errno(ret_err, errno, "read %s", path);
-        if (text[0] && !read_epoch(text, &last))
+        status = read_number(fd, path, UINT32_MAX, &last, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (last == NO_NUMBER)
                 return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number; remove it if no other host ever used this number",
                                     path);
         if (last == UINT32_MAX)
@@ -85,7 +98,9 @@ static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t
                                     "%s: this host has used up its epochs, as its clock was once far ahead; remove the file when "
                                     "no id of it is in use anywhere",
                                     path);
-        epoch = now_s > last ? now_s : last + 1;
+        if (last == EMPTY)
+                last = 0;
+        epoch = now_s > last ? now_s : (uint32_t)last + 1;
         length = snprintf(text, sizeof text, "%u\n", epoch);
         if (pwrite(fd, text, (size_t)length, 0) != length || ftruncate(fd, length) < 0 || fsync(fd) < 0)
                 return pw_error_errno(ret_err, errno, "write %s", path);
@@ -96,17 +111,22 @@ static enum pw_status next_epoch(const char *state_dir, uint32_t now_s, uint32_t
 /* The number in the file `host`, where somebody put one; else 0. */
 static enum pw_status read_host(const char *state_dir, uint32_t *ret_host, struct pw_error *ret_err)
 {
-        char path[4096], text[16] = "", rest;
+        char path[4096];
         pw_auto_close int fd = -1;
-        unsigned host = 0;
+        enum pw_status status = PW_OK;
+        int64_t host = 0;
 
         snprintf(path, sizeof path, "%s/host", state_dir);
         fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0 && errno != ENOENT)
                 return pw_error_errno(ret_err, errno, "open %s", path);
-        if (fd >= 0 && (read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%u %c", &host, &rest) != 1 || host > HOST_MAX))
+        if (fd >= 0)
+                status = read_number(fd, path, HOST_MAX, &host, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (host < 0)
                 return pw_error_set(ret_err, PW_SYSTEM, "%s: holds no number of a host, 0 to %u", path, HOST_MAX);
-        *ret_host = host;
+        *ret_host = (uint32_t)host;
         return PW_OK;
 }
 
