@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "daemon/graph_wire.h"
 #include "daemon/program.h"
-#include "scheduler/lower.h"
+#include "program/lower/lower.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #define PW_DAEMON_DESCRIBE_H
 
 #include "daemon/session.h"
-#include "scheduler/graph.h"
+#include "program/graph/graph.h"
 
 /* Called once, later or at once, with the outputs filled into query->task, or with an error. */
 typedef void (*pw_described_fn)(void *context, enum pw_status status, const struct pw_function_facts *facts,

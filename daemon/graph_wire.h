@@ -4,7 +4,7 @@
 #define PW_DAEMON_GRAPH_WIRE_H
 
 #include "daemon/session.h"
-#include "scheduler/graph.h"
+#include "program/graph/graph.h"
 
 /* A graph of what the client traced; nothing is checked but what would not fit the structs. Its slices have an id and nothing else.
  * Own: *ret_graph is the caller's. Errors: PW_BAD_PROGRAM, PW_SHAPE, PW_TOO_LARGE, PW_NO_MEMORY.   Threads: any, as all of these. */

@@ -20,7 +20,7 @@ daemon_libdaemon_la_SOURCES += daemon/inspect/blocked.c daemon/inspect/find.c da
 daemon_libdaemon_la_SOURCES += daemon/meta/embedded.c daemon/meta/kinds.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"' \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la \
+daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/audit.h daemon/backing.h daemon/cancel.h daemon/closer.h daemon/compile.h daemon/compiler.h daemon/counters.h daemon/daemon.h daemon/describe.h daemon/effect.h \
 	daemon/environment.h daemon/frozen.h daemon/graph_wire.h daemon/install.h daemon/kept.h daemon/lane.h daemon/limits.h daemon/look.h daemon/module.h \

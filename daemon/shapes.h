@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/table.h"
-#include "scheduler/graph.h"
+#include "program/graph/graph.h"
 
 #define PW_SHAPES_BYTES_MAX (UINT64_C(4) << 20)
 #define PW_SHAPES_QUESTION_MAX (64u << 10) /* longer ones are asked again */

@@ -96,9 +96,9 @@ static void unblock(struct pw_device_quota *quota)
 static void start_steps(struct pw_live *live)
 {
         live->step = 0;
-        while (live->step + 1 < live->program->row.image->node_count && !live->program->step_members[live->step])
+        while (live->step + 1 < live->program->row.image->node_count && !live->program->plan.step_members[live->step])
                 live->step++;
-        live->step_left = live->program->step_members[live->step];
+        live->step_left = live->program->plan.step_members[live->step];
 }
 
 static void admit(struct pw_live *live)
@@ -117,7 +117,7 @@ static void admit(struct pw_live *live)
         pw_deadline_admitted(live);
         if (live->run.sequential)
                 start_steps(live);
-        for (uint32_t c = 0; c < live->program->column_count; c++) {
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
                 struct pw_action *action = pw_action_add(scheduler, PW_ACT_PREPARE);
                 action->run = &live->run;
                 action->island = live->parts[c].plan->island;
@@ -135,7 +135,7 @@ static void admit(struct pw_live *live)
 static void enter(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
-        uint32_t columns = live->program->column_count;
+        uint32_t columns = live->program->plan.column_count;
 
         for (uint32_t c = 0; c < columns; c++) {
                 struct pw_action *action;

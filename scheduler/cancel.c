@@ -59,7 +59,7 @@ void pw_live_drop_parts(struct pw_live *live)
                 return;
         pw_chain_let_go(live);
         live->stopped = true;
-        for (uint32_t c = 0; c < live->program->column_count; c++) {
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
                 struct pw_part *part = &live->parts[c];
                 uint64_t open = part->open;
                 pw_part_step_out(part);

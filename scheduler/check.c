@@ -173,7 +173,7 @@ static void check_parts(struct check *check)
         uint32_t cursor = 0;
 
         while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
-                for (uint32_t c = 0; live->run.state == PW_RUN_ADMITTED && c < live->program->column_count; c++)
+                for (uint32_t c = 0; live->run.state == PW_RUN_ADMITTED && c < live->program->plan.column_count; c++)
                         check_part(check, &live->parts[c]);
 }
 

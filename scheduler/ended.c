@@ -58,7 +58,7 @@ enum pw_status pw_ended_note(struct pw_live *live)
         ended->outcome = outcome(&live->run);
         count(&scheduler->counts, ended->outcome);
         ended->nodes = ended->nodes_ordered = 0;
-        for (uint32_t c = 0; c < live->program->column_count; c++) {
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
                 ended->nodes += live->parts[c].plan->gang_count;
                 ended->nodes_ordered += live->parts[c].next;
         }

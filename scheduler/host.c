@@ -68,7 +68,7 @@ static uint32_t column_of(const struct pw_run *run, uint32_t island)
         const struct pw_program *program = pw_live_of(run)->program;
         uint32_t column = 0;
 
-        while (column + 1 < program->column_count && program->plans[column].island != island)
+        while (column + 1 < program->plan.column_count && program->plan.columns[column].island != island)
                 column++;
         return column;
 }
@@ -76,7 +76,7 @@ static uint32_t column_of(const struct pw_run *run, uint32_t island)
 /* The sequence number of a node that others wait for, into the records of all islands of the run. */
 static void write_seq(struct pw_host *host, const struct pw_run *run, uint32_t slot, uint32_t column, uint64_t seq)
 {
-        uint32_t columns = pw_live_of(run)->program->column_count;
+        uint32_t columns = pw_live_of(run)->program->plan.column_count;
 
         for (uint32_t c = 0; c < columns; c++) {
                 struct pw_run_record *record = pw_prepare_record(host, run, c);

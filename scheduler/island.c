@@ -107,7 +107,7 @@ static void order_results(struct pw_part *part, const struct pw_gang *gang, uint
         uint32_t island = part->plan->island;
 
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result *result = live->run.results[live->program->written[gang->first_result + i]];
+                struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
                 const struct pw_slice_map *map = &live->program->row.slices[result->value.slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
                         if (map->islands[place] == island)
@@ -164,7 +164,7 @@ static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
 
         for (; notify; notify &= notify - 1) {
                 struct pw_action *action = pw_action_add(scheduler, PW_ACT_NOTICE);
-                action->island = part->live->program->plans[__builtin_ctz(notify)].island;
+                action->island = part->live->program->plan.columns[__builtin_ctz(notify)].island;
                 action->from = part->plan->island;
                 action->run = &part->live->run;
                 action->node = node;
@@ -224,7 +224,7 @@ static bool order_next(struct turn *turn, struct pw_part *part, const struct pw_
 /* Order what can be ordered of one part, which is woken or at the front. */
 static void order_part(struct turn *turn, struct pw_part *part)
 {
-        const struct pw_plan *plan = part->plan;
+        const struct pw_plan_island *plan = part->plan;
         uint32_t notify = 0, node = 0, from = part->next;
 
         turn->served = false;
@@ -294,10 +294,10 @@ static void step_done(struct pw_live *live)
                 return;
         do
                 live->step++;
-        while (live->step < live->program->row.image->node_count && !live->program->step_members[live->step]);
+        while (live->step < live->program->row.image->node_count && !live->program->plan.step_members[live->step]);
         if (live->step == live->program->row.image->node_count)
                 return;
-        live->step_left = live->program->step_members[live->step];
+        live->step_left = live->program->plan.step_members[live->step];
         pw_live_stepped(live);
 }
 
@@ -311,7 +311,7 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
                 return;
         }
         for (uint32_t i = 0; i < gang->result_count; i++)
-                pw_result_member_done(pw_result_live(live->run.results[live->program->written[gang->first_result + i]]));
+                pw_result_member_done(pw_result_live(live->run.results[live->program->plan.written[gang->first_result + i]]));
         if (live->run.sequential)
                 step_done(live);
         if (gang->last & device)

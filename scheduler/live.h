@@ -16,7 +16,7 @@ enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_
 struct pw_part {                 /* a run in one island */
         struct pw_list link;     /* among the island's woken ones, those at the front of its lines, or who rests until something comes */
         struct pw_live *live;
-        const struct pw_plan *plan;
+        const struct pw_plan_island *plan;
         struct pw_island *island;
         uint32_t column, next;   /* next: of the plan's gangs */
         uint64_t key;            /* the policy's, once it has entered: who comes first of its tenant's */

@@ -95,7 +95,7 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         action->node = gang->node;
         pw_live_cause(live, gang->node, device->number, status, device->lost_text);
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result *result = live->run.results[live->program->written[gang->first_result + i]];
+                struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
                 pw_result_fails(pw_result_live(result), &(struct pw_failure){ status, gang->node, device->number });
         }
 }

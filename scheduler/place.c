@@ -67,7 +67,7 @@ static void saved(const struct pw_live *live, bool possible, uint64_t ret_saved[
                 map = &program->row.slices[pw_program_result_value(program, input->result)->slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
                         ret_saved[pw_program_device(program, map->devices[place]) - program->devices] +=
-                                program->results[input->result].room_bytes;
+                                program->plan.results[input->result].room_bytes;
         }
 }
 
@@ -193,7 +193,7 @@ static bool take_result(struct taking *taking, uint32_t index)
         struct pw_live *live = taking->live;
         struct pw_result *result = live->run.results[index];
         const struct pw_slice_map *map = &live->program->row.slices[result->value.slice];
-        uint64_t bytes = live->program->results[index].room_bytes;
+        uint64_t bytes = live->program->plan.results[index].room_bytes;
         uint32_t input;
 
         if (in_place_result(live, index, &input))

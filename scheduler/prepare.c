@@ -49,8 +49,8 @@ static uint64_t image_bytes(const struct pw_program_row *row) { return pw_round_
 static bool take_image(struct pw_host *host, const struct pw_program *plans, uint64_t bytes, uint32_t *ret_island,
                        struct pw_host_record *ret_record)
 {
-        for (uint32_t c = 0; c < plans->column_count; c++) {
-                *ret_island = plans->plans[c].island;
+        for (uint32_t c = 0; c < plans->plan.column_count; c++) {
+                *ret_island = plans->plan.columns[c].island;
                 if (take(host, *ret_island, bytes, ret_record))
                         return true;
         }
@@ -172,7 +172,7 @@ void pw_prepare_forget(struct pw_host *host, struct pw_program_row *row)
                 return;
         for (const struct pw_host_run *run = program->runs; run; run = run->next)
                 for (uint32_t c = 0; c < run->column_count; c++)
-                        give(host, plans->plans[c].island, run->records[c].line, run->records[c].bytes);
+                        give(host, plans->plan.columns[c].island, run->records[c].line, run->records[c].bytes);
         range = pw_host_program_detach(host, row);
         pw_host_range_give(host, &range);
         pw_prepare_free(program);
@@ -185,7 +185,7 @@ struct pw_run_record *pw_prepare_record(const struct pw_host *host, const struct
 {
         const struct pw_host_run *state = run->host;
 
-        return pw_host_at(host, pw_live_of(run)->program->plans[column].island, state->records[column].line);
+        return pw_host_at(host, pw_live_of(run)->program->plan.columns[column].island, state->records[column].line);
 }
 
 static uint32_t shard_count(const struct pw_live *live, uint32_t input)
@@ -294,9 +294,9 @@ static uint32_t write_record(struct writer *writer, const struct pw_live *live)
         if (writer->base)
                 record = (struct pw_run_record *)writer->base;
         part(writer, 1, sizeof *record);
-        record->island_numbers = part(writer, program->column_count, sizeof(uint32_t));
-        record->seqs = part(writer, (uint64_t)image->seq_count * program->column_count, sizeof(uint64_t));
-        record->ahead_seqs = part(writer, (uint64_t)image->seq_count * program->column_count, sizeof(uint64_t));
+        record->island_numbers = part(writer, program->plan.column_count, sizeof(uint32_t));
+        record->seqs = part(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
+        record->ahead_seqs = part(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
         record->slices = part(writer, image->slice_count, sizeof(uint32_t));
         blocks = at(writer, record->blocks = part(writer, program->block_count, sizeof *blocks));
         results = at(writer, record->results = part(writer, image->result_count, sizeof *results));
@@ -322,19 +322,19 @@ static void write_constants(const struct pw_live *live, struct pw_run_record *re
         const struct pw_host_program *state = program->row.host;
         uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = state->image.slices;
         uint32_t *slices = (uint32_t *)((char *)record + record->slices);
-        size_t seqs_bytes = (size_t)program->row.image->seq_count * program->column_count * sizeof(uint64_t);
+        size_t seqs_bytes = (size_t)program->row.image->seq_count * program->plan.column_count * sizeof(uint64_t);
 
         record->run = live->run.number;
         record->image_island = state->image.island;
         record->image = state->image.line;
         record->image_serial = state->image.serial;
-        record->island_count = program->column_count;
+        record->island_count = program->plan.column_count;
         record->program = live->run.program;
         __atomic_store_n(&record->cancelled_at, UINT32_MAX, __ATOMIC_SEQ_CST);
         memset((char *)record + record->seqs, 0, seqs_bytes);
         memset((char *)record + record->ahead_seqs, 0, seqs_bytes);
-        for (uint32_t c = 0; c < program->column_count; c++)
-                numbers[c] = program->plans[c].island;
+        for (uint32_t c = 0; c < program->plan.column_count; c++)
+                numbers[c] = program->plan.columns[c].island;
         for (uint32_t i = 0; i < program->row.image->slice_count; i++) {
                 slices[i] = line;
                 line += (uint32_t)(slice_bytes(&program->row.slices[i]) / PW_LINE_BYTES);
@@ -344,7 +344,7 @@ static void write_constants(const struct pw_live *live, struct pw_run_record *re
 static enum pw_status run_state(struct pw_host *host, struct pw_run *run, struct pw_error *ret_err)
 {
         struct pw_host_program *program = program_state(host, run->row);
-        uint32_t columns = pw_live_of(run)->program->column_count;
+        uint32_t columns = pw_live_of(run)->program->plan.column_count;
         struct pw_host_run *state;
 
         if (program && !run->host) {
@@ -377,7 +377,7 @@ enum pw_status pw_prepare_run(struct pw_host *host, struct pw_run *run, uint32_t
                         return status;
                 fill_image(host, run->row);
         }
-        while (live->program->plans[column].island != island)
+        while (live->program->plan.columns[column].island != island)
                 column++;
         record = &((struct pw_host_run *)run->host)->records[column];
         bytes = (uint32_t)pw_round_up(write_record(&counter, live), PW_LINE_BYTES);
@@ -420,7 +420,7 @@ void pw_prepare_behind(struct pw_host *host, struct pw_run *run, uint32_t column
         const struct pw_image *image = run->row->image;
         struct pw_run_record *record = pw_prepare_record(host, run, column), *theirs;
         const uint32_t *behind = PW_IMAGE_AT(image, uint32_t, node->behind);
-        size_t bytes = live->program->column_count * sizeof(uint64_t);
+        size_t bytes = live->program->plan.column_count * sizeof(uint64_t);
 
         for (uint32_t i = 0; live->ahead_count && i < node->behind_count; i++) {
                 const struct pw_image_node *on = pw_image_node(image, behind[i]);

@@ -115,14 +115,14 @@ static bool take_image(struct pw_program *program)
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
 
         program->inputs = calloc(image->input_count + 1, sizeof *program->inputs);
-        if (!program->inputs || !take_blocks(program) || !pw_program_plan(program))
+        if (!program->inputs || !take_blocks(program) || !pw_plan_init(&program->plan, image, program->row.slices))
                 return false;
         for (uint32_t i = 0; i < program->block_count; i++)
                 need(program, program->blocks[i].slice, program->blocks[i].bytes);
         program->row.room_count = program->place_count;
         for (uint32_t i = 0; i < image->result_count; i++) {
                 uint32_t slice = pw_program_result_value(program, i)->slice;
-                need(program, slice, program->results[i].room_bytes);
+                need(program, slice, program->plan.results[i].room_bytes);
                 program->row.room_count += program->row.slices[slice].device_count;
                 if (results[i].donated_input >= 0)
                         program->inputs[results[i].donated_input] = (struct pw_program_input){ true, i };
@@ -164,11 +164,7 @@ uint64_t pw_program_bytes(const struct pw_program_row *row)
 
         for (uint32_t i = 0; i < program->slice_count; i++)
                 bytes += sizeof *row->slices + sizeof *program->slices + row->slices[i].device_count * UINT64_C(4) + 2 * PW_HEAP_BYTES;
-
-        for (uint32_t c = 0; c < program->column_count; c++)
-                bytes += program->plans[c].gang_count * sizeof(struct pw_gang) + program->plans[c].need_capacity * sizeof(struct pw_need);
-        bytes += row->image->node_count * sizeof *program->step_members;
-        bytes += row->result_count * (sizeof *program->results + sizeof *program->written) + row->input_count * sizeof *program->inputs;
+        bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs;
         return bytes + program->block_count * sizeof *program->blocks + PW_DEVICES_MAX * sizeof *program->devices;
 }
 
@@ -243,7 +239,7 @@ void pw_program_destroy(struct pw_program *program)
                 free((void *)program->row.slices[i].islands);
                 free((void *)program->row.slices[i].devices);
         }
-        pw_program_plan_done(program);
+        pw_plan_done(&program->plan);
         free(program->row.slices);
         free(program->slices);
         free(program->blocks);

@@ -1,47 +1,13 @@
-/* A compiled program as the islands order it: its gangs island by island, and the memory that a run takes.
- *
- * Computed once from the image: nothing of it is looked at device by device while runs pass through.
- */
+/* A compiled program as the scheduler keeps it: its plan (program/image/plan.h), and the memory that a run takes. */
 #ifndef PW_SCHEDULER_PROGRAM_H
 #define PW_SCHEDULER_PROGRAM_H
 
+#include "program/image/plan.h"
 #include "scheduler/device.h"
 
 struct pw_scheduler;
 
-/* The islands of a program, ascending, are its columns. */
-struct pw_need { uint32_t column, node; }; /* gangs up to `node` are ordered there */
-
-struct pw_need_list { uint32_t first, count; }; /* in the plan's needs */
-
-struct pw_gang {                /* a node in one island */
-        uint32_t node;
-        uint32_t load;          /* of a load: 1 + the program's input */
-        uint64_t members;
-        uint64_t last;          /* members for which it is the run's last gang in this island */
-        uint32_t notify;        /* columns that have a gang which needs this one, in this run or in one behind it */
-        struct pw_need_list needs, behind;   /* of its own run; of the runs whose blocks it took over */
-        uint32_t passes;        /* in this island: those runs' gangs before this one are ordered first */
-        uint32_t first_result, result_count; /* in the program's `written` */
-};
-
-struct pw_plan {                /* the gangs of one island, in program order */
-        uint32_t island;
-        uint64_t members;
-        struct pw_gang *gangs;
-        struct pw_need *needs;
-        uint32_t gang_count, need_count, need_capacity;
-};
-
 struct pw_program_input { bool takes_result; uint32_t result; }; /* donated: its load writes the room of this result */
-
-struct pw_program_result {
-        uint32_t writer_members; /* of the writing node, over all islands */
-        uint32_t islands;        /* mask of columns in which the writer has a gang */
-        bool read_afar;          /* other devices read its room while the program runs */
-        uint64_t needs;          /* inputs of the first 64 that it is computed from, a bit each */
-        uint64_t room_bytes;
-};
 
 struct pw_program_device {
         struct pw_device *device;
@@ -65,12 +31,8 @@ struct pw_program {
         struct pw_scheduler *scheduler;
         struct pw_device_quota *quota;       /* of its tenant */
         uint32_t listers;                    /* that go on with it: it stays */
-        uint32_t column_count;
-        struct pw_plan *plans;               /* per column */
-        uint32_t *step_members;              /* per node: members over all islands, 0: no gang */
+        struct pw_plan plan;
         struct pw_program_input *inputs;
-        struct pw_program_result *results;
-        uint32_t *written;                   /* results, by writer */
         struct pw_program_slice *slices;
         struct pw_program_block *blocks;     /* as in the image */
         struct pw_chain *chains;
@@ -100,9 +62,6 @@ struct pw_program_device *pw_program_device(const struct pw_program *program, ui
 
 /* chain.c: fill chains. False: out of memory. */
 bool pw_chain_init(struct pw_program *program);
-/* plan.c: fill columns, plans, step_members, results. False: out of memory. */
-bool pw_program_plan(struct pw_program *program);
-void pw_program_plan_done(struct pw_program *program);
 /* Free it once it is freed by its owner and no run is left. */
 void pw_program_maybe_end(struct pw_program *program);
 void pw_program_destroy(struct pw_program *program);

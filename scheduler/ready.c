@@ -9,9 +9,9 @@ static bool maker_has_passed(const struct pw_result *input, uint32_t island)
 
         if (!maker)
                 return true;
-        if (maker->program->results[input->index].read_afar)
+        if (maker->program->plan.results[input->index].read_afar)
                 return false;
-        for (uint32_t i = 0; i < maker->program->column_count; i++)
+        for (uint32_t i = 0; i < maker->program->plan.column_count; i++)
                 if (maker->parts[i].plan->island == island)
                         return maker->parts[i].next == maker->parts[i].plan->gang_count;
         return true;
@@ -111,13 +111,13 @@ void pw_part_got_on(struct pw_part *part)
 
 void pw_live_stepped(struct pw_live *live)
 {
-        for (uint32_t c = 0; c < live->program->column_count; c++)
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
                 if (live->parts[c].wait == PW_WAIT_STEP)
                         pw_part_wake(&live->parts[c]);
 }
 
 void pw_live_wake_behind(struct pw_live *live)
 {
-        for (uint32_t c = 0; c < live->program->column_count; c++)
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
                 pw_parts_wake(&live->parts[c].behind);
 }

@@ -153,7 +153,7 @@ static uint32_t failed_input(const struct pw_live *live, uint32_t result)
         uint32_t index = 0;
 
         while (index < live->run.input_count && index < 64 &&
-               (live->inputs[index].status == PW_OK || !(live->program->results[result].needs >> index & 1)))
+               (live->inputs[index].status == PW_OK || !(live->program->plan.results[result].needs >> index & 1)))
                 index++;
         return index < 64 ? index : live->run.input_count;
 }

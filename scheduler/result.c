@@ -66,9 +66,9 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         pw_list_init(&result->waiters);
         pw_list_init(&result->readers);
         result->slice_serial = program->slices[value->slice].serial;
-        result->islands = program->results[index].islands;
+        result->islands = program->plan.results[index].islands;
         result->ordered = 0;
-        result->left = program->results[index].writer_members;
+        result->left = program->plan.results[index].writer_members;
         result->letting_go = result->given = result->gone = false;
         result->source = result->heir = NULL;
         result->sentence = 0;

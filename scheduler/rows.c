@@ -198,7 +198,7 @@ static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *
         case PW_WAIT_INPUT: waits_for_input(live, part->wait_for, row); break;
         case PW_WAIT_NOTICE: /* the cause is in the other island */
                 snprintf(row->notice, sizeof row->notice, "island %u to order what %s in island %u needs",
-                         live->program->plans[part->wait_for].island, gang_name(live, part->plan->gangs[part->next].node),
+                         live->program->plan.columns[part->wait_for].island, gang_name(live, part->plan->gangs[part->next].node),
                          part->plan->island);
                 break;
         case PW_WAIT_ROOM: waits_for_chain(live, part->wait_for, row); break;
@@ -225,7 +225,7 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
                 pw_admission_lack(live, lack, sizeof lack);
                 snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
         } else {
-                for (uint32_t c = 0; c < live->program->column_count && !row->waiting_for[0]; c++)
+                for (uint32_t c = 0; c < live->program->plan.column_count && !row->waiting_for[0]; c++)
                         waits_in_part(scheduler, &live->parts[c], row);
                 if (!row->waiting_for[0])
                         waits_for_device(scheduler, live, row);
@@ -242,7 +242,7 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
                         if (live->inputs[i].missing)
                                 place = &live->run.inputs[i];
         } else if (live->run.state == PW_RUN_ADMITTED) {
-                for (uint32_t c = 0; c < live->program->column_count && !place; c++)
+                for (uint32_t c = 0; c < live->program->plan.column_count && !place; c++)
                         if (live->parts[c].next < live->parts[c].plan->gang_count && live->parts[c].wait == PW_WAIT_INPUT)
                                 place = &live->run.inputs[live->parts[c].wait_for];
         }
@@ -267,7 +267,7 @@ void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row
 static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
 {
         pw_scheduler_run_brief(&live->run, ret_row);
-        for (uint32_t c = 0; c < live->program->column_count; c++) {
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
                 ret_row->nodes += live->parts[c].plan->gang_count;
                 ret_row->nodes_ordered += live->parts[c].next;
         }

@@ -19,14 +19,14 @@ static uint64_t stand_count(const struct pw_program *program)
 {
         uint64_t count = 0;
 
-        for (uint32_t c = 0; c < program->column_count; c++)
-                count += (uint64_t)__builtin_popcountll(program->plans[c].members);
+        for (uint32_t c = 0; c < program->plan.column_count; c++)
+                count += (uint64_t)__builtin_popcountll(program->plan.columns[c].members);
         return count;
 }
 
 static size_t live_bytes(const struct pw_program *program)
 {
-        uint64_t inputs = program->row.input_count, columns = program->column_count;
+        uint64_t inputs = program->row.input_count, columns = program->plan.column_count;
 
         return pw_round_up(sizeof(struct pw_live), 16) + pw_round_up(inputs * sizeof(struct pw_input_place), 16) +
                pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
@@ -50,8 +50,8 @@ static void init_part(struct pw_live *live, uint32_t column, uint32_t *noticed, 
         const struct pw_program *program = live->program;
         struct pw_part *part = &live->parts[column];
 
-        *part = (struct pw_part){ .live = live, .plan = &program->plans[column], .column = column,
-                                  .island = program->scheduler->islands[program->plans[column].island], .noticed = noticed,
+        *part = (struct pw_part){ .live = live, .plan = &program->plan.columns[column], .column = column,
+                                  .island = program->scheduler->islands[program->plan.columns[column].island], .noticed = noticed,
                                   .stands = stands };
         pw_stands_init(part);
 }
@@ -60,7 +60,7 @@ static struct pw_live *live_new(struct pw_program *program)
 {
         struct pw_live *live = calloc(1, live_bytes(program));
         char *at = (char *)live + pw_round_up(sizeof *live, 16);
-        uint32_t columns = program->column_count, *noticed;
+        uint32_t columns = program->plan.column_count, *noticed;
         struct pw_stand *stands;
 
         if (!live)
@@ -84,7 +84,7 @@ static struct pw_live *live_new(struct pw_program *program)
                 live->holds[c].live = live;
         for (uint32_t c = 0; c < columns; c++) {
                 init_part(live, c, noticed + (size_t)c * columns, stands);
-                stands += __builtin_popcountll(program->plans[c].members);
+                stands += __builtin_popcountll(program->plan.columns[c].members);
         }
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 live->inputs[i].live = live;
@@ -94,7 +94,7 @@ static struct pw_live *live_new(struct pw_program *program)
 static void reset(struct pw_live *live)
 {
         struct pw_run *run = &live->run;
-        uint32_t columns = live->program->column_count;
+        uint32_t columns = live->program->plan.column_count;
 
         memset(run->inputs, 0, run->input_count * sizeof *run->inputs);
         run->client = NULL;

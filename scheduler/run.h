@@ -5,7 +5,7 @@
 
 #include "base/list.h"
 #include "plane/board.h"
-#include "scheduler/graph.h"
+#include "program/graph/graph.h"
 
 struct pw_run;
 struct pw_island;

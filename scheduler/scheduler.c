@@ -183,7 +183,7 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t number, uint64_t
 
 static struct pw_part *part_in(struct pw_live *live, uint32_t island)
 {
-        for (uint32_t c = 0; c < live->program->column_count; c++)
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
                 if (live->parts[c].plan->island == island)
                         return &live->parts[c];
         return NULL;

@@ -14,7 +14,7 @@
 #define PW_SCHEDULER_SCHEDULER_H
 
 #include "plane/board.h"
-#include "scheduler/graph.h"
+#include "program/graph/graph.h"
 #include "scheduler/run.h"
 
 struct pw_scheduler;

@@ -27,7 +27,7 @@ comings     tests/integration/clients_test     PW_COMINGS         10000
 chains      tests/integration/lanes_test       PW_CHAINS          300
 puts        tests/integration/churn_test       PW_PUTS            100000000
 objects     tests/integration/churn_test       PW_OBJECTS         5000000
-rooms       scheduler/rooms_test               PW_ROOMS_PROGRAMS  10000
+rooms       tests/program/rooms_test               PW_ROOMS_PROGRAMS  10000
 '
 
 wanted() {

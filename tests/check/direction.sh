@@ -7,21 +7,22 @@ cat >"$work/rules" <<'END'
 base
 plane base
 wire base
+program base plane
 store base plane
-scheduler base plane store
+scheduler base plane program store
 cluster base
-daemon base plane wire store scheduler cluster
+daemon base plane wire program store scheduler cluster
 libclient base plane wire
 executor base plane libclient
 cli base libclient
 examples
-tests base plane wire store scheduler cluster daemon executor libclient cli
+tests base plane wire program store scheduler cluster daemon executor libclient cli
 END
-# Who may include which public header, besides tests and examples. The scheduler checks programs and knows their flags and
+# Who may include which public header, besides tests and examples. program/ checks what was traced and knows their flags and
 # limits by the names that clients and modules use.
 cat >>"$work/rules" <<'END'
-pathways.h libclient executor cli scheduler
-pathways_module.h libclient executor scheduler
+pathways.h libclient executor cli program
+pathways_module.h libclient executor program
 END
 
 # $1 file, $2 what it includes, $3 the character before it

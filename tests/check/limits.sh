@@ -25,9 +25,9 @@ limit PLAIN_MAX_BYTES daemon/request.c 'a request that is no program'
 limit LOOKUPS_OF_TENANT daemon/name.c 'lookups that wait' # the first of two
 limit NAME_MAX_BYTES daemon/name.c 'a name, of printable ASCII'
 limit PW_RANK_MAX base/pathways_types.h dims
-limit PW_GRAPH_VALUES_MAX scheduler/graph.h values
-limit PW_GRAPH_SLICES_MAX scheduler/graph.h slices
-limit PW_GRAPH_STAGES_MAX scheduler/graph.h stages
+limit PW_GRAPH_VALUES_MAX program/graph/graph.h values
+limit PW_GRAPH_SLICES_MAX program/graph/graph.h slices
+limit PW_GRAPH_STAGES_MAX program/graph/graph.h stages
 limit PW_COMPILE_MODULES_MAX daemon/compile.h modules
 limit PW_TASK_ARGS_MAX libclient/pathways_module.h 'inputs of a function'
 limit PW_OUTPUTS_MAX libclient/pathways.h 'outputs of a function'

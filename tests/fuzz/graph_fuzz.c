@@ -1,8 +1,9 @@
 /* Programs as a client sends them: read, checked, shaped, lowered; what comes out is a consistent image. */
 #include "base/memory.h"
 #include "daemon/graph_wire.h"
-#include "scheduler/graph_make.h"
-#include "scheduler/lower.h"
+#include "program/graph/graph_make.h"
+#include "program/image/image.h"
+#include "program/lower/lower.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

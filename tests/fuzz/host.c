@@ -19,8 +19,8 @@
 #include "daemon/turn.h"
 #include "daemon/worker.h"
 #include "pathways.h"
-#include "scheduler/graph_make.h"
-#include "scheduler/lower.h"
+#include "program/graph/graph_make.h"
+#include "program/lower/lower.h"
 
 #include <assert.h>
 #include <sys/mman.h>

@@ -1,8 +1,9 @@
 /* Images with anything in them: the check finds what does not hold together, within the image's bytes; what passes it can be
  * printed. The input changes an image that lowering made, at places of its choice. */
 #include "pathways.h"
-#include "scheduler/graph_make.h"
-#include "scheduler/lower.h"
+#include "program/graph/graph_make.h"
+#include "program/image/image.h"
+#include "program/lower/lower.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -25,15 +25,15 @@ tests_fuzz_entry_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_frame_fuzz_SOURCES = tests/fuzz/frame_fuzz.c $(fuzz_main)
 tests_fuzz_frame_fuzz_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)
 tests_fuzz_frame_fuzz_LDFLAGS = $(fuzz_flags)
-tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/graph_wire.c scheduler/graph_make.c $(fuzz_main)
-tests_fuzz_graph_fuzz_LDADD = scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
+tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/graph_wire.c program/graph/graph_make.c $(fuzz_main)
+tests_fuzz_graph_fuzz_LDADD = program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)
 tests_fuzz_graph_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_hint_fuzz_SOURCES = tests/fuzz/hint_fuzz.c $(fuzz_main)
 tests_fuzz_hint_fuzz_LDADD = plane/libplane.la base/libbase.la
 tests_fuzz_hint_fuzz_LDFLAGS = $(fuzz_flags)
-tests_fuzz_image_fuzz_SOURCES = tests/fuzz/image_fuzz.c scheduler/graph_make.c $(fuzz_main)
-tests_fuzz_image_fuzz_LDADD = scheduler/libscheduler.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+tests_fuzz_image_fuzz_SOURCES = tests/fuzz/image_fuzz.c program/graph/graph_make.c $(fuzz_main)
+tests_fuzz_image_fuzz_LDADD = program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
 tests_fuzz_image_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_settings_fuzz_SOURCES = tests/fuzz/settings_fuzz.c $(fuzz_main)
 tests_fuzz_settings_fuzz_LDADD = $(daemon_libraries)
@@ -58,11 +58,11 @@ tests_fuzz_text_fuzz_LDADD = cli/libcli.la
 tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
-fuzz_daemon = tests/fuzz/host.c $(store_fixture) scheduler/graph_make.c daemon/child/child_board.c daemon/effect.c \
+fuzz_daemon = tests/fuzz/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c daemon/effect.c \
 	daemon/inspect/trace.c daemon/inspect/trace_log.c daemon/inspect/trace_program.c daemon/kept.c daemon/lane.c daemon/look.c \
 	daemon/submit.c daemon/turn.c
 fuzz_host = $(fuzz_daemon) $(fuzz_main)
-fuzz_host_libs = store/libstore.la scheduler/libscheduler.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
+fuzz_host_libs = store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)
 tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)
 tests_fuzz_lane_fuzz_LDADD = $(fuzz_host_libs)

@@ -21,7 +21,7 @@ static struct pw_part *waiting_part(const struct world_run *run, uint32_t island
 {
         struct pw_live *live = run->ended ? NULL : pw_live_of(run->run);
 
-        for (uint32_t c = 0; live && c < live->program->column_count; c++)
+        for (uint32_t c = 0; live && c < live->program->plan.column_count; c++)
                 if (live->parts[c].plan->island == island && waiting_gang(&live->parts[c]))
                         return &live->parts[c];
         return NULL;

@@ -2,7 +2,8 @@
  * whatever the seed, all runs end with what the programs say, none at a deadline, and nobody ever waits for what does not come. */
 #include "tests/world/world.h"
 
-#include "scheduler/lower.h"
+#include "program/image/image.h"
+#include "program/lower/lower.h"
 #include "scheduler/state.h"
 
 #include <setjmp.h>

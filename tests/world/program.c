@@ -3,8 +3,9 @@
 
 #include "base/memory.h"
 #include "pathways.h"
-#include "scheduler/graph_make.h"
-#include "scheduler/lower.h"
+#include "program/graph/graph_make.h"
+#include "program/image/image.h"
+#include "program/lower/lower.h"
 
 static uint32_t open_slice(struct world *world, struct pw_graph *graph, uint32_t device_count, uint32_t island_count)
 {

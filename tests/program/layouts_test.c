@@ -1,0 +1,190 @@
+/* Every transfer between two layouts over meshes of one and two axes, within a slice and between two, in islands and across them,
+ * with uneven parts: lowered, run on virtual devices, and compared with what direct evaluation gives; or refused, where there is
+ * none. What is partial is of contributions that differ, so one read twice, or in place of another, shows. */
+#include "base/memory.h"
+#include "pathways.h"
+#include "program/graph/graph_make.h"
+#include "tests/program/rooms_sim.h"
+#include "program/graph/shape.h"
+#include "program/lower/transfer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* How the places of a slice lie in islands: all in one, in halves, in turns. */
+enum spread { ONE, HALVES, TURNS, SPREADS };
+
+static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 }, { 2, 2 }, { 2, 3 }, { 3, 2 } };
+static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM),
+                                                PW_AXIS_PARTIAL(PW_MAX) };
+#define LAYS ((uint32_t)pw_array_count(lays))
+
+/* A layout over a slice of its own. */
+struct layout { const uint32_t *mesh; enum spread spread; uint32_t first; struct pw_sharding sharding; };
+
+static uint64_t transfers, refused;
+
+/* Layout `index` of the mesh; false: behind the last. A value has one operator. */
+static bool sharding_at(const uint32_t *mesh, uint32_t index, struct pw_sharding *ret_sharding)
+{
+        *ret_sharding = (struct pw_sharding){ { lays[index % LAYS], mesh[1] > 1 ? lays[index / LAYS % LAYS] : lays[0] } };
+        if (mesh[0] <= 1)
+                ret_sharding->axis[0] = lays[0];
+        return index < (mesh[0] <= 1 ? 1 : mesh[1] > 1 ? LAYS * LAYS : LAYS);
+}
+
+static bool has_two_operators(const struct pw_sharding *sharding)
+{
+        const struct pw_axis_sharding *axis = sharding->axis;
+
+        return axis[0].lay == PW_LAY_PARTIAL && axis[1].lay == PW_LAY_PARTIAL && axis[0].op != axis[1].op;
+}
+
+static void add_slice(struct pw_graph *graph, struct pw_make_slice *slice, const struct layout *layout)
+{
+        uint32_t count = pw_mesh_count(layout->mesh);
+        bool halves = layout->spread == HALVES && count > 1;
+
+        pw_make_slice(graph, slice,
+                      &(struct pw_make_slice_params){ { layout->mesh[0], layout->mesh[1] }, layout->first, 0, halves ? 2 : 1 });
+        for (uint32_t i = 0; layout->spread == TURNS && i < count; i++)
+                slice->islands[i] = (uint16_t)(i % 2);
+}
+
+/* A function's output in layout `from`, of inputs that make each contribution another, is brought into layout `to`. */
+static struct pw_graph *make(struct pw_make_slice slices[2], const struct layout *from, const struct layout *to, struct pw_dims dims)
+{
+        struct pw_graph *graph = pw_graph_new("t");
+        struct pw_sharding differs = PW_BROADCAST;
+        uint32_t value;
+
+        add_slice(graph, &slices[0], from);
+        if (to->mesh != from->mesh || to->first != from->first)
+                add_slice(graph, &slices[1], to);
+        for (uint8_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                if (from->sharding.axis[i].lay != PW_LAY_BROADCAST)
+                        differs.axis[i] = (struct pw_axis_sharding)PW_AXIS_SPLIT(i);
+        pw_make_input(graph, 0, dims, pw_sharding_completed(from->sharding), 0);
+        pw_make_input(graph, 0, PW_DIMS(7, 5), differs, 0);
+        value = PW_MAKE_CALL(graph, 0, "t/like0", from->sharding, 0, 1);
+        value = pw_make_as(graph, value, graph->slice_count - 1, to->sharding);
+        assert_true(pw_graph_add_result(graph, value));
+        return graph;
+}
+
+static bool there_is_one(const struct pw_graph *graph, const struct layout *from, const struct layout *to)
+{
+        const struct pw_slice_map *last = &graph->slices[graph->slice_count - 1];
+        struct pw_transfer_ends ends = { &from->sharding, graph->slices, &to->sharding, last,
+                                         NULL, last == graph->slices, false };
+
+        return pw_transfer_check(&ends, NULL) == PW_OK;
+}
+
+static void transfer(const struct layout *from, const struct layout *to, struct pw_dims dims)
+{
+        struct pw_make_slice slices[2];
+        struct pw_graph *graph = make(slices, from, to, dims);
+        struct pw_image *image = NULL;
+        char text[2][80], what[300];
+        struct pw_error err;
+        enum pw_status status = pw_graph_check(graph, &err);
+
+        snprintf(what, sizeof what, "%s over %ux%u to %s over %ux%u, spread %d and %d, %u by %u",
+                 pw_sharding_format(&from->sharding, from->mesh, text[0], 80), from->mesh[0], from->mesh[1],
+                 pw_sharding_format(&to->sharding, to->mesh, text[1], 80), to->mesh[0], to->mesh[1], from->spread, to->spread,
+                 (unsigned)dims.dim[0], (unsigned)dims.dim[1]);
+        if (status == PW_OK)
+                status = pw_make_shapes(graph, &err);
+        if (status == PW_OK)
+                status = pw_lower(graph, &image, &err);
+        if (status == PW_OK)
+                status = pw_image_check(image, graph->slices, graph->slice_count, &err);
+        if (status == PW_SHAPE && !there_is_one(graph, from, to)) {
+                refused++;
+        } else if (status != PW_OK) {
+                fail_msg("%s: %s", what, err.text);
+        } else {
+                int32_t **expected = pw_sim_direct(graph);
+                struct pw_sim_params params = { image, graph, (const bool[2]){ false }, transfers++ };
+                const char *wrong = pw_sim_run(&params, expected);
+                if (wrong)
+                        fail_msg("%s: %s", what, wrong);
+                free(expected[0]);
+                free(expected);
+        }
+        free(image);
+        pw_graph_free(graph);
+}
+
+static void all_pairs(struct layout from, struct layout to, struct pw_dims dims)
+{
+        for (uint32_t a = 0; sharding_at(from.mesh, a, &from.sharding); a++)
+                for (uint32_t b = 0; sharding_at(to.mesh, b, &to.sharding); b++)
+                        if (!has_two_operators(&from.sharding) && !has_two_operators(&to.sharding))
+                                transfer(&from, &to, dims);
+}
+
+/* Uneven parts; as many rows as one axis has places; fewer, so that some parts are empty. */
+static const struct pw_dims shapes[] = { { 2, { 5, 7 } }, { 2, { 3, 2 } }, { 2, { 1, 3 } } };
+
+static void test_within_a_slice(void **state)
+{
+        (void)state;
+        for (uint32_t m = 0; m < pw_array_count(meshes); m++)
+                for (enum spread spread = ONE; spread < SPREADS; spread++)
+                        for (uint32_t i = 0; i < pw_array_count(shapes); i++)
+                                all_pairs((struct layout){ meshes[m], spread, 0, PW_BROADCAST },
+                                          (struct layout){ meshes[m], spread, 0, PW_BROADCAST }, shapes[i]);
+}
+
+/* The other slice has devices of its own; in one island some are the same. */
+static void test_between_slices(void **state)
+{
+        (void)state;
+        for (uint32_t a = 0; a < pw_array_count(meshes); a++)
+                for (uint32_t b = 0; b < pw_array_count(meshes); b++)
+                        for (enum spread spread = ONE; spread < SPREADS; spread++) {
+                                enum spread other = spread == ONE ? ONE : (spread + a + b) % SPREADS;
+                                all_pairs((struct layout){ meshes[a], spread, 0, PW_BROADCAST },
+                                          (struct layout){ meshes[b], other, spread == ONE ? 2 : 6, PW_BROADCAST }, shapes[0]);
+                        }
+}
+
+/* From 32 KiB on reductions go in two steps. */
+static void test_large(void **state)
+{
+        static const struct pw_dims large[] = { { 2, { 5, 2003 } }, { 2, { 9001, 1 } } };
+
+        (void)state;
+        for (uint32_t m = 1; m < pw_array_count(meshes); m++)
+                for (enum spread spread = ONE; spread < SPREADS; spread += HALVES - ONE)
+                        for (uint32_t i = 0; i < pw_array_count(large); i++) {
+                                struct layout from = { meshes[m], spread, 0, PW_BROADCAST }, to = from;
+                                for (uint32_t a = 0; sharding_at(from.mesh, a, &from.sharding); a++) {
+                                        to.sharding = pw_sharding_completed(from.sharding);
+                                        if (!has_two_operators(&from.sharding))
+                                                transfer(&from, &to, large[i]);
+                                }
+                        }
+}
+
+static void test_all_were_tried(void **state)
+{
+        (void)state;
+        print_message("%llu transfers, %llu refused\n", (unsigned long long)transfers, (unsigned long long)refused);
+        assert_true(transfers > 1000 && refused > 1000);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_within_a_slice), cmocka_unit_test(test_between_slices), cmocka_unit_test(test_large),
+                cmocka_unit_test(test_all_were_tried),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
