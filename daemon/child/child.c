@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "daemon/child/child_board.h"
 #include "daemon/child/spawn.h"
-#include "daemon/describe.h"
+#include "daemon/work/describe.h"
 
 #include <event2/event.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #ifndef PW_DAEMON_CHILD_CHILD_H
 #define PW_DAEMON_CHILD_CHILD_H
 
-#include "daemon/session.h"
+#include "daemon/client/session.h"
 
 enum pw_child_state { PW_CHILD_DEAD = 0, PW_CHILD_STARTING, PW_CHILD_READY };
 

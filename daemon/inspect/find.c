@@ -2,7 +2,7 @@
 #include "daemon/inspect/find.h"
 
 #include "base/memory.h"
-#include "daemon/segment.h"
+#include "daemon/memory/segment.h"
 
 #include <stdio.h>
 

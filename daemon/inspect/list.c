@@ -2,8 +2,8 @@
 #include "daemon/inspect/list.h"
 
 #include "base/memory.h"
-#include "daemon/audit.h"
-#include "daemon/lane.h"
+#include "daemon/client/lane.h"
+#include "daemon/memory/audit.h"
 #include "store/object.h"
 
 #define PART_US 300u        /* of a turn, for the listings of a tenant together */

@@ -3,10 +3,10 @@
 #include "daemon/child/child.h"
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
-#include "daemon/inspect/trace.h"
+#include "daemon/inspect/trace/trace.h"
 #include "daemon/inspect/waits.h"
+#include "daemon/memory/room.h"
 #include "daemon/meta/meta.h"
-#include "daemon/room.h"
 #include "store/object.h"
 
 /* What there is, as far as the asker may see it. */

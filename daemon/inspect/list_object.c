@@ -3,7 +3,7 @@
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/waits.h"
-#include "daemon/submit.h"
+#include "daemon/work/submit.h"
 
 #include <inttypes.h>
 

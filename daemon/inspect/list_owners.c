@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/inspect/list.h"
-#include "daemon/overhead.h"
+#include "daemon/memory/overhead.h"
 #include "store/object.h"
 
 #include <stdio.h>

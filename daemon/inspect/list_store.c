@@ -2,12 +2,12 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/audit.h"
+#include "daemon/client/tally.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/term.h"
-#include "daemon/overhead.h"
-#include "daemon/tally.h"
+#include "daemon/memory/audit.h"
+#include "daemon/memory/overhead.h"
 #include "store/object.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "daemon/inspect/term.h"
 
 #include "base/memory.h"
-#include "daemon/overhead.h"
+#include "daemon/memory/overhead.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
 #include "daemon/inspect/waits.h"
 
 #include "base/memory.h"
-#include "daemon/name.h"
-#include "daemon/program.h"
-#include "daemon/room.h"
+#include "daemon/client/name.h"
+#include "daemon/memory/room.h"
+#include "daemon/work/program.h"
 
 #define NOTES_US 3000u /* of a turn */
 

@@ -4,7 +4,7 @@
 #ifndef PW_DAEMON_INSPECT_WAITS_H
 #define PW_DAEMON_INSPECT_WAITS_H
 
-#include "daemon/session.h"
+#include "daemon/client/session.h"
 
 enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME, PW_WAIT_KIND_SHAPE, PW_WAIT_KIND_COMPILE };
 

@@ -1,6 +1,6 @@
 /* Somebody else on the host, in a process of its own. */
-#include "tests/attack/bystander.h"
 #include "tests/attack/attack.h"
+#include "tests/attack/bystander.h"
 
 #include "libclient/session.h"
 #include "tests/integration/trace.h"

@@ -2,8 +2,8 @@
  * and whoever starts a process while he has it waits as well. Others attach and work meanwhile, and the daemon ends. On a system that
  * refuses descriptors at the door, and on one that cannot. */
 #include "tests/attack/attack.h"
-#include "tests/integration/raw.h"
 #include "tests/integration/older.h"
+#include "tests/integration/raw.h"
 #include "wire/frame.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * at their tenant, and who reads is told what is the matter. (How long others wait meanwhile for listings of their own is not looked at.)
  */
 #include "tests/attack/attack.h"
-#include "tests/integration/raw.h"
 #include "tests/integration/other.h"
+#include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
 
 #include "base/memory.h"

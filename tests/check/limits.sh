@@ -18,22 +18,22 @@ limit PW_AHEAD_MAX scheduler/state.h 'gangs ahead of a device, Fl \\-ahead'
 limit HOST_MAX daemon/meta/embedded.c 'number of the host'
 limit PW_STORE_REQUESTS_MAX store/quota.h 'requests for room that wait'
 limit PW_SLOT_MAX base/id.h 'objects that it made'
-limit PW_HEARD_MAX_JOBS daemon/session.h 'compilations under way'
-limit PW_HEARD_MAX_LISTINGS daemon/session.h 'listings under way'
+limit PW_HEARD_MAX_JOBS daemon/client/session.h 'compilations under way'
+limit PW_HEARD_MAX_LISTINGS daemon/client/session.h 'listings under way'
 limit PW_FRAME_MAX wire/frame.h 'a message'
-limit PLAIN_MAX_BYTES daemon/request.c 'a request that is no program'
-limit LOOKUPS_OF_TENANT daemon/name.c 'lookups that wait' # the first of two
-limit NAME_MAX_BYTES daemon/name.c 'a name, of printable ASCII'
+limit PLAIN_MAX_BYTES daemon/client/request.c 'a request that is no program'
+limit LOOKUPS_OF_TENANT daemon/client/name.c 'lookups that wait' # the first of two
+limit NAME_MAX_BYTES daemon/client/name.c 'a name, of printable ASCII'
 limit PW_RANK_MAX base/pathways_types.h dims
 limit PW_GRAPH_VALUES_MAX program/graph/graph.h values
 limit PW_GRAPH_SLICES_MAX program/graph/graph.h slices
 limit PW_GRAPH_STAGES_MAX program/graph/graph.h stages
-limit PW_COMPILE_MODULES_MAX daemon/compile.h modules
+limit PW_COMPILE_MODULES_MAX daemon/work/compile.h modules
 limit PW_TASK_ARGS_MAX libclient/pathways_module.h 'inputs of a function'
 limit PW_OUTPUTS_MAX libclient/pathways.h 'outputs of a function'
 limit PW_MESH_AXES_MAX base/pathways_types.h 'axes of a mesh'
-limit NAME_MAX_BYTES daemon/module_file.c 'its name: letters, digits, _ and \\-'
-limit PW_MODULE_BYTES_MAX daemon/module_file.h 'its file'
+limit NAME_MAX_BYTES daemon/module/module_file.c 'its name: letters, digits, _ and \\-'
+limit PW_MODULE_BYTES_MAX daemon/module/module_file.h 'its file'
 limit INPUTS_MAX cli/run.c inputs
 limit PARAMS_MAX cli/run.c parameters
 

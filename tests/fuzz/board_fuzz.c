@@ -1,7 +1,7 @@
 /* The board of an executor whose module writes over all that it may: counts, reports, history, marks, bells. It harms the gangs of
  * its own device at most: what runs beside it ends well, and once its process has ended all of it is settled. */
-#include "daemon/inspect/trace.h"
-#include "daemon/lane.h"
+#include "daemon/client/lane.h"
+#include "daemon/inspect/trace/trace.h"
 #include "tests/fuzz/host.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Programs as a client sends them: read, checked, shaped, lowered; what comes out is a consistent image. */
 #include "base/memory.h"
-#include "daemon/graph_wire.h"
+#include "daemon/work/graph_wire.h"
 #include "program/graph/graph_make.h"
 #include "program/image/image.h"
 #include "program/lower/lower.h"

@@ -9,7 +9,7 @@
 #define PW_FUZZ_HOST_H
 
 #include "daemon/child/child.h"
-#include "daemon/segment.h"
+#include "daemon/memory/segment.h"
 #include "store/fixture_test.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* Lanes of a client that writes anything into its control memory, its entries and the hints of its tenant: cells, tails, runs whose
  * inputs and results are whatever it likes. Its session ends at most; the run of its neighbour ends well. */
-#include "daemon/lane.h"
+#include "daemon/client/lane.h"
 #include "tests/fuzz/host.h"
 
 #define LANES 3u

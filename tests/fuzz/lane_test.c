@@ -1,6 +1,6 @@
 /* Records that name a result which nobody makes: other lanes are looked at for it once, not once for each record; what they do make is
  * found all the same. */
-#include "daemon/lane.h"
+#include "daemon/client/lane.h"
 #include "tests/fuzz/host.h"
 
 #include <time.h>

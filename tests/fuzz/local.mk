@@ -25,7 +25,7 @@ tests_fuzz_entry_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_frame_fuzz_SOURCES = tests/fuzz/frame_fuzz.c $(fuzz_main)
 tests_fuzz_frame_fuzz_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)
 tests_fuzz_frame_fuzz_LDFLAGS = $(fuzz_flags)
-tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/graph_wire.c program/graph/graph_make.c $(fuzz_main)
+tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/work/graph_wire.c program/graph/graph_make.c $(fuzz_main)
 tests_fuzz_graph_fuzz_LDADD = program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)
 tests_fuzz_graph_fuzz_LDFLAGS = $(fuzz_flags)
@@ -59,8 +59,8 @@ tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
 fuzz_daemon = tests/fuzz/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c daemon/effect.c \
-	daemon/inspect/trace.c daemon/inspect/trace_log.c daemon/inspect/trace_program.c daemon/kept.c daemon/lane.c daemon/look.c \
-	daemon/submit.c daemon/turn.c
+	daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/memory/kept.c daemon/client/lane.c daemon/client/look.c \
+	daemon/work/submit.c daemon/turn.c
 fuzz_host = $(fuzz_daemon) $(fuzz_main)
 fuzz_host_libs = store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
 	$(CMOCKA_LIBS)

@@ -1,7 +1,7 @@
 /* /metrics and /health: what they say, and that nobody who asks can do harm. */
 #include "tests/integration/exposition.h"
-#include "tests/integration/http.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/http.h"
 #include "tests/integration/trace.h"
 
 #include <arpa/inet.h>

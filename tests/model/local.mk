@@ -12,7 +12,7 @@ tests_model_model_CPPFLAGS = -I$(top_srcdir)/tests/model/shim $(AM_CPPFLAGS) -in
 	$(tests_model_sizes)
 tests_model_model_CFLAGS = $(AM_CFLAGS) -O2
 tests_model_subjects = base/error.c base/handles.c base/hash.c base/heap.c base/id.c base/dims.c base/memory.c base/range.c base/size.c base/size_class.c base/text.c \
-	base/status.c base/table.c $(plane_libplane_la_SOURCES) $(store_libstore_la_SOURCES) daemon/input.c daemon/lane.c daemon/look.c daemon/move.c daemon/recount.c daemon/turn.c \
+	base/status.c base/table.c $(plane_libplane_la_SOURCES) $(store_libstore_la_SOURCES) daemon/client/input.c daemon/client/lane.c daemon/client/look.c daemon/client/move.c daemon/memory/recount.c daemon/turn.c \
 	libclient/frozen.c libclient/future.c libclient/open.c libclient/outgoing.c libclient/put.c libclient/room.c libclient/take.c libclient/unref.c libclient/wait.c
 tests_model_sources = tests/model/world.c tests/model/entry_model.c tests/model/lane_model.c tests/model/reclaim_model.c \
 	tests/model/wait_model.c tests/model/letgo_model.c tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c \

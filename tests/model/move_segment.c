@@ -1,5 +1,5 @@
-/* The daemon's own record of a segment, which is another struct than the library's: daemon/move.c reads a list of shards there. */
-#include "daemon/segment.h"
+/* The daemon's own record of a segment, which is another struct than the library's: daemon/client/move.c reads a list of shards there. */
+#include "daemon/memory/segment.h"
 
 uint8_t *world_futures_base(void);
 

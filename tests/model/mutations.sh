@@ -67,7 +67,7 @@ mutate work plane/ring.h 's/^        atomic_store(&writer->ring->tail, writer->t
         'the watch word is read before the records are visible'
 mutate work plane/ring.c 's/^        if (atomic_load(&reader->ring->tail) == reader->head)$/        if (last == reader->head)/; s/^bool pw_ring_sleep(.*$/&/; s/^        atomic_store(&reader->ring->watch, hungry.*$/        uint32_t last = atomic_load(\&reader->ring->tail);\n&/' \
         'the daemon looks, then sets the watch word'
-mutate bell daemon/input.c 's/^        if (status == PW_OK \&\& bytes)$/        if (0)/; s/^        if (frame->kind == PW_FRAME_REQUEST)$/        if (frame->kind == PW_FRAME_DOORBELL)\n                pw_lanes_rung(session);\n&/' \
+mutate bell daemon/client/input.c 's/^        if (status == PW_OK \&\& bytes)$/        if (0)/; s/^        if (frame->kind == PW_FRAME_REQUEST)$/        if (frame->kind == PW_FRAME_DOORBELL)\n                pw_lanes_rung(session);\n&/' \
         'a frame is no doorbell'
 mutate bell libclient/outgoing.c '/^enum pw_status pw_connection_send(/,/^}/s/^        send_wanted(connection);//' \
         'who had the socket does not ring for who wanted to'
@@ -81,7 +81,7 @@ mutate reclaim daemon/turn.c 's/^        pw_look(daemon);//' \
         'freed without a look at the rings'
 mutate reclaim store/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
         'freed after a look that read a part'
-mutate reclaim daemon/lane.c 's/session->pass > pass || (session->pass == pass \&\& !session->marked)/session->pass >= pass/' \
+mutate reclaim daemon/client/lane.c 's/session->pass > pass || (session->pass == pass \&\& !session->marked)/session->pass >= pass/' \
         'a pass is over when it begins'
 mutate reclaim store/ref.c 's/^        if (object->closing)$/        if (0)/' \
         'a REF does not reopen'
@@ -99,7 +99,7 @@ mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE
         'a waiter counts down without noting that it leaves'
 mutate waiters plane/recount.c 's/less(count % PW_HINT_WIDE, noted % PW_HINT_WIDE)/count % PW_HINT_WIDE/' \
         'what the living count goes with what the dead did'
-mutate wait daemon/lane.c 's/marked ? &marks : NULL/NULL/' \
+mutate wait daemon/client/lane.c 's/marked ? &marks : NULL/NULL/' \
         'what the dead counted is not cleared'
 mutate letgo store/ending.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
@@ -109,9 +109,9 @@ mutate wide plane/hint.c '/^static bool ring/,/^}/s/^        pw_futex_wake(bell,
         'a bell is disarmed and nobody is woken'
 mutate donate store/donate.c 's/^        pw_look_for(store, pw_segment_of(store, object->segment), object);//; s/^        if (object->donated == 1 && object->refs == 1) {/        if (object->donated == 1) {/' \
         'a value is given though somebody else holds it'
-mutate catchup daemon/lane.c 's/^        if (names_unclaimed(lane, cell, lane->due) .*$/        if (0)/' \
+mutate catchup daemon/client/lane.c 's/^        if (names_unclaimed(lane, cell, lane->due) .*$/        if (0)/' \
         'other lanes are not read when a record names what they make'
-mutate catchup daemon/lane.c 's/^                over = is_behind(session);/                over = false;/' \
+mutate catchup daemon/client/lane.c 's/^                over = is_behind(session);/                over = false;/' \
         'a look at other lanes is over before all is read'
 mutate offered libclient/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
         'what is taken of a value that is given away is neither decided nor given back'

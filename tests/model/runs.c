@@ -1,9 +1,9 @@
-/* What daemon/submit.c does with a RUN record, over the product's store, and a scheduler that knows one thing: a run whose input is
+/* What daemon/work/submit.c does with a RUN record, over the product's store, and a scheduler that knows one thing: a run whose input is
  * ready makes its result ready. Stands for take_input(), take_result() and pw_submit_*batch() there, and for
  * scheduler/ as far as the store sees it: results are decided, inputs are released, rooms are freed. */
 #include "tests/model/runs.h"
 
-#include "daemon/submit.h"
+#include "daemon/work/submit.h"
 #include "scheduler/run.h"
 #include "store/object.h"
 

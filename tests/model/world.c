@@ -1,19 +1,19 @@
 /* The daemon's loop and the clients' session, as far as the models need them, around the product's own sources. */
 #include "tests/model/world.h"
 
-#include "daemon/audit.h"
 #include "daemon/child/child.h"
 #include "daemon/child/child_board.h"
-#include "daemon/describe.h"
+#include "daemon/client/lane.h"
+#include "daemon/client/look.h"
+#include "daemon/client/name.h"
+#include "daemon/client/request.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
-#include "daemon/inspect/trace.h"
-#include "daemon/lane.h"
-#include "daemon/look.h"
-#include "daemon/name.h"
-#include "daemon/overhead.h"
-#include "daemon/request.h"
+#include "daemon/inspect/trace/trace.h"
+#include "daemon/memory/audit.h"
+#include "daemon/memory/overhead.h"
 #include "daemon/turn.h"
+#include "daemon/work/describe.h"
 #include "store/object.h"
 #include "tests/model/runs.h"
 
@@ -59,7 +59,7 @@ static bool anything_told(void *context)
 
 struct told { uint32_t came, asked, hung_up; bool died; };
 
-/* As for daemon/input.c and daemon/process.c: what it published before it said or did that is read first, in parts. */
+/* As for daemon/client/input.c and daemon/client/process.c: what it published before it said or did that is read first, in parts. */
 static bool is_read(struct world_client *client, uint64_t *until)
 {
         if (!*until)
@@ -355,7 +355,7 @@ enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_segment
 bool pw_descriptor_is_ours(const struct pw_descriptor *descriptor) { return descriptor->fd > 0; }
 void pw_connection_lost(struct pw_connection *connection) { (void)connection; }
 
-/* What the daemon reads of it, for daemon/input.c. */
+/* What the daemon reads of it, for daemon/client/input.c. */
 void pw_decoder_init(struct pw_decoder *decoder) { (void)decoder; }
 void pw_decoder_done(struct pw_decoder *decoder) { (void)decoder; }
 void pw_decoder_rest(struct pw_decoder *decoder) { (void)decoder; }

@@ -6,7 +6,7 @@
 #ifndef PW_MODEL_WORLD_H
 #define PW_MODEL_WORLD_H
 
-#include "daemon/session.h"
+#include "daemon/client/session.h"
 #include "libclient/outgoing.h"
 #include "libclient/session.h"
 #include "libclient/slab.h"

@@ -4,9 +4,9 @@
 #include "base/memory.h"
 #include "pathways.h"
 #include "program/graph/graph_make.h"
-#include "tests/program/rooms_sim.h"
 #include "program/graph/shape.h"
 #include "program/lower/transfer.h"
+#include "tests/program/rooms_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,251 @@
+/* Tenants by user id. */
+#include "daemon/client/tenant.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/client/look.h"
+#include "daemon/memory/backing.h"
+#include "daemon/memory/frozen.h"
+#include "daemon/memory/overhead.h"
+#include "daemon/memory/recount.h"
+#include "daemon/memory/segment.h"
+#include "daemon/settings/quota.h"
+#include "daemon/work/program.h"
+#include "daemon/work/submit.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#define FUTURES_SLOTS (1u << 20)
+#define FUTURES_ARENA_BYTES PW_GIB
+
+static char *user_name(uid_t uid)
+{
+        char buffer[4096], number[32];
+        struct passwd entry, *found = NULL;
+
+        if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
+                return strdup(found->pw_name);
+        snprintf(number, sizeof number, "uid-%u", (unsigned)uid);
+        return strdup(number);
+}
+
+static void free_tenant(struct pw_tenant *tenant)
+{
+        pw_list_remove(&tenant->speakers.turn); /* who never said Hello may still stand in line */
+        pw_recount_free(tenant);
+        pw_list_remove(&tenant->of_ready);
+        pw_compiling_free(tenant->compiling);
+        pw_freezer_free(tenant->freezer);
+        if (tenant->hints)
+                munmap(tenant->hints, sizeof *tenant->hints);
+        pw_close_fd(&tenant->hints_fd);
+        pw_backing_line_unkeep(tenant->line);
+        free(tenant->name);
+        free(tenant);
+}
+
+static enum pw_status make_memory(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
+{
+        struct pw_map map = { 0 };
+        enum pw_status status = pw_memfd_create("pathways-hints", sizeof *tenant->hints, &tenant->hints_fd, ret_err);
+
+        if (status == PW_OK)
+                status = pw_map_fd(tenant->hints_fd, sizeof *tenant->hints, true, &map, ret_err);
+        if (status != PW_OK)
+                return status;
+        tenant->hints = (struct pw_hint_page *)map.base;
+        status = pw_quota_apply(daemon, tenant, ret_err);
+        if (status != PW_OK)
+                return status;
+        return pw_segment_new(
+                daemon,
+                &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_FUTURES, FUTURES_SLOTS, FUTURES_ARENA_BYTES),
+                                      .tenant = tenant },
+                &tenant->futures, ret_err);
+}
+
+static void drop_memory(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (tenant->futures)
+                pw_segment_remove(daemon, tenant->futures);
+        tenant->futures = NULL;
+        if (tenant->hints)
+                munmap(tenant->hints, sizeof *tenant->hints);
+        tenant->hints = NULL;
+        pw_close_fd(&tenant->hints_fd);
+        tenant->hints_fd = -1;
+}
+
+static struct pw_tenant *new_tenant(uid_t uid)
+{
+        struct pw_tenant *tenant = calloc(1, sizeof *tenant);
+
+        if (!tenant)
+                return NULL;
+        tenant->uid = uid;
+        tenant->hints_fd = -1;
+        pw_speakers_init(&tenant->speakers);
+        pw_looks_tenant_init(tenant);
+        pw_submit_tenant_init(tenant);
+        pw_list_init(&tenant->listing);
+        pw_list_init(&tenant->listers);
+        tenant->name = user_name(uid);
+        tenant->compiling = pw_compiling_new();
+        tenant->line = pw_backing_line_new();
+        if (tenant->name && tenant->compiling && tenant->line)
+                return tenant;
+        free_tenant(tenant);
+        return NULL;
+}
+
+enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err)
+{
+        uint64_t key = (uint64_t)uid + 1;
+        struct pw_tenant *tenant = pw_table_get(&daemon->tenants, key);
+
+        if (!tenant)
+                tenant = pw_table_get(&daemon->users, key);
+        if (!tenant) {
+                tenant = new_tenant(uid);
+                if (!tenant || !pw_table_put(&daemon->users, key, tenant)) {
+                        if (tenant)
+                                free_tenant(tenant);
+                        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
+                }
+        }
+        tenant->connections++;
+        *ret_tenant = tenant;
+        return PW_OK;
+}
+
+/* Nobody of it is there, and nothing is kept for it but what serves those who may come again. */
+static bool has_left(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
+{
+        const struct pw_use use = pw_store_use(daemon->store, tenant->name);
+        uint64_t kept = use.kept_bytes - use.lasting_bytes;
+
+        return !tenant->connections && !tenant->look && !tenant->sessions && !tenant->backings && !kept &&
+               !pw_compiling_busy(tenant->compiling);
+}
+
+static uint32_t device_segments(const struct pw_tenant *tenant)
+{
+        uint32_t count = 0;
+
+        for (uint32_t device = 0; device < PW_DEVICES_MAX; device++)
+                count += tenant->devices[device] != NULL;
+        return count;
+}
+
+/* Its futures segment is left, and its memory on devices where it had any. */
+static bool is_empty(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
+{
+        return !tenant->freezer && tenant->segments == 1 + device_segments(tenant) && pw_store_tenant_empty(daemon->store, tenant->name);
+}
+
+static void drop_devices(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        for (uint32_t device = 0; device < PW_DEVICES_MAX; device++)
+                if (tenant->devices[device])
+                        pw_segment_remove(daemon, tenant->devices[device]);
+}
+
+/* False: something of it is left. */
+static bool end(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (!has_left(daemon, tenant))
+                return false;
+        pw_freezer_end(daemon, tenant);
+        pw_compiling_forget(daemon, tenant);
+        if (!is_empty(daemon, tenant) || !pw_scheduler_segments_end(daemon->scheduler, tenant->name))
+                return false;
+        pw_log(&daemon->log, PW_LOG_DEBUG, "tenant gone tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
+        pw_table_remove(&daemon->tenants, (uint64_t)tenant->uid + 1);
+        drop_devices(daemon, tenant);
+        pw_overhead_forget_tenant(daemon, tenant);
+        drop_memory(daemon, tenant);
+        free_tenant(tenant);
+        return true;
+}
+
+/* Whoever has nothing left by now. Some of what a tenant had goes later than its last session: at the next one's begin it is gone. */
+static void end_empty(struct pw_daemon *daemon)
+{
+        struct pw_tenant *tenant;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+                if (end(daemon, tenant))
+                        i = 0; /* a removal may move another behind the cursor */
+}
+
+void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (--tenant->connections || tenant->begun)
+                return;
+        pw_table_remove(&daemon->users, (uint64_t)tenant->uid + 1);
+        free_tenant(tenant);
+}
+
+enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
+{
+        enum pw_status status;
+
+        if (tenant->begun)
+                return PW_OK;
+        end_empty(daemon);
+        status = make_memory(daemon, tenant, ret_err);
+        if (status == PW_OK && !pw_table_put(&daemon->tenants, (uint64_t)tenant->uid + 1, tenant))
+                status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
+        if (status != PW_OK) {
+                drop_memory(daemon, tenant);
+                return status;
+        }
+        pw_table_remove(&daemon->users, (uint64_t)tenant->uid + 1);
+        tenant->begun = true;
+        pw_log(&daemon->log, PW_LOG_DEBUG, "tenant seen tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
+        return PW_OK;
+}
+
+static enum pw_status add_device(struct pw_daemon *daemon, struct pw_tenant *tenant, uint32_t device, struct pw_error *ret_err)
+{
+        uint64_t bytes = pw_round_up(daemon->settings.device_memory, 4096);
+        struct pw_segment *segment;
+        enum pw_status status = pw_segment_new(daemon,
+                                               &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_DEVICE, 0, bytes),
+                                                                     .tenant = tenant,
+                                                                     .device = device },
+                                               &segment, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        status = pw_scheduler_segment(daemon->scheduler, device, tenant->name, segment->number, bytes, ret_err);
+        if (status == PW_OK)
+                tenant->devices[device] = segment;
+        else
+                pw_segment_remove(daemon, segment);
+        return status;
+}
+
+enum pw_status pw_tenant_devices(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+
+        for (uint32_t device = 0; status == PW_OK && device < daemon->device_count; device++)
+                if (!pw_scheduler_has_segment(daemon->scheduler, device, tenant->name))
+                        status = add_device(daemon, tenant, device, ret_err);
+        return status;
+}
+
+void pw_tenants_done(struct pw_daemon *daemon)
+{
+        struct pw_tenant *tenant;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+                free_tenant(tenant);
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->users, &i));)
+                free_tenant(tenant);
+        pw_table_done(&daemon->tenants);
+        pw_table_done(&daemon->users);
+}

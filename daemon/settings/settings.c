@@ -1,0 +1,246 @@
+/* The table of the daemon's options. */
+#include "daemon/settings/settings.h"
+
+#include "base/memory.h"
+#include "daemon/http/http_address.h"
+#include "daemon/settings/quota.h"
+#include "plane/board.h"
+#include "scheduler/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct pw_settings, field)
+
+static const struct pw_option items[] = {
+        { "config", 'c', PW_OPTION_TEXT, AT(config), NULL, "FILE",
+          "Read options from FILE, `name = value` a line. The command line wins." },
+        { "run-dir", 0, PW_OPTION_TEXT, AT(run_dir), NULL, "DIR",
+          "Where the socket pathwaysd.sock lies. Default: /run/pathways as root, else $XDG_RUNTIME_DIR/pathways." },
+        { "state-dir", 0, PW_OPTION_TEXT, AT(state_dir), NULL, "DIR",
+          "Where the host's last epoch is kept. Default: /var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
+        { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT",
+          "Devices of this host: cpu or emulated, and how many." },
+        { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
+        { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
+          "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more "
+          "than seven eighths of what a memory cgroup leaves." },
+        { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", "Capacity of each device." },
+        { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION",
+          "Emulated devices: time that each function takes besides its own." },
+        { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE",
+          "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
+        { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR",
+          "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins. "
+          "SIGHUP applies a change." },
+        { "executor", 0, PW_OPTION_TEXT, AT(executor), NULL, "FILE",
+          "The executor's program. Default: the installed one, or the one built beside this daemon." },
+        { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), NULL, "USER",
+          "Whom executors run as where the daemon is root. Default: pathways-executor where there is such a user, else nobody." },
+        { "function-limit", 0, PW_OPTION_DURATION, AT(function_limit_us), "10min", "DURATION",
+          "How long a function may take, about, whatever limit of its own it has. One that takes longer ends its executor. "
+          "0: as long as it likes." },
+        { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "How islands choose the next gang." },
+        { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
+        { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION",
+          "How long a run may wait to be admitted. SIGHUP applies a change." },
+        { "socket-mode", 0, PW_OPTION_OCTAL, AT(socket_mode), "0666", "MODE",
+          "Mode of the socket. A client's tenant is its user. SIGHUP applies a change." },
+        { "operators", 0, PW_OPTION_TEXT, AT(operators), NULL, "GROUP",
+          "Members of GROUP see and touch what is of every tenant. So do root and the daemon's user. Others see only their own. "
+          "SIGHUP applies a change." },
+        { "quota", 0, PW_OPTION_LIST, AT(quotas), NULL, "TENANT:WHAT=N,...",
+          "What TENANT may have: host=SIZE, device=SIZE, objects=N, sessions=N. For example bo:host=2GiB,sessions=50. "
+          "Device is the memory of all devices together. What is left out has no limit, sessions 16384. TENANT * is every tenant. "
+          "A tenant's own line goes before; none lifts a limit. May be given several times. SIGHUP applies a change." },
+        { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
+          "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "
+          "Not given: nowhere." },
+        { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION",
+          "At SIGTERM, how long runs in flight may go on. SIGHUP applies a change." },
+        { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL",
+          "error, warning, info or debug. SIGHUP applies a change." },
+        { "ready-fd", 0, PW_OPTION_COUNT, AT(ready_fd), "0", "FD",
+          "Write a newline to this descriptor once all executors are ready. 0: none." },
+        { "help", 'h', PW_OPTION_FLAG, AT(help), "no", NULL, "Print this and exit." },
+        { "version", 'V', PW_OPTION_FLAG, AT(version), "no", NULL, "Print the version and exit." },
+        { "help-mdoc", 0, PW_OPTION_FLAG, AT(help_mdoc), "no", NULL, "Print the options as the manual has them and exit." },
+        { "metrics-mdoc", 0, PW_OPTION_FLAG, AT(metrics_mdoc), "no", NULL, "Print the metrics as the manual has them and exit." },
+};
+
+const struct pw_options pw_settings_options = { items, pw_array_count(items), "pathwaysd" };
+
+/* What means something on the command line alone is no key. */
+static enum pw_status check_keys(const uint32_t *lines, const char *path, struct pw_error *ret_err)
+{
+        static const char *const not_keys[] = { "config", "help", "version", "help-mdoc", "metrics-mdoc" };
+
+        for (uint32_t i = 0; i < pw_settings_options.count; i++)
+                for (uint32_t k = 0; k < pw_array_count(not_keys); k++)
+                        if (lines[i] && !strcmp(items[i].name, not_keys[k]))
+                                return pw_error_set(ret_err, PW_BAD_CONFIG, "%s:%u: %s is no key of a file: --%s is for the command line", path,
+                                                    lines[i], items[i].name, items[i].name);
+        return PW_OK;
+}
+
+/* The config file, with the line of each option. It is named on the command line, which beats it: so that is read twice. */
+static enum pw_status read_config(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv, struct pw_error *ret_err)
+{
+        struct pw_settings first = { 0 };
+        enum pw_status status = pw_options_defaults(&pw_settings_options, &first, ret_err);
+        int operand;
+
+        if (status == PW_OK)
+                status = pw_options_parse(&pw_settings_options, &first, argc, argv, &operand, ret_err);
+        if (status == PW_OK && first.config)
+                status = pw_options_read(&pw_settings_options, settings, first.config, ret_lines, ret_err);
+        if (status == PW_OK && first.config)
+                status = check_keys(ret_lines, first.config, ret_err);
+        pw_settings_done(&first);
+        return status;
+}
+
+enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw_log_level *ret_level, struct pw_error *ret_err)
+{
+        static const struct { const char *name; enum pw_log_level level; } levels[] = {
+                { "error", PW_LOG_ERROR }, { "warning", PW_LOG_WARNING }, { "info", PW_LOG_INFO }, { "debug", PW_LOG_DEBUG },
+        };
+
+        for (uint32_t i = 0; i < pw_array_count(levels); i++) {
+                if (!strcmp(levels[i].name, settings->log_level)) {
+                        *ret_level = levels[i].level;
+                        return PW_OK;
+                }
+        }
+        return pw_error_set(ret_err, PW_INVALID, "--log-level %s: error, warning, info or debug", settings->log_level);
+}
+
+#define LONGEST_US (UINT64_C(36500) * 24 * 3600 * 1000000) /* added to any time of the clock it is a time still */
+
+static enum pw_status check_durations(const struct pw_settings *settings, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < pw_settings_options.count; i++)
+                if (items[i].kind == PW_OPTION_DURATION && *(const uint64_t *)((const char *)settings + items[i].offset) > LONGEST_US)
+                        return pw_error_set(ret_err, PW_INVALID, "--%s: at most 36500d", items[i].name);
+        if (!settings->admit_us)
+                return pw_error_set(ret_err, PW_INVALID, "--admit-deadline 0: at least 1us");
+        return PW_OK;
+}
+
+static enum pw_status check(const struct pw_settings *settings, struct pw_error *ret_err)
+{
+        enum pw_log_level level;
+        char kind[32];
+        uint32_t count;
+        enum pw_status status = pw_settings_devices(settings, kind, &count, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        if (settings->islands < 1 || settings->islands > PW_ISLANDS_MAX || settings->islands > count)
+                return pw_error_set(ret_err, PW_INVALID, "--islands %u: from 1 to %u, and at most one per device (%u)",
+                                    settings->islands, PW_ISLANDS_MAX, count);
+        if (settings->http) {
+                struct pw_http_address address;
+
+                status = pw_http_address_parse(settings->http, &address, ret_err);
+        }
+        if (status == PW_OK)
+                status = pw_settings_log_level(settings, &level, ret_err);
+        if (status == PW_OK)
+                status = pw_policy_check(settings->policy, ret_err);
+        if (status == PW_OK)
+                status = check_durations(settings, ret_err);
+        if (status == PW_OK)
+                status = pw_quotas_check(&settings->quotas, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (settings->socket_mode > 0777)
+                return pw_error_set(ret_err, PW_INVALID, "--socket-mode %o: from 0 to 0777", settings->socket_mode);
+        if (settings->device_memory < 4096)
+                return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
+        if (settings->ahead < 2 || settings->ahead > PW_ORDER_LOG / 4)
+                return pw_error_set(ret_err, PW_INVALID, "--ahead %u: from 2 to %u", settings->ahead, PW_ORDER_LOG / 4);
+        return PW_OK;
+}
+
+/* A refusal begins with "--NAME": where that stands in the config file, and not on the command line, the file and its line are said. */
+static void say_line(const struct pw_settings *settings, const uint32_t *lines, struct pw_error *err)
+{
+        char text[sizeof err->text];
+        size_t bytes = strcspn(err->text, " :");
+
+        memcpy(text, err->text, sizeof text);
+        for (uint32_t i = 0; i < pw_settings_options.count && bytes > 2; i++)
+                if (lines[i] && strlen(items[i].name) == bytes - 2 && !strncmp(items[i].name, text + 2, bytes - 2))
+                        pw_error_set(err, PW_BAD_CONFIG, "%s:%u: %s", settings->config, lines[i], text + 2);
+}
+
+/* Lines of options that the command line has too do not count. */
+static enum pw_status read_all(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv, struct pw_error *ret_err)
+{
+        struct pw_settings alone = { 0 };
+        uint32_t unused[pw_array_count(items)];
+        enum pw_status status = pw_options_defaults(&pw_settings_options, &alone, ret_err);
+        int operand;
+
+        if (status == PW_OK)
+                status = read_config(&alone, unused, argc, argv, ret_err);
+        if (status == PW_OK)
+                status = read_config(settings, ret_lines, argc, argv, ret_err);
+        if (status == PW_OK)
+                status = pw_options_parse(&pw_settings_options, settings, argc, argv, &operand, ret_err);
+        for (uint32_t i = 0; i < pw_settings_options.count && status == PW_OK; i++)
+                if (!pw_option_same(&items[i], settings, &alone))
+                        ret_lines[i] = 0;
+        if (status == PW_OK && operand < argc)
+                status = pw_error_set(ret_err, PW_INVALID, "pathwaysd: takes no operand, got \"%s\"", argv[operand]);
+        pw_settings_done(&alone);
+        return status;
+}
+
+enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err)
+{
+        uint32_t lines[pw_array_count(items)] = { 0 };
+        struct pw_error err;
+        enum pw_status status;
+
+        memset(settings, 0, sizeof *settings);
+        status = pw_options_defaults(&pw_settings_options, settings, &err);
+        if (status == PW_OK)
+                status = read_all(settings, lines, argc, argv, &err);
+        if (status == PW_OK) {
+                status = check(settings, &err);
+                if (status != PW_OK)
+                        say_line(settings, lines, &err);
+        }
+        if (status == PW_OK)
+                return PW_OK;
+        status = pw_error_set(ret_err, err.status, "%s", err.text);
+        pw_settings_done(settings);
+        return status;
+}
+
+void pw_settings_done(struct pw_settings *settings)
+{
+        pw_options_free(&pw_settings_options, settings);
+        memset(settings, 0, sizeof *settings);
+}
+
+enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind[32], uint32_t *ret_count, struct pw_error *ret_err)
+{
+        const char *colon = strchr(settings->devices, ':');
+        size_t length = colon ? (size_t)(colon - settings->devices) : strlen(settings->devices);
+        char *end = NULL;
+        unsigned long count = colon ? strtoul(colon + 1, &end, 10) : 1;
+
+        if (!length || length >= 32 || (colon && (end == colon + 1 || *end)) || count < 1 || count > PW_DEVICES_MAX)
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "--devices \"%s\": KIND:COUNT with 1 to %u devices, for example emulated:4", settings->devices,
+                                    PW_DEVICES_MAX);
+        memcpy(kind, settings->devices, length);
+        kind[length] = 0;
+        if (strcmp(kind, "cpu") && strcmp(kind, "emulated"))
+                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu and emulated", settings->devices);
+        *ret_count = (uint32_t)count;
+        return PW_OK;
+}

@@ -1,0 +1,33 @@
+/* What an operator can set: one struct, one table; command line, config file, --help and the manual come from it.
+ */
+#ifndef PW_DAEMON_SETTINGS_SETTINGS_H
+#define PW_DAEMON_SETTINGS_SETTINGS_H
+
+#include "base/log.h"
+#include "base/option.h"
+
+struct pw_settings {
+        const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
+        struct pw_text_list modules, quotas;
+        uint32_t islands, socket_mode, ahead, ready_fd;
+        uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth;
+        uint64_t shutdown_us, admit_us, function_limit_us;
+        bool help, version, help_mdoc, metrics_mdoc;
+};
+
+extern const struct pw_options pw_settings_options;
+
+/* Defaults, then the config file, then the command line; checks what goes together.
+ * Own: given back with pw_settings_done(). Errors: PW_INVALID, PW_BAD_CONFIG, PW_NOT_FOUND. */
+PW_MUST_CHECK enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err);
+void pw_settings_done(struct pw_settings *settings);
+
+/* Errors: PW_INVALID. */
+PW_MUST_CHECK enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw_log_level *ret_level,
+                                                   struct pw_error *ret_err);
+
+/* "emulated:4" -> kind and count. Errors: PW_INVALID. */
+PW_MUST_CHECK enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind[32], uint32_t *ret_count,
+                                                 struct pw_error *ret_err);
+
+#endif

@@ -1,0 +1,197 @@
+/* The queue of questions, one asked at a time, so that a crash names its question. */
+#include "daemon/work/describe.h"
+
+#include "base/memory.h"
+#include "daemon/child/child.h"
+
+#include <stdio.h>
+
+#define LIMIT_US 2000000u
+
+struct question {
+        struct pw_list link;
+        struct pw_ask ask;
+        bool left; /* whoever asked has left, and the answer is still to come */
+};
+
+struct pw_describe {
+        struct pw_list queue;     /* the first may be asked */
+        uint64_t asked_us;        /* 0: the first is not asked */
+        struct pw_dsession *session;
+};
+
+enum pw_status pw_describe_new(struct pw_daemon *daemon, struct pw_describe **ret_describe, struct pw_error *ret_err)
+{
+        struct pw_describe *describe = calloc(1, sizeof *describe);
+
+        (void)daemon;
+        if (!describe)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
+        pw_list_init(&describe->queue);
+        *ret_describe = describe;
+        return PW_OK;
+}
+
+static void free_question(struct question *question)
+{
+        pw_list_remove(&question->link);
+        free(question->ask.frame);
+        free(question);
+}
+
+void pw_describe_free(struct pw_describe *describe)
+{
+        if (!describe)
+                return;
+        while (!pw_list_empty(&describe->queue))
+                free_question(pw_list_first(&describe->queue, struct question, link));
+        free(describe);
+}
+
+/* Take it from the queue and answer it. */
+static void finish(struct pw_describe *describe, struct question *question, const struct pw_function_facts *facts,
+                   enum pw_status status, const char *text)
+{
+        struct pw_ask ask = question->ask;
+        bool left = question->left;
+        struct pw_error err;
+
+        if (question->link.prev == &describe->queue)
+                describe->asked_us = 0;
+        free_question(question);
+        if (left)
+                return;
+        if (status != PW_OK)
+                pw_error_set(&err, status, "%s: %s", ask.query->function, text);
+        ask.done(ask.context, status, facts, &err);
+}
+
+/* Ask the first of the queue, if somebody is there to ask. */
+static void ask_first(struct pw_describe *describe)
+{
+        struct question *question;
+        struct pw_outgoing *frame;
+
+        if (!describe->session || describe->asked_us || pw_list_empty(&describe->queue))
+                return;
+        question = pw_list_first(&describe->queue, struct question, link);
+        frame = question->ask.frame;
+        question->ask.frame = NULL;
+        describe->asked_us = pw_now_us();
+        pw_session_send(describe->session, frame);
+}
+
+void pw_describe_ask(struct pw_daemon *daemon, const struct pw_ask *ask)
+{
+        struct pw_describe *describe = daemon->describe;
+        struct question *question = calloc(1, sizeof *question);
+        struct pw_error err;
+
+        if (!question) {
+                free(ask->frame);
+                pw_error_set(&err, PW_NO_MEMORY, "pathwaysd is out of memory");
+                ask->done(ask->context, PW_NO_MEMORY, NULL, &err);
+                return;
+        }
+        question->ask = *ask;
+        pw_list_append(&describe->queue, &question->link);
+        ask_first(describe);
+}
+
+/* What is asked stays the first until it is answered: the executor does nothing else before, and its time counts on. */
+void pw_describe_forget(struct pw_daemon *daemon, void *context)
+{
+        struct pw_describe *describe = daemon->describe;
+        struct question *question;
+
+        pw_list_each(&describe->queue, question, struct question, link) {
+                if (question->left || question->ask.context != context)
+                        continue;
+                question->left = true;
+                if (!describe->asked_us || question->link.prev != &describe->queue)
+                        free_question(question);
+        }
+        ask_first(describe);
+}
+
+struct pw_describe_now pw_describe_now(const struct pw_daemon *daemon)
+{
+        const struct pw_describe *describe = daemon->describe;
+        const struct question *question = pw_list_first(&describe->queue, struct question, link);
+
+        if (!describe->asked_us || pw_list_empty(&describe->queue))
+                return (struct pw_describe_now){ .limit_us = LIMIT_US };
+        return (struct pw_describe_now){ question->left ? NULL : question->ask.context, describe->asked_us, LIMIT_US };
+}
+
+/* Its outputs into the task. False: that cannot be an answer. */
+static bool read_answer(struct pw_shape_task *task, const Pathways__Wire__Described *body)
+{
+        if (body->n_outputs != task->output_count)
+                return false;
+        for (uint32_t i = 0; i < task->output_count; i++) {
+                const Pathways__Wire__Type *type = body->outputs[i];
+
+                if (type->n_dims > PW_RANK_MAX)
+                        return false;
+                task->outputs[i].dtype = type->dtype;
+                task->outputs[i].dims = (struct pw_dims){ .rank = (uint32_t)type->n_dims };
+                if (type->n_dims)
+                        memcpy(task->outputs[i].dims.dim, type->dims, type->n_dims * sizeof(uint64_t));
+        }
+        return true;
+}
+
+void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply *reply)
+{
+        struct pw_describe *describe = daemon->describe;
+        struct question *question = pw_list_first(&describe->queue, struct question, link);
+        bool is_answer = reply->status == PW_OK && reply->body_case == PATHWAYS__WIRE__REPLY__BODY_DESCRIBED;
+
+        if (pw_list_empty(&describe->queue) || !describe->asked_us || question->ask.id != reply->id)
+                return; /* of somebody who left */
+        if (is_answer && (question->left || read_answer(&question->ask.query->task, reply->described))) {
+                const Pathways__Wire__Described *body = reply->described;
+                uint64_t digest = question->left ? 0 : question->ask.query->digest;
+                finish(describe, question, &(struct pw_function_facts){ body->in_place, body->time_limit_us, digest }, PW_OK, NULL);
+        } else {
+                finish(describe, question, NULL,
+                       pw_status_known(reply->status) && reply->status ? (enum pw_status)reply->status : PW_PROTOCOL,
+                       reply->text[0] ? reply->text : "its shape function gave no shapes that can be");
+        }
+        ask_first(describe);
+}
+
+void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session)
+{
+        daemon->describe->session = session;
+        daemon->describe->asked_us = 0;
+        ask_first(daemon->describe);
+}
+
+void pw_describe_detached(struct pw_daemon *daemon)
+{
+        daemon->describe->session = NULL;
+}
+
+void pw_describe_down(struct pw_daemon *daemon, const char *how)
+{
+        struct pw_describe *describe = daemon->describe;
+        char text[200];
+
+        if (!describe->asked_us || pw_list_empty(&describe->queue))
+                return;
+        snprintf(text, sizeof text, "its shape function ended the describing executor (%s)", how);
+        finish(describe, pw_list_first(&describe->queue, struct question, link), NULL, PW_CRASHED, text);
+}
+
+uint64_t pw_describe_next_us(const struct pw_daemon *daemon)
+{
+        return daemon->describe->asked_us ? daemon->describe->asked_us + LIMIT_US : UINT64_MAX;
+}
+
+void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        if (pw_describe_next_us(daemon) <= now_us)
+                pw_child_kill(daemon, daemon->device_count, PW_TIME_LIMIT, "ran over the limit of 2 s for a shape function");
+}

@@ -1,0 +1,615 @@
+/* Programs of sessions, and their compilations between the loop and the threads. */
+#include "daemon/work/program.h"
+
+#include "base/memory.h"
+#include "daemon/memory/kept.h"
+#include "daemon/module/module.h"
+#include "daemon/work/compile.h"
+#include "daemon/work/compiler.h"
+#include "daemon/work/describe.h"
+#include "daemon/work/slice.h"
+#include "plane/segment.h"
+
+#include <sys/mman.h>
+
+#define PAGE_BYTES 4096u
+#define LARGE_BYTES (1u << 20)
+#define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
+
+struct pw_compiling {
+        struct pw_compile_lane lane;
+        struct pw_list waiting;    /* jobs that have not begun */
+        uint32_t begun;
+        struct pw_shapes shapes;   /* the thread's that the tenant's work is at */
+        uint64_t shapes_bytes;     /* as they were charged */
+};
+
+/* A compilation under way. */
+struct job {
+        struct pw_compile_work work; /* first: what a thread is handed */
+        struct pw_compile compile;
+        struct pw_list link;         /* in daemon->jobs */
+        struct pw_list of_session;
+        struct pw_daemon *daemon;
+        struct pw_tenant *tenant;
+        struct pw_compiling *compiling;
+        struct pw_dsession *session; /* NULL: it has ended */
+        uint32_t session_number;
+        char client[48];
+        uint64_t charged_bytes, since_us, asked_us; /* asked_us: 0: no question of it is asked */
+        bool begun, installed;            /* installed: the scheduler has its program, and nobody else knows it */
+        bool dropped;                     /* only what it has in memory is left, and that is at a thread */
+        uint32_t *slices, slice_count;    /* held */
+        struct pw_module_uses *modules;   /* versions that its calls run */
+        struct pw_module_asker *asker;    /* NULL: waits for none */
+        uint32_t module_next;             /* of the compilation's, the first that is not known yet */
+};
+
+/* --- life ---------------------------------------------------------------------------------------------------------------- */
+
+struct pw_compiling *pw_compiling_new(void)
+{
+        struct pw_compiling *compiling = calloc(1, sizeof *compiling);
+
+        if (!compiling)
+                return NULL;
+        pw_compile_lane_init(&compiling->lane);
+        pw_list_init(&compiling->waiting);
+        pw_shapes_init(&compiling->shapes);
+        return compiling;
+}
+
+bool pw_compiling_busy(const struct pw_compiling *compiling) { return compiling->begun || !pw_list_empty(&compiling->waiting); }
+
+void pw_compiling_forget(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        struct pw_compiling *compiling = tenant->compiling;
+
+        pw_shapes_done(&compiling->shapes);
+        pw_shapes_init(&compiling->shapes);
+        pw_kept_count(daemon, tenant, PW_KEPT_SHAPES, -(int64_t)compiling->shapes_bytes);
+        compiling->shapes_bytes = 0;
+}
+
+void pw_compiling_free(struct pw_compiling *compiling)
+{
+        if (!compiling)
+                return;
+        pw_shapes_done(&compiling->shapes);
+        free(compiling);
+}
+
+static void charge(struct job *job, uint64_t bytes)
+{
+        pw_kept_count(job->daemon, job->tenant, PW_KEPT_COMPILING, (int64_t)bytes - (int64_t)job->charged_bytes);
+        job->charged_bytes = bytes;
+}
+
+static void charge_shapes(struct job *job)
+{
+        struct pw_compiling *compiling = job->compiling;
+
+        pw_kept_count(job->daemon, job->tenant, PW_KEPT_SHAPES, (int64_t)job->compile.shapes_bytes - (int64_t)compiling->shapes_bytes);
+        compiling->shapes_bytes = job->compile.shapes_bytes;
+}
+
+static void leave_session(struct job *job)
+{
+        if (!job->session)
+                return;
+        pw_list_remove(&job->of_session);
+        job->session->job_count--;
+        job->session = NULL;
+}
+
+static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling);
+
+static void end_job(struct job *job)
+{
+        charge(job, 0);
+        pw_list_remove(&job->link);
+        free(job);
+}
+
+static void work_drop(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        pw_compile_done(&job->compile);
+        job->compile = (struct pw_compile){ .buffer = NULL };
+}
+
+static void dropped(struct pw_compile_work *work) { end_job((struct job *)work); }
+
+static void drop_now(struct job *job)
+{
+        pw_compile_done(&job->compile);
+        end_job(job);
+}
+
+/* To give many pages back takes the system longer than a turn may: it is charged until a thread has done that. */
+static void drop(struct job *job)
+{
+        if (!job->daemon->compiler || job->charged_bytes < LARGE_BYTES) {
+                drop_now(job);
+                return;
+        }
+        job->dropped = true;
+        job->work = (struct pw_compile_work){ .lane = pw_compiler_lane(job->daemon->compiler), .work = work_drop, .done = dropped };
+        pw_list_init(&job->work.link);
+        pw_compiler_ask(job->daemon->compiler, &job->work);
+}
+
+/* Nothing of it is at a thread. */
+static void free_job(struct job *job)
+{
+        struct pw_daemon *daemon = job->daemon;
+        struct pw_compiling *compiling = job->compiling;
+        struct pw_dsession *session = job->session;
+
+        for (uint32_t i = 0; i < job->slice_count; i++)
+                pw_scheduler_slice_let_go(job->daemon->scheduler, job->slices[i]);
+        if (job->asker)
+                pw_module_forget(job->asker);
+        pw_module_uses_drop(job->daemon, job->modules);
+        free(job->modules);
+        if (job->installed) {
+                pw_scheduler_program_free(job->daemon->scheduler, job->compile.program->program);
+                job->compile.program = NULL;
+        }
+        job->compiling->begun -= job->begun;
+        leave_session(job);
+        free(job->slices);
+        drop(job);
+        begin_next(daemon, compiling);
+        if (session && !session->ended)
+                pw_session_mind(session);
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------------------------- */
+
+static void hand_over(struct job *job, void (*work)(struct pw_compile_work *work))
+{
+        job->work.work = work;
+        pw_compiler_ask(job->daemon->compiler, &job->work);
+}
+
+static void work_read(struct pw_compile_work *work) { pw_compile_read(&((struct job *)work)->compile); }
+
+static void work_go_on(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        pw_compile_go_on(&job->compile, job->tenant->name, job->session_number);
+}
+
+/* What was written there stays; this process does without pages of it until it looks again. */
+static void look_away(const struct pw_daemon *daemon, const struct pw_program_row *row)
+{
+        struct pw_host_range range = pw_host_program_range(row);
+        uint64_t begin = (uint64_t)range.line * PW_LINE_BYTES;
+        uint64_t from = pw_round_up(begin, PAGE_BYTES), end = (begin + range.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
+
+        if (from < end)
+                (void)madvise((char *)daemon->islands[range.island].board + from, end - from, MADV_DONTNEED);
+}
+
+static void work_place(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        pw_host_program_fill(job->daemon->boards, job->compile.program);
+        look_away(job->daemon, job->compile.program);
+        pw_compile_reply(&job->compile);
+}
+
+static void step(struct job *job);
+
+/* Its slices, as they are now, stay until it is answered. */
+static enum pw_status hold_slices(struct job *job, struct pw_error *ret_err)
+{
+        struct pw_graph *graph = job->compile.graph;
+
+        job->slices = calloc(graph->slice_count + 1, sizeof *job->slices);
+        if (!job->slices)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        for (uint32_t i = 0; i < graph->slice_count; i++) {
+                uint32_t id = graph->slices[i].id;
+                const struct pw_slice_map *slice =
+                        pw_table_get(&job->session->slices, id) ? pw_scheduler_slice_hold(job->daemon->scheduler, id) : NULL;
+                if (!slice)
+                        return pw_error_set(ret_err, PW_NOT_FOUND, "slice %u is not open in this session", id);
+                graph->slices[i] = *slice;
+                job->slices[job->slice_count++] = id;
+        }
+        return PW_OK;
+}
+
+static void find_modules(struct job *job);
+
+/* What is wrong with a module is told with the first call of it. */
+static void module_found(void *context, enum pw_status status, struct pw_module_version *version, const struct pw_error *err)
+{
+        struct job *job = context;
+        struct pw_compile_module *module = &job->compile.modules[job->module_next++];
+        bool waited = job->asker;
+
+        job->asker = NULL;
+        if (status != PW_OK) {
+                module->err = *err;
+                module->err.status = status;
+        } else if (pw_module_uses_take(&job->modules, version)) {
+                module->digest = pw_module_digest(version);
+        } else {
+                pw_module_unuse(job->daemon, version);
+                (void)pw_error_set(&module->err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        }
+        if (waited)
+                find_modules(job);
+}
+
+/* The version of each of its modules: the same for all of its calls. */
+static void find_modules(struct job *job)
+{
+        while (job->module_next < job->compile.module_count) {
+                job->asker = pw_module_ask(job->daemon, job->compile.modules[job->module_next].name, module_found, job);
+                if (job->asker)
+                        return;
+        }
+        hand_over(job, work_go_on);
+}
+
+static void resolve(struct job *job)
+{
+        struct pw_error err;
+        enum pw_status status = hold_slices(job, &err);
+
+        if (status == PW_OK) {
+                find_modules(job);
+                return;
+        }
+        pw_compile_fail(&job->compile, status, &err);
+        step(job);
+}
+
+static void described(void *context, enum pw_status status, const struct pw_function_facts *facts, const struct pw_error *err)
+{
+        struct job *job = context;
+
+        job->asked_us = 0;
+        pw_compile_answer(&job->compile, status, facts, err);
+        if (status == PW_OK)
+                hand_over(job, work_go_on);
+        else
+                step(job);
+}
+
+static void ask(struct job *job)
+{
+        struct pw_compile *compile = &job->compile;
+        struct pw_outgoing *frame = compile->ask;
+
+        compile->ask = NULL;
+        job->asked_us = pw_now_us();
+        pw_describe_ask(job->daemon, &(struct pw_ask){ compile->ask_id, frame, &compile->query, described, job });
+}
+
+/* Functions with time limits are looked after while runs are in flight. */
+static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
+{
+        if (limit_us && (!daemon->shortest_limit_us || limit_us < daemon->shortest_limit_us))
+                daemon->shortest_limit_us = limit_us;
+}
+
+/* A place in a board for its image. What it takes for good is its tenant's. */
+static enum pw_status place(struct job *job, struct pw_error *ret_err)
+{
+        struct pw_program_row *row = job->compile.program;
+        uint64_t plan_bytes = pw_program_bytes(row) - row->image->bytes;
+        enum pw_status status = pw_host_program_reserve(job->daemon->boards, row, &row->placed_bytes, ret_err);
+
+        if (status == PW_OK)
+                status = pw_kept_ask(job->daemon, job->tenant, PW_KEPT_PROGRAMS, row->placed_bytes + plan_bytes, ret_err);
+        if (status != PW_OK) {
+                row->placed_bytes = 0;
+                return status;
+        }
+        row->payer = job->tenant;
+        row->kept_bytes = row->placed_bytes + plan_bytes;
+        job->daemon->placed_bytes += row->placed_bytes;
+        pw_kept_count(job->daemon, job->tenant, PW_KEPT_PROGRAMS, (int64_t)row->kept_bytes);
+        return PW_OK;
+}
+
+/* A place in a board that goes back, once the system has its pages. */
+struct leaving {
+        struct pw_compile_work work; /* first */
+        struct pw_daemon *daemon;
+        struct pw_list link;         /* in daemon->leaving */
+        struct pw_tenant *payer;     /* NULL: nobody was charged */
+        uint64_t kept_bytes, placed_bytes;
+        struct pw_host_range range;
+};
+
+static void give_pages(struct pw_compile_work *work)
+{
+        const struct leaving *leaving = (struct leaving *)work;
+        const struct pw_host_range *range = &leaving->range;
+        struct pw_error err; /* who takes the place has the pages then */
+
+        if (range->bytes)
+                (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES, range->bytes, &err);
+}
+
+static void give_place(const struct leaving *leaving)
+{
+        pw_host_range_give(leaving->daemon->boards, &leaving->range);
+        leaving->daemon->placed_bytes -= leaving->placed_bytes;
+        if (leaving->payer)
+                pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
+}
+
+static void let_go(struct leaving *leaving)
+{
+        give_place(leaving);
+        pw_list_remove(&leaving->link);
+        free(leaving);
+}
+
+static void pages_given(struct pw_compile_work *work) { let_go((struct leaving *)work); }
+
+/* Without memory to remember it others take the place as it is. */
+static void unplace(struct pw_daemon *daemon, struct pw_program_row *row)
+{
+        struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes, .placed_bytes = row->placed_bytes };
+        struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
+
+        now.range = pw_host_program_detach(daemon->boards, row);
+        row->payer = NULL;
+        row->kept_bytes = row->placed_bytes = 0;
+        if (!leaving) {
+                give_place(&now);
+                return;
+        }
+        *leaving = now;
+        pw_list_init(&leaving->link);
+        pw_list_append(&daemon->leaving, &leaving->link);
+        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->compiler), .work = give_pages, .done = pages_given };
+        pw_list_init(&leaving->work.link);
+        pw_compiler_ask(daemon->compiler, &leaving->work);
+}
+
+void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row)
+{
+        if (row->placed_bytes || row->payer)
+                unplace(daemon, row);
+}
+
+/* Until the client is told nobody but the job knows its number. */
+static void install(struct job *job)
+{
+        struct pw_error err;
+        enum pw_status status = place(job, &err);
+
+        if (status == PW_OK)
+                status = pw_scheduler_program_install(job->daemon->scheduler, job->compile.program, &err);
+        if (status != PW_OK) {
+                unplace(job->daemon, job->compile.program);
+                (void)!pw_host_apply(job->daemon->boards, &(struct pw_action){ .kind = PW_ACT_PROGRAM_ENDED, .program = job->compile.program }, NULL);
+                pw_compile_fail(&job->compile, status, &err);
+                step(job);
+                return;
+        }
+        job->installed = true;
+        job->compile.program->modules = job->modules;
+        job->modules = NULL;
+        job->compile.program->client = strdup(job->client); /* without memory: nameless */
+        note_limits(job->daemon, job->compile.shortest_limit_us);
+        hand_over(job, work_place);
+}
+
+static void send_reply(struct job *job)
+{
+        struct pw_compile *compile = &job->compile;
+        struct pw_dsession *session = job->session;
+
+        if (!pw_table_put(&session->programs, compile->program->program, session)) {
+                pw_compile_fail(compile, PW_NO_MEMORY, &(struct pw_error){ PW_NO_MEMORY, "pathwaysd is out of memory" });
+                step(job);
+                return;
+        }
+        job->installed = false; /* the session's now */
+        compile->image = pw_host_program_settle(job->daemon->boards, compile->program);
+        compile->program = NULL;
+        struct pw_outgoing *reply = compile->reply;
+        compile->reply = NULL;
+        free_job(job);
+        pw_session_send(session, reply);
+}
+
+static void refuse(struct job *job)
+{
+        struct pw_dsession *session = job->session;
+        struct pw_error err = job->compile.err;
+        uint64_t id = job->compile.id;
+
+        free_job(job);
+        pw_session_reply_error(session, id, err.status, err.text);
+}
+
+/* Back from a thread, or from the describing executor. */
+static void step(struct job *job)
+{
+        if (!job->session) {
+                free_job(job);
+                return;
+        }
+        switch (job->compile.step) {
+        case PW_COMPILE_RESOLVE: resolve(job); break;
+        case PW_COMPILE_ASK: ask(job); break;
+        case PW_COMPILE_INSTALL: install(job); break;
+        case PW_COMPILE_SEND: send_reply(job); break;
+        default: refuse(job); break;
+        }
+}
+
+static void done(struct pw_compile_work *work)
+{
+        struct job *job = (struct job *)work;
+
+        if (work->work == work_go_on)
+                charge_shapes(job);
+        if (job->compile.bytes_kept)
+                charge(job, job->compile.bytes_kept);
+        step(job);
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------------------ */
+
+static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling)
+{
+        struct job *job;
+
+        if (!daemon->compiler || compiling->begun >= BEGUN_MAX || pw_list_empty(&compiling->waiting))
+                return;
+        job = pw_list_first(&compiling->waiting, struct job, work.link);
+        pw_list_remove(&job->work.link);
+        job->begun = true;
+        compiling->begun++;
+        hand_over(job, work_read);
+}
+
+static struct job *new_job(struct pw_dsession *session)
+{
+        struct job *job = calloc(1, sizeof *job);
+
+        if (!job)
+                return NULL;
+        job->daemon = session->daemon;
+        job->tenant = session->tenant;
+        job->compiling = session->tenant->compiling;
+        job->session = session;
+        job->session_number = session->number;
+        job->since_us = pw_now_us();
+        memcpy(job->client, session->client, sizeof job->client);
+        job->work = (struct pw_compile_work){ .lane = &job->compiling->lane, .done = done };
+        pw_list_init(&job->work.link);
+        pw_list_init(&job->link);
+        pw_list_init(&job->of_session);
+        return job;
+}
+
+static enum pw_status take(struct pw_dsession *session, uint64_t id, struct pw_frame *frame, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = session->daemon;
+        enum pw_status status = pw_kept_ask(daemon, session->tenant, PW_KEPT_COMPILING, frame->bytes, ret_err);
+        struct job *job = status == PW_OK ? new_job(session) : NULL;
+        uint8_t *buffer;
+        uint64_t bytes;
+
+        if (status != PW_OK)
+                return status;
+        if (!job)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        status = pw_decoder_detach(&session->decoder, frame, &buffer, &bytes, ret_err);
+        if (status != PW_OK) {
+                free(job);
+                return status;
+        }
+        pw_compile_init(&job->compile, buffer, frame, ++daemon->next_compilation);
+        job->compile.id = id;
+        job->compile.secret = &daemon->hash_secret;
+        job->compile.shapes = &job->compiling->shapes;
+        charge(job, bytes + sizeof *job);
+        pw_list_append(&daemon->jobs, &job->link);
+        pw_list_append(&session->jobs, &job->of_session);
+        session->job_count++;
+        pw_list_append(&job->compiling->waiting, &job->work.link);
+        begin_next(daemon, job->compiling);
+        pw_session_mind(session);
+        return PW_OK;
+}
+
+void pw_program_take(struct pw_dsession *session, uint64_t id, const struct pw_frame *frame)
+{
+        struct pw_error err;
+        struct pw_frame taken = *frame;
+        enum pw_status status = take(session, id, &taken, &err);
+
+        if (status != PW_OK)
+                pw_session_reply_error(session, id, status, err.text);
+}
+
+void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                           void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        struct job *job;
+
+        pw_list_each(&daemon->jobs, job, struct job, link)
+                if (job->session && (!session || job->session == session))
+                        row(context, &(struct pw_wait_row){ .kind = job->asked_us ? PW_WAIT_KIND_SHAPE : PW_WAIT_KIND_COMPILE,
+                                                            .session = job->session,
+                                                            .name = job->asked_us ? job->compile.query.function : NULL,
+                                                            .since_us = job->asked_us ? job->asked_us : job->since_us,
+                                                            .until_us = UINT64_MAX });
+}
+
+struct pw_dsession *pw_program_described(const struct pw_daemon *daemon, const char **ret_function)
+{
+        const struct job *job = pw_describe_now(daemon).context;
+
+        if (!job)
+                return NULL;
+        *ret_function = job->compile.query.function;
+        return job->session;
+}
+
+void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t program)
+{
+        if (!pw_table_remove(&session->programs, program)) {
+                pw_session_reply_error(session, id, PW_NOT_FOUND, "the session has no such program");
+                return;
+        }
+        pw_scheduler_program_free(session->daemon->scheduler, program);
+        pw_session_reply_ok(session, id);
+}
+
+/* --- ends ---------------------------------------------------------------------------------------------------------------------- */
+
+void pw_programs_session_end(struct pw_dsession *session)
+{
+        struct pw_daemon *daemon = session->daemon;
+        uint64_t program;
+
+        while (!pw_list_empty(&session->jobs)) {
+                struct job *job = pw_list_first(&session->jobs, struct job, of_session);
+                bool waits = !job->begun, asked = job->asked_us, looks = job->asker;
+
+                leave_session(job);
+                if (asked)
+                        pw_describe_forget(daemon, job);
+                if (waits)
+                        pw_list_remove(&job->work.link);
+                if (waits || asked || looks)
+                        free_job(job);
+        }
+        for (uint32_t i = 0; pw_table_next_key(&session->programs, &i, &program);)
+                pw_scheduler_program_free(daemon->scheduler, (uint32_t)program);
+        pw_table_done(&session->programs);
+        session->programs = (struct pw_table){ 0 };
+        pw_slices_session_end(session);
+}
+
+void pw_programs_done(struct pw_daemon *daemon)
+{
+        while (!pw_list_empty(&daemon->jobs)) {
+                struct job *job = pw_list_first(&daemon->jobs, struct job, link);
+
+                if (job->dropped)
+                        drop_now(job);
+                else
+                        free_job(job);
+        }
+        while (!pw_list_empty(&daemon->leaving))
+                let_go(pw_list_first(&daemon->leaving, struct leaving, link));
+}

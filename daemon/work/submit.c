@@ -1,0 +1,395 @@
+/* RUN records: inputs are looked up and held, results claimed, runs collected for the end of the turn. */
+#include "daemon/work/submit.h"
+
+#include "base/memory.h"
+#include "daemon/memory/segment.h"
+#include "store/object.h"
+
+#include <stdio.h>
+
+/* A run that was read: waiting for the look. */
+struct waiting_run { struct pw_list link; struct pw_run *run; };
+/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of its tenant's whose
+ * runs are told. It goes with the last of them. */
+struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
+struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
+#define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
+#define TOLD_MAX 256u /* runs in a turn, likewise */
+#define TOLD_OF_TENANT 32u /* of those, before another tenant's */
+
+static struct pw_owner owner_of(const struct pw_run *run)
+{
+        return (struct pw_owner){ PW_OWNER_RUN, run->number };
+}
+
+/* What a ready object of a client is and where it lies. Its entry is a claim, which that client may change at any time: where the
+ * value lies comes from what was granted, and an entry that says otherwise, or more bytes than its room has, describes no value. */
+static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
+{
+        struct pw_entry *entry = pw_object_entry(daemon->store, object);
+        const struct pw_object_room room = pw_object_room(daemon->store, object);
+        uint64_t word = pw_entry_load(entry);
+        struct pw_described described;
+
+        place->status = PW_OK;
+        if (pw_word_state(word) == PW_ENTRY_ERROR || pw_word_state(word) == PW_ENTRY_LOST)
+                place->status = pw_word_error(word);
+        else if (pw_entry_describe(entry, NULL, room.offset + room.bytes, &described) != PW_OK ||
+                 (!described.is_inline && (described.room_segment != object->segment || described.room_offset != room.offset)))
+                place->status = PW_PROTOCOL;
+        if (place->status != PW_OK)
+                return;
+        place->is_inline = described.is_inline;
+        memcpy(place->value, entry->body.value, sizeof place->value);
+        place->segment = object->segment;
+        place->offset = room.offset;
+        place->bytes = described.bytes;
+        place->dtype = described.dtype;
+        place->dims = described.dims;
+}
+
+/* A result that was moved to host memory: what it is, its own list says; the rooms of the one that it lies in stay with it. */
+static void locate_moved(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
+{
+        const struct pw_entry *entry = pw_object_entry(daemon->store, object);
+        const struct pw_segment *segment = pw_segment_get(daemon, object->segment);
+        const struct pw_shard_list *list = (const struct pw_shard_list *)(segment->map.base + entry->room_offset);
+
+        place->segment = list->shards[0].segment;
+        place->offset = list->shards[0].offset;
+        place->bytes = list->shards[0].bytes;
+        place->dtype = (enum pw_dtype)list->dtype;
+        place->dims = list->dims;
+}
+
+static struct awaited *awaited_of(struct pw_daemon *daemon, struct pw_object *object)
+{
+        struct awaited *awaited = pw_table_get(&daemon->watched, (uintptr_t)object);
+
+        if (awaited || !(awaited = malloc(sizeof *awaited)))
+                return awaited;
+        if (!pw_table_put(&daemon->watched, (uintptr_t)object, awaited)) {
+                free(awaited);
+                return NULL;
+        }
+        awaited->object = object;
+        pw_list_init(&awaited->watches);
+        pw_list_init(&awaited->of_ready);
+        return awaited;
+}
+
+/* The last run of it was told, or needs it no more. */
+static void awaited_done(struct pw_daemon *daemon, struct awaited *awaited)
+{
+        if (!pw_list_empty(&awaited->watches))
+                return;
+        if (pw_table_get(&daemon->watched, (uintptr_t)awaited->object) == awaited)
+                pw_table_remove(&daemon->watched, (uintptr_t)awaited->object);
+        pw_list_remove(&awaited->of_ready);
+        free(awaited);
+}
+
+static bool watch_object(struct pw_daemon *daemon, struct pw_object *object, struct pw_run *run, uint32_t input)
+{
+        struct watch *watch = malloc(sizeof *watch);
+        struct awaited *awaited = watch ? awaited_of(daemon, object) : NULL;
+
+        if (!awaited) {
+                free(watch);
+                return false;
+        }
+        *watch = (struct watch){ .of = awaited, .run = run, .input = input };
+        pw_list_append(&awaited->watches, &watch->link);
+        run->inputs[input].awaited = watch;
+        return true;
+}
+
+static void unwatch(struct pw_daemon *daemon, struct pw_input_place *place)
+{
+        struct watch *watch = place->awaited;
+
+        place->awaited = NULL;
+        pw_list_remove(&watch->link);
+        awaited_done(daemon, watch->of);
+        free(watch);
+}
+
+/* Fill in input `i` of the run: hold the object, say where it lies or that it is still to come. */
+static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell, uint64_t now_us)
+{
+        struct pw_dsession *session = lane->session;
+        struct pw_store *store = session->daemon->store;
+        struct pw_input_place *place = &run->inputs[i];
+        bool donated = pw_cell_top(cell) & PW_RUN_INPUT_DONATED;
+        struct pw_object *object =
+                pw_store_find(store, session->number, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
+
+        *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
+        if (!object || pw_store_unclaimed(store, cell)) /* what no run makes: to wait for it may be to wait for itself */
+                return;
+        if (donated && pw_object_result(object) && pw_store_donate(store, session->number, object, run->number, NULL) == PW_OK) {
+                place->donated = true;
+        } else {
+                if (pw_store_hold(store, object, owner_of(run), NULL) != PW_OK)
+                        return;
+                if (donated && pw_store_drop(store, session->number, cell, now_us) != PW_OK)
+                        return;
+        }
+        place->object = object;
+        place->status = PW_OK;
+        if (pw_object_result(object)) {
+                place->source = PW_INPUT_RESULT;
+                place->result = pw_object_result(object);
+        } else if (object->backed) {
+                locate_moved(session->daemon, object, place);
+        } else if (pw_store_watch(store, object)) {
+                locate(session->daemon, object, place);
+        } else if (watch_object(session->daemon, object, run, i)) {
+                place->pending = true;
+        } else {
+                place->status = PW_NO_MEMORY;
+        }
+}
+
+/* The record cannot be: the session will end. */
+static uint32_t refuse(const struct pw_dlane *lane, const char *why)
+{
+        pw_log(&lane->session->daemon->log, PW_LOG_WARNING, "run refused client=%s reason=\"%s\"", lane->session->client, why);
+        return 0;
+}
+
+static bool take_result(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell)
+{
+        struct pw_object *object;
+        struct pw_error err;
+
+        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object,
+                           &err) != PW_OK)
+                return refuse(lane, err.text);
+        object->program = run->program;
+        run->results[i]->object = object;
+        return true;
+}
+
+/* The record says how long from now; 0: the default. */
+static uint64_t deadline(uint64_t us, uint64_t now_us)
+{
+        return us ? us > UINT64_MAX - now_us ? UINT64_MAX : now_us + us : 0;
+}
+
+/* It has runs for the next batch; not while its look goes on. */
+static void enlist(struct pw_daemon *daemon, struct pw_tenant *tenant)
+{
+        if (!tenant->look && pw_list_empty(&tenant->of_submitted) && !pw_list_empty(&tenant->submitted))
+                pw_list_append(&daemon->submitted, &tenant->of_submitted);
+}
+
+/* The program named by the record, if the session may run it. */
+static struct pw_program_row *program_of(struct pw_dlane *lane, struct pw_cell header)
+{
+        if (!pw_table_get(&lane->session->programs, (uint32_t)header.b))
+                return NULL;
+        return pw_scheduler_program(lane->session->daemon->scheduler, (uint32_t)header.b);
+}
+
+uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us)
+{
+        struct pw_daemon *daemon = lane->session->daemon;
+        struct pw_program_row *row = program_of(lane, header);
+        uint32_t inputs = pw_cell_run_inputs(header), results = pw_cell_run_results(header);
+        struct waiting_run *waiting;
+        struct pw_run *run;
+
+        if (2 + inputs + results > left || !row || inputs != row->input_count || results != row->result_count)
+                return refuse(lane, !row ? "no such program of the session" : "not as many inputs and results as the program has");
+        waiting = malloc(sizeof *waiting);
+        run = waiting ? pw_scheduler_run_new(daemon->scheduler, row->program) : NULL;
+        if (!run) {
+                free(waiting);
+                return refuse(lane, "pathwaysd is out of memory");
+        }
+        run->client = row->client; /* the session may end before the run */
+        run->sequential = pw_cell_run_flags(header) & PW_RUN_SEQUENTIAL;
+        run->deadline_us = deadline(pw_ring_peek(&lane->reader, 1).a, now_us);
+        for (uint32_t i = 0; i < inputs; i++)
+                take_input(lane, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
+        waiting->run = run;
+        pw_list_append(&lane->session->tenant->submitted, &waiting->link);
+        enlist(daemon, lane->session->tenant);
+        daemon->runs_in_flight++;
+        lane->session->tenant->runs++;
+        for (uint32_t i = 0; i < results; i++) {
+                if (take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
+                        continue;
+                pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, as its record cannot be", now_us);
+                return 0;
+        }
+        return 2 + inputs + results;
+}
+
+void pw_submit_tenant_init(struct pw_tenant *tenant)
+{
+        pw_list_init(&tenant->submitted);
+        pw_list_init(&tenant->batch);
+        pw_list_init(&tenant->of_submitted);
+        pw_list_init(&tenant->ready);
+        pw_list_init(&tenant->of_ready);
+}
+
+void pw_submit_close_batch(struct pw_daemon *daemon)
+{
+        struct pw_tenant *tenant;
+
+        pw_list_each(&daemon->submitted, tenant, struct pw_tenant, of_submitted) {
+                if (tenant->look) {
+                        pw_list_remove(&tenant->of_submitted);
+                        continue;
+                }
+                for (uint64_t taken = 0; taken < BATCH_MAX && !pw_list_empty(&tenant->submitted);) {
+                        struct waiting_run *first = pw_list_first(&tenant->submitted, struct waiting_run, link);
+
+                        taken += pw_run_weight(first->run);
+                        pw_list_remove(&first->link);
+                        pw_list_append(&tenant->batch, &first->link);
+                }
+        }
+}
+
+/* Results that its record named wrongly are nobody's: they go with the run, whose session has ended for that. */
+static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run, uint64_t now_us)
+{
+        const uint64_t number = run->number;
+        bool any = false;
+
+        for (uint32_t i = 0; i < run->result_count; i++)
+                if (!run->results[i]->object) {
+                        pw_scheduler_result_free(daemon->scheduler, run->results[i], now_us);
+                        any = true;
+                }
+        if (any)
+                pw_scheduler_cancel(daemon->scheduler, number, "pathwaysd: a result in its record is not one of its client's",
+                                    now_us);
+}
+
+static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, uint64_t now_us)
+{
+        struct pw_run *run = waiting_take->run;
+
+        pw_list_remove(&waiting_take->link);
+        free(waiting_take);
+        for (uint32_t i = 0; i < run->input_count; i++)
+                if (run->inputs[i].donated)
+                        run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
+        pw_scheduler_submit(daemon->scheduler, run, now_us);
+        let_unclaimed_go(daemon, run, now_us);
+        if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
+                pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
+}
+
+void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
+{
+        while (!pw_list_empty(&tenant->batch))
+                submit(daemon, pw_list_first(&tenant->batch, struct waiting_run, link), now_us);
+        enlist(daemon, tenant);
+}
+
+void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_tenant *tenant;
+        struct pw_list due; /* who has more comes into the next */
+
+        pw_list_init(&due);
+        pw_list_splice(&due, &daemon->submitted);
+        while (!pw_list_empty(&due)) {
+                tenant = pw_list_first(&due, struct pw_tenant, of_submitted);
+                pw_list_remove(&tenant->of_submitted);
+                if (!tenant->look)
+                        pw_submit_looked(daemon, tenant, now_us);
+        }
+}
+
+void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
+{
+        struct awaited *awaited = pw_table_remove(&daemon->watched, (uintptr_t)object);
+        struct pw_tenant *tenant = awaited ? pw_segment_get(daemon, object->segment)->tenant : NULL;
+
+        if (!awaited)
+                return;
+        pw_list_append(&tenant->ready, &awaited->of_ready);
+        if (pw_list_empty(&tenant->of_ready))
+                pw_list_append(&daemon->ready, &tenant->of_ready);
+}
+
+/* Returns the weight of its run that was told. */
+static uint64_t tell_one(struct pw_daemon *daemon, struct awaited *awaited, uint64_t now_us)
+{
+        const struct watch *watch = pw_list_first(&awaited->watches, struct watch, link);
+        struct pw_object *object = awaited->object;
+        struct pw_run *run = watch->run;
+        uint32_t input = watch->input;
+        struct pw_input_place *place = &run->inputs[input];
+        uint64_t told = pw_run_weight(run);
+
+        unwatch(daemon, place);
+        place->pending = false;
+        locate(daemon, object, place);
+        pw_scheduler_input_ready(daemon->scheduler, run, input, place->status, pw_status_text(place->status), now_us);
+        return told;
+}
+
+/* Of a tenant those whose objects came first are told first. */
+void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
+{
+        for (uint64_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->ready);) {
+                struct pw_tenant *tenant = pw_list_first(&daemon->ready, struct pw_tenant, of_ready);
+                uint64_t end = told + TOLD_OF_TENANT;
+
+                while (told < end && !pw_list_empty(&tenant->ready))
+                        told += tell_one(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready), now_us);
+                pw_list_remove(&tenant->of_ready);
+                if (!pw_list_empty(&tenant->ready))
+                        pw_list_append(&daemon->ready, &tenant->of_ready);
+        }
+}
+
+void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
+                            void (*row)(void *, const struct pw_run *, uint32_t), void *context)
+{
+        struct awaited *awaited = pw_table_get(&daemon->watched, (uintptr_t)object);
+        struct watch *watch;
+
+        if (awaited)
+                pw_list_each(&awaited->watches, watch, struct watch, link)
+                        row(context, watch->run, watch->input);
+}
+
+void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run)
+{
+        for (uint32_t i = 0; i < run->input_count; i++)
+                if (run->inputs[i].awaited)
+                        unwatch(daemon, &run->inputs[i]);
+}
+
+static void free_awaited(struct pw_daemon *daemon, struct awaited *awaited)
+{
+        struct watch *watch;
+
+        pw_list_each(&awaited->watches, watch, struct watch, link) {
+                pw_list_remove(&watch->link);
+                free(watch);
+        }
+        awaited_done(daemon, awaited);
+}
+
+void pw_submit_done(struct pw_daemon *daemon)
+{
+        struct pw_tenant *tenant;
+        struct awaited *awaited;
+
+        pw_list_each(&daemon->ready, tenant, struct pw_tenant, of_ready)
+                while (!pw_list_empty(&tenant->ready))
+                        free_awaited(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready));
+        for (uint32_t i = 0; (awaited = pw_table_next(&daemon->watched, &i)); i = 0)
+                free_awaited(daemon, awaited);
+        pw_table_done(&daemon->watched);
+}

@@ -1,0 +1,31 @@
+/* From a RUN record to a submitted run.
+ *
+ * A run that is read waits for the end of the turn: only after the look is it known whether its donated inputs are its alone.
+ */
+#ifndef PW_DAEMON_WORK_SUBMIT_H
+#define PW_DAEMON_WORK_SUBMIT_H
+
+#include "daemon/client/session.h"
+
+/* Read the record whose header cell is `header`, `left` cells being there. Returns its cells; 0: it cannot be. */
+uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us);
+/* Before the look: of each tenant what was read up to now, or the first of it, is the batch whose donations the look answers for; but of
+ * one whose look goes on. */
+void pw_submit_close_batch(struct pw_daemon *daemon);
+/* After the look: hand the batches to the scheduler. What was read during the look waits for the next one, and a batch whose tenant's
+ * look goes on for its end, where pw_submit_looked() is told. */
+void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
+void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us);
+void pw_submit_tenant_init(struct pw_tenant *tenant);
+/* The store says that a watched object was decided: the runs that wait for it are told, some in each turn. */
+void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object);
+void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us);
+/* Runs that wait for a watched object to be decided. */
+void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
+                            void (*row)(void *context, const struct pw_run *run, uint32_t input), void *context);
+/* The run is over: nothing of it waits for an object any more. */
+void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run);
+/* The daemon ends: nobody waits any more. */
+void pw_submit_done(struct pw_daemon *daemon);
+
+#endif
