@@ -1,8 +1,8 @@
 /* pathways cancel. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/form.h"
-#include "cli/output.h"
+#include "cli/print/form.h"
+#include "cli/print/output.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "cli/form.h"
+#include "cli/print/form.h"
 
 #include <inttypes.h>
 

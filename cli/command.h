@@ -6,7 +6,7 @@
 #define PW_CLI_COMMAND_H
 
 #include "base/option.h"
-#include "cli/form.h"
+#include "cli/print/form.h"
 #include "pathways.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* object: all that is known of one, part by part. */
 #include "base/memory.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 static const struct pw_column object_columns[] = {
         { .key = "id" }, { .key = "names", .heading = "named" }, { .key = "state" }, { .key = "mark" },

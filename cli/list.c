@@ -2,8 +2,8 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "cli/grid.h"
-#include "cli/output.h"
+#include "cli/print/grid.h"
+#include "cli/print/output.h"
 
 #include <inttypes.h>
 

@@ -1,18 +1,20 @@
 # The `pathways` command. cli/libcli.la is all of it but main(), for the tests beside the files.
 noinst_LTLIBRARIES += cli/libcli.la
-cli_libcli_la_SOURCES = cli/cancel.c cli/chrome.c cli/commands.c cli/completion.c cli/form.c cli/grid.c cli/inspect.c cli/json.c \
-	cli/list.c cli/memory.c cli/move.c cli/object.c cli/output.c cli/run.c cli/top.c cli/trace.c cli/transfer.c cli/usage.c cli/value.c cli/wait.c cli/watch.c
+cli_libcli_la_SOURCES = cli/cancel.c cli/chrome.c cli/commands.c cli/completion.c cli/inspect.c cli/list.c cli/memory.c \
+	cli/move.c cli/object.c cli/print/form.c cli/print/grid.c cli/print/json.c cli/print/output.c cli/print/watch.c cli/run.c \
+	cli/top.c cli/trace.c cli/transfer.c cli/usage.c cli/value.c cli/wait.c
 cli_libcli_la_LIBADD = libclient/libclient.la $(JANSSON_LIBS) $(NCURSES_LIBS)
-noinst_HEADERS += cli/chrome.h cli/command.h cli/form.h cli/grid.h cli/output.h cli/usage.h cli/watch.h
+noinst_HEADERS += cli/chrome.h cli/command.h cli/print/form.h cli/print/grid.h cli/print/output.h cli/print/watch.h \
+	cli/usage.h
 
 bin_PROGRAMS += cli/pathways
 cli_pathways_SOURCES = cli/main.c
 cli_pathways_LDADD = cli/libcli.la
 
-cli_tests = cli/form_test cli/grid_test cli/usage_test cli/value_test
+cli_tests = cli/print/form_test cli/print/grid_test cli/usage_test cli/value_test
 check_PROGRAMS += $(cli_tests)
-cli_form_test_LDADD = cli/libcli.la $(CMOCKA_LIBS)
-cli_grid_test_LDADD = cli/libcli.la $(CMOCKA_LIBS)
+cli_print_form_test_LDADD = cli/libcli.la $(CMOCKA_LIBS)
+cli_print_grid_test_LDADD = cli/libcli.la $(CMOCKA_LIBS)
 cli_usage_test_LDADD = cli/libcli.la $(CMOCKA_LIBS)
 cli_value_test_LDADD = cli/libcli.la $(CMOCKA_LIBS)
 dist_check_SCRIPTS += cli/manual_test.sh cli/completion_test.sh

@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "base/standard.h"
 #include "base/text.h"
+#include "cli/print/watch.h"
 #include "cli/usage.h"
-#include "cli/watch.h"
 
 #include <errno.h>
 

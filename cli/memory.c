@@ -1,7 +1,7 @@
 /* pathways memory. */
 #include "base/memory.h"
 #include "base/size.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* pathways move. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 #include "libclient/session.h"
 
 /* Only results keep their id: what a client put would end with this command on its devices. */

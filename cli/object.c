@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

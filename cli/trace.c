@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/chrome.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* pathways transfer. */
 #include "base/error.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/grid.h"
+#include "cli/print/grid.h"
 
 #define INDENT 24
 #define COLUMNS 80

@@ -1,7 +1,7 @@
 /* What is written on the command line: objects, dims, dtypes, lists of numbers. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* Values on the command line. */
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* wait: until objects are ready. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 #include <time.h>
 

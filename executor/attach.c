@@ -2,7 +2,7 @@
 #include "executor/attach.h"
 
 #include "base/memory.h"
-#include "libclient/connection.h"
+#include "libclient/socket/connection.h"
 
 #include <fcntl.h>
 

@@ -2,8 +2,8 @@
 #include "executor/describe.h"
 
 #include "base/memory.h"
-#include "executor/module.h"
-#include "libclient/connection.h"
+#include "executor/program/module.h"
+#include "libclient/socket/connection.h"
 
 #define MODULE_REQUEST_ID 2u
 

@@ -1,7 +1,7 @@
 /* The describing executor, with a test in the daemon's place. */
 #include "base/memory.h"
 #include "executor/describe.h"
-#include "libclient/connection.h"
+#include "libclient/socket/connection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

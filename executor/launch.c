@@ -1,7 +1,7 @@
 /* The launch loop. */
 #include "executor/launch.h"
 
-#include "executor/gang.h"
+#include "executor/gang/gang.h"
 #include "executor/wait.h"
 
 #include <sched.h>

@@ -9,10 +9,10 @@
 
 #include "base/yield.h"
 #include "executor/device/device.h"
-#include "executor/guard.h"
-#include "executor/program.h"
-#include "executor/run.h"
-#include "executor/segments.h"
+#include "executor/gang/guard.h"
+#include "executor/program/program.h"
+#include "executor/program/run.h"
+#include "executor/program/segments.h"
 
 /* Borrowed for the life of the loop. */
 struct pw_launch_params {

@@ -1,6 +1,6 @@
 /* The launch loop, driven without a daemon: what gangs compute, what happens around sleep, what is measured. */
 #include "executor/fixture_test.h"
-#include "executor/program.h"
+#include "executor/program/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,14 +1,15 @@
 # executor: libexecutor.la is everything but main(), for tests
 noinst_LTLIBRARIES += executor/libexecutor.la
-executor_libexecutor_la_SOURCES = executor/attach.c executor/describe.c executor/gang.c executor/gang_assemble.c \
-	executor/gang_call.c executor/gang_fault.c executor/gang_load.c executor/gang_transfer.c executor/launch.c executor/module.c \
-	executor/node.c executor/options.c executor/program.c executor/report.c executor/run.c executor/segments.c executor/wait.c \
-	executor/collective/host.c executor/collective/kinds.c \
-	executor/device/cpu.c executor/device/emulated.c executor/device/kinds.c
+executor_libexecutor_la_SOURCES = executor/attach.c executor/collective/host.c executor/collective/kinds.c executor/describe.c \
+	executor/device/cpu.c executor/device/emulated.c executor/device/kinds.c executor/gang/gang.c executor/gang/gang_assemble.c \
+	executor/gang/gang_call.c executor/gang/gang_fault.c executor/gang/gang_load.c executor/gang/gang_transfer.c \
+	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/program.c \
+	executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl
-noinst_HEADERS += executor/attach.h executor/describe.h executor/fixture_test.h executor/gang.h executor/gang_private.h executor/guard.h \
-	executor/launch.h executor/module.h executor/program.h executor/report.h executor/run.h executor/segments.h executor/surroundings.h \
-	executor/wait.h executor/collective/collective.h executor/collective/kinds.h executor/device/device.h executor/device/kinds.h
+noinst_HEADERS += executor/attach.h executor/collective/collective.h executor/collective/kinds.h executor/describe.h \
+	executor/device/device.h executor/device/kinds.h executor/fixture_test.h executor/gang/gang.h executor/gang/gang_private.h \
+	executor/gang/guard.h executor/launch.h executor/program/module.h executor/program/program.h executor/program/run.h \
+	executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
 
 pkglibexec_PROGRAMS += executor/pathways-executor
 executor_pathways_executor_SOURCES = executor/main.c
@@ -29,23 +30,23 @@ tests_integration_modules_broken_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other_abi.c
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
-executor_tests = executor/guard_test executor/launch_test executor/module_test executor/failure_test executor/place_test executor/segments_test executor/options_test \
-	executor/describe_test \
+executor_tests = executor/gang/guard_test executor/launch_test executor/program/module_test executor/gang/failure_test \
+	executor/program/place_test executor/program/segments_test executor/options_test  executor/describe_test  \
 	executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
 executor_fixture = executor/fixture_test.c executor/fixture_image_test.c
-executor_guard_test_SOURCES = executor/guard_test.c
-executor_guard_test_LDADD = $(executor_test_libraries)
+executor_gang_guard_test_SOURCES = executor/gang/guard_test.c
+executor_gang_guard_test_LDADD = $(executor_test_libraries)
 executor_launch_test_SOURCES = executor/launch_test.c $(executor_fixture)
 executor_launch_test_LDADD = $(executor_test_libraries)
-executor_failure_test_SOURCES = executor/failure_test.c $(executor_fixture)
-executor_failure_test_LDADD = $(executor_test_libraries)
-executor_place_test_SOURCES = executor/place_test.c $(executor_fixture)
-executor_place_test_LDADD = $(executor_test_libraries)
-executor_module_test_LDADD = $(executor_test_libraries)
-executor_segments_test_LDADD = $(executor_test_libraries)
+executor_gang_failure_test_SOURCES = executor/gang/failure_test.c $(executor_fixture)
+executor_gang_failure_test_LDADD = $(executor_test_libraries)
+executor_program_place_test_SOURCES = executor/program/place_test.c $(executor_fixture)
+executor_program_place_test_LDADD = $(executor_test_libraries)
+executor_program_module_test_LDADD = $(executor_test_libraries)
+executor_program_segments_test_LDADD = $(executor_test_libraries)
 executor_launch_bench_SOURCES = executor/launch_bench.c $(executor_fixture)
 executor_launch_bench_LDADD = $(executor_test_libraries)
 executor_options_test_LDADD = $(executor_test_libraries)

@@ -6,7 +6,7 @@
 #ifndef PW_LIBCLIENT_LANE_H
 #define PW_LIBCLIENT_LANE_H
 
-#include "libclient/future.h"
+#include "libclient/object/future.h"
 #include "libclient/room.h"
 #include "libclient/slab.h"
 #include "plane/control.h"

@@ -2,9 +2,9 @@
 #include "libclient/session.h"
 
 #include "base/memory.h"
-#include "libclient/notify.h"
+#include "libclient/object/notify.h"
+#include "libclient/object/unref.h"
 #include "libclient/uncancelled.h"
-#include "libclient/unref.h"
 
 #include <stdio.h>
 

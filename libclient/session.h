@@ -6,9 +6,9 @@
 #ifndef PW_LIBCLIENT_SESSION_H
 #define PW_LIBCLIENT_SESSION_H
 
-#include "libclient/connection.h"
 #include "libclient/lane.h"
-#include "libclient/segment_map.h"
+#include "libclient/socket/connection.h"
+#include "libclient/socket/segment_map.h"
 #include "plane/hint.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Objects through a session: put, get, create, wait, names, references by id, and how each ends when the daemon goes away. */
-#include "libclient/fake_daemon.h"
+#include "libclient/fake/fake_daemon.h"
 #include "libclient/session.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #ifndef PW_LIBCLIENT_SLAB_H
 #define PW_LIBCLIENT_SLAB_H
 
-#include "libclient/future.h"
+#include "libclient/object/future.h"
 
 #define PW_SLAB_HANDLES 1024u /* of a lane's first slab; each is twice as large as the one before, up to 2 MiB */
 

@@ -1,40 +1,44 @@
 noinst_LTLIBRARIES += store/libstore.la
-store_libstore_la_SOURCES = store/audit.c store/count.c store/donate.c store/ending.c store/extent.c store/future.c store/holder.c store/idle.c store/look.c store/name.c \
-	store/object.c store/pages.c store/pass.c store/reclaim.c store/ref.c store/room.c store/search.c store/store.c store/watch.c
-store_libstore_la_SOURCES += store/hole.c store/keep.c store/quota.c store/refusal.c store/move.c store/transfer.c
+store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
+	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/look.c \
+	store/object/move.c store/object/name.c store/object/object.c store/object/reclaim.c store/object/ref.c \
+	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/hole.c store/room/idle.c store/room/pages.c \
+	store/room/pass.c store/room/refusal.c store/room/room.c store/room/search.c store/store.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
-noinst_HEADERS += store/action.h store/object.h store/parts.h store/quota.h store/state.h store/store.h
+noinst_HEADERS += store/account/quota.h store/action.h store/object.h store/parts.h store/state.h store/store.h
 EXTRA_DIST += store/README.md
 
 store_fixture = store/fixture_test.c store/fixture_test.h
-store_tests = store/audit_test store/ending_test store/future_test store/look_test store/model_test store/name_test store/reclaim_test store/ref_test store/room_test store/search_test
-store_tests += store/move_test store/quota_test store/transfer_test
+store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/look_test \
+	store/model_test store/object/name_test store/object/reclaim_test store/object/ref_test store/room/room_test \
+	store/room/search_test
+store_tests += store/object/move_test store/account/quota_test store/object/transfer_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
 store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
-store_audit_test_SOURCES = store/audit_test.c $(store_fixture)
-store_audit_test_LDADD = $(store_test_libs)
-store_ending_test_SOURCES = store/ending_test.c $(store_fixture)
-store_ending_test_LDADD = $(store_test_libs)
-store_future_test_SOURCES = store/future_test.c $(store_fixture)
-store_future_test_LDADD = $(store_test_libs)
-store_look_test_SOURCES = store/look_test.c $(store_fixture)
-store_look_test_LDADD = $(store_test_libs)
+store_account_audit_test_SOURCES = store/account/audit_test.c $(store_fixture)
+store_account_audit_test_LDADD = $(store_test_libs)
+store_object_ending_test_SOURCES = store/object/ending_test.c $(store_fixture)
+store_object_ending_test_LDADD = $(store_test_libs)
+store_object_future_test_SOURCES = store/object/future_test.c $(store_fixture)
+store_object_future_test_LDADD = $(store_test_libs)
+store_object_look_test_SOURCES = store/object/look_test.c $(store_fixture)
+store_object_look_test_LDADD = $(store_test_libs)
 store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c
 store_model_test_LDADD = $(store_test_libs)
-store_name_test_SOURCES = store/name_test.c $(store_fixture)
-store_name_test_LDADD = $(store_test_libs)
-store_move_test_SOURCES = store/move_test.c $(store_fixture)
-store_move_test_LDADD = $(store_test_libs)
-store_quota_test_SOURCES = store/quota_test.c $(store_fixture)
-store_quota_test_LDADD = $(store_test_libs)
-store_reclaim_test_SOURCES = store/reclaim_test.c $(store_fixture)
-store_reclaim_test_LDADD = $(store_test_libs)
-store_ref_test_SOURCES = store/ref_test.c $(store_fixture)
-store_ref_test_LDADD = $(store_test_libs)
-store_room_test_SOURCES = store/room_test.c $(store_fixture)
-store_room_test_LDADD = $(store_test_libs)
-store_search_test_SOURCES = store/search_test.c $(store_fixture)
-store_search_test_LDADD = $(store_test_libs)
-store_transfer_test_SOURCES = store/transfer_test.c $(store_fixture)
-store_transfer_test_LDADD = $(store_test_libs)
+store_object_name_test_SOURCES = store/object/name_test.c $(store_fixture)
+store_object_name_test_LDADD = $(store_test_libs)
+store_object_move_test_SOURCES = store/object/move_test.c $(store_fixture)
+store_object_move_test_LDADD = $(store_test_libs)
+store_account_quota_test_SOURCES = store/account/quota_test.c $(store_fixture)
+store_account_quota_test_LDADD = $(store_test_libs)
+store_object_reclaim_test_SOURCES = store/object/reclaim_test.c $(store_fixture)
+store_object_reclaim_test_LDADD = $(store_test_libs)
+store_object_ref_test_SOURCES = store/object/ref_test.c $(store_fixture)
+store_object_ref_test_LDADD = $(store_test_libs)
+store_room_room_test_SOURCES = store/room/room_test.c $(store_fixture)
+store_room_room_test_LDADD = $(store_test_libs)
+store_room_search_test_SOURCES = store/room/search_test.c $(store_fixture)
+store_room_search_test_LDADD = $(store_test_libs)
+store_object_transfer_test_SOURCES = store/object/transfer_test.c $(store_fixture)
+store_object_transfer_test_LDADD = $(store_test_libs)

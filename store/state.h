@@ -8,8 +8,8 @@
 #include "base/range.h"
 #include "base/size.h"
 #include "base/table.h"
+#include "store/account/quota.h"
 #include "store/object.h"
-#include "store/quota.h"
 #include "store/store.h"
 
 #ifndef PW_CHUNK_SLOTS /* fewer in tests/model */

@@ -14,13 +14,13 @@
 #ifndef PW_STORE_STORE_H
 #define PW_STORE_STORE_H
 
+#include "base/hash.h"
 #include "base/id.h"
 #include "plane/control.h"
 #include "plane/hint.h"
 #include "plane/segment.h"
-#include "base/hash.h"
+#include "store/account/quota.h"
 #include "store/action.h"
-#include "store/quota.h"
 
 struct pw_store;
 struct pw_object; /* one known object: object.h */

@@ -5,7 +5,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/memory/kept.h"
-#include "store/quota.h"
+#include "store/account/quota.h"
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 /* What a gang that an executor has taken up still waits for before its function, load or transfer begins: the executor looks at
- * the same words in the same order (executor/gang.c).
+ * the same words in the same order (executor/gang/gang.c).
  */
 #ifndef PW_DAEMON_BLOCKED_H
 #define PW_DAEMON_BLOCKED_H

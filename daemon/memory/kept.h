@@ -1,11 +1,11 @@
 /* What the daemon keeps because of a tenant, besides rooms of values: each kind counted for itself, all of it charged to the tenant's quota
- * of host memory and listed as overhead (store/quota.h). Whoever keeps something asks, keeps, and counts it down where it is freed.
+ * of host memory and listed as overhead (store/account/quota.h). Whoever keeps something asks, keeps, and counts it down where it is freed.
  * Who must not be refused for lack of memory has a bound of his own in place of asking. Loop thread only.
  */
 #ifndef PW_DAEMON_MEMORY_KEPT_H
 #define PW_DAEMON_MEMORY_KEPT_H
 
-#include "store/quota.h"
+#include "store/account/quota.h"
 
 struct pw_daemon;
 struct pw_tenant;

@@ -4,7 +4,7 @@
 #define PW_DAEMON_SETTINGS_QUOTA_H
 
 #include "daemon/client/tenant.h"
-#include "store/quota.h"
+#include "store/account/quota.h"
 
 /* What `--quota` says of a tenant: of "*" first, then of its name; what is not said has no limit. Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota,

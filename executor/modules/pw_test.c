@@ -1,7 +1,7 @@
 /* The module `pw`: shapes, values of every dtype, in place, what it refuses. */
 #include "base/half.h"
 #include "base/memory.h"
-#include "executor/module.h"
+#include "executor/program/module.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

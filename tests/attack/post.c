@@ -1,9 +1,9 @@
 /* Requests to compile, by hand. */
 #include "tests/attack/post.h"
 
-#include "libclient/connection.h"
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 #include "libclient/session.h"
+#include "libclient/socket/connection.h"
 
 void attack_post_call(struct pw_session *session, const struct pw_slice *slice, const struct attack_call *what)
 {

@@ -2,7 +2,7 @@
  * tenant's, in memory that executors share, and comes back when they are freed. */
 #include "tests/attack/attack.h"
 
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 #include "libclient/session.h"
 #include "tests/integration/trace.h"
 

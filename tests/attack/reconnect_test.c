@@ -6,8 +6,8 @@
 #include "tests/integration/raw.h"
 
 #include "base/id.h"
-#include "libclient/connection_private.h"
 #include "libclient/session.h"
+#include "libclient/socket/connection_private.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
-#include "libclient/connection.h"
+#include "libclient/socket/connection.h"
 #include "plane/control.h"
 #include "plane/entry.h"
 

@@ -3,9 +3,9 @@
 #include "tests/attack/attack.h"
 #include "tests/attack/post.h"
 
-#include "libclient/connection.h"
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 #include "libclient/session.h"
+#include "libclient/socket/connection.h"
 #include "tests/integration/trace.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  */
 #include "tests/attack/attack.h"
 
-#include "libclient/future.h"
+#include "libclient/object/future.h"
 #include "libclient/session.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Slices whose mesh has more places than 32 bits count, so that their product is a number of devices that there are; programs over them. */
 #include "tests/attack/attack.h"
 
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 #include "libclient/session.h"
 
 static enum pw_status open_mesh(struct pw_session *session, uint32_t devices, uint32_t first, uint32_t second, uint32_t *ret_slice)

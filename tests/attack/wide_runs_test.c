@@ -4,7 +4,7 @@
 #include "tests/integration/trace.h"
 
 #include "base/memory.h"
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -16,7 +16,7 @@ limit PW_DEVICES_MAX plane/board.h devices
 limit PW_ISLANDS_MAX plane/board.h islands
 limit PW_AHEAD_MAX scheduler/state.h 'gangs ahead of a device, Fl \\-ahead'
 limit HOST_MAX daemon/meta/embedded.c 'number of the host'
-limit PW_STORE_REQUESTS_MAX store/quota.h 'requests for room that wait'
+limit PW_STORE_REQUESTS_MAX store/account/quota.h 'requests for room that wait'
 limit PW_SLOT_MAX base/id.h 'objects that it made'
 limit PW_HEARD_MAX_JOBS daemon/client/session.h 'compilations under way'
 limit PW_HEARD_MAX_LISTINGS daemon/client/session.h 'listings under way'

@@ -1,5 +1,5 @@
 /* The table that a module exports: any counts, names that are missing, functions that are not there. */
-#include "executor/module.h"
+#include "executor/program/module.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 #include "base/id.h"
 #include "base/option.h"
 #include "base/size.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* A living client that writes to its own memfd from a page that never comes: the kernel holds the memfd for it, without an end.
  * Others get room and answers meanwhile; once it is dead, nothing is left of it. */
-#include "libclient/connection.h"
+#include "libclient/socket/connection.h"
 #include "tests/integration/harness.h"
 
 #include <fcntl.h>

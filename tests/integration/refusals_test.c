@@ -3,7 +3,7 @@
  */
 #include "tests/integration/trace.h"
 
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "tests/integration/other.h"
 #include "tests/integration/trace.h"
 
-#include "libclient/program.h"
+#include "libclient/program/program.h"
 #include "libclient/session.h"
 
 #include <signal.h>

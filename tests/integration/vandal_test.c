@@ -3,8 +3,8 @@
  * It may lose its session or crash itself; the daemon lives, others of the same tenant go on and find their values, and once it is
  * dead `check` finds nothing and every byte is accounted for. PW_VANDALS is how many, from PW_SEED.
  */
-#include "libclient/connection.h"
 #include "libclient/session.h"
+#include "libclient/socket/connection.h"
 #include "plane/control.h"
 #include "tests/integration/raw.h"
 #include "tests/integration/trace.h"

@@ -69,29 +69,29 @@ mutate work plane/ring.c 's/^        if (atomic_load(&reader->ring->tail) == rea
         'the daemon looks, then sets the watch word'
 mutate bell daemon/client/input.c 's/^        if (status == PW_OK \&\& bytes)$/        if (0)/; s/^        if (frame->kind == PW_FRAME_REQUEST)$/        if (frame->kind == PW_FRAME_DOORBELL)\n                pw_lanes_rung(session);\n&/' \
         'a frame is no doorbell'
-mutate bell libclient/outgoing.c '/^enum pw_status pw_connection_send(/,/^}/s/^        send_wanted(connection);//' \
+mutate bell libclient/socket/outgoing.c '/^enum pw_status pw_connection_send(/,/^}/s/^        send_wanted(connection);//' \
         'who had the socket does not ring for who wanted to'
 mutate hungry plane/ring.c 's/hungry ? PW_RING_HUNGRY : PW_RING_RESTING/PW_RING_RESTING/' \
         'a hungry daemon does not say so'
 mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_seen) >= cells;/return true;/' \
         'a full ring is written over'
-mutate reclaim libclient/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
+mutate reclaim libclient/object/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
         'a reference by id without the second look'
 mutate reclaim daemon/turn.c 's/^        pw_look(daemon);//' \
         'freed without a look at the rings'
-mutate reclaim store/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
+mutate reclaim store/object/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
         'freed after a look that read a part'
 mutate reclaim daemon/client/lane.c 's/session->pass > pass || (session->pass == pass \&\& !session->marked)/session->pass >= pass/' \
         'a pass is over when it begins'
-mutate reclaim store/ref.c 's/^        if (object->closing)$/        if (0)/' \
+mutate reclaim store/object/ref.c 's/^        if (object->closing)$/        if (0)/' \
         'a REF does not reopen'
-mutate reclaim store/look.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
+mutate reclaim store/object/look.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
         'the look leaves out who asked for the segment'
-mutate reclaim store/reclaim.c 's/^        pw_object_wake(store, segment, object->slot);//' \
+mutate reclaim store/object/reclaim.c 's/^        pw_object_wake(store, segment, object->slot);//' \
         'what waits under CLOSING is not woken'
-mutate wait libclient/put.c 's/^        if (!pw_entry_decide(future->entry, future->generation, status, 0.*$/        bool waits = atomic_load(\&session->hints->waiters[pw_hint_bucket(future->segment, future->slot)]);\n&/; s/^        pw_hint_wake(session->hints, future->entry.*/        if (waits)\n                pw_entry_wake(future->entry);/' \
+mutate wait libclient/object/put.c 's/^        if (!pw_entry_decide(future->entry, future->generation, status, 0.*$/        bool waits = atomic_load(\&session->hints->waiters[pw_hint_bucket(future->segment, future->slot)]);\n&/; s/^        pw_hint_wake(session->hints, future->entry.*/        if (waits)\n                pw_entry_wake(future->entry);/' \
         'the hint is read before the swap'
-mutate wait store/object.c '/^bool pw_object_fail/,/^}/s/pw_object_wake(store, segment, object->slot);//' \
+mutate wait store/object/object.c '/^bool pw_object_fail/,/^}/s/pw_object_wake(store, segment, object->slot);//' \
         'ERROR does not wake'
 mutate waiters plane/hint.c '/^static void enter/,/^}/{s/PW_NOTE_GOING/PW_NOTE_COUNTED/}' \
         'a waiter notes that it is counted before it is'
@@ -101,28 +101,28 @@ mutate waiters plane/recount.c 's/less(count % PW_HINT_WIDE, noted % PW_HINT_WID
         'what the living count goes with what the dead did'
 mutate wait daemon/client/lane.c 's/marked ? &marks : NULL/NULL/' \
         'what the dead counted is not cleared'
-mutate letgo store/ending.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
+mutate letgo store/object/ending.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
 mutate wide plane/wide.c 's/^                while (!(before & PW_HINT_ARMED) \&\& .*$/                while (0)/' \
         'a bell is slept on that was not armed'
 mutate wide plane/hint.c '/^static bool ring/,/^}/s/^        pw_futex_wake(bell, INT_MAX);$//' \
         'a bell is disarmed and nobody is woken'
-mutate donate store/donate.c 's/^        pw_look_for(store, pw_segment_of(store, object->segment), object);//; s/^        if (object->donated == 1 && object->refs == 1) {/        if (object->donated == 1) {/' \
+mutate donate store/object/donate.c 's/^        pw_look_for(store, pw_segment_of(store, object->segment), object);//; s/^        if (object->donated == 1 && object->refs == 1) {/        if (object->donated == 1) {/' \
         'a value is given though somebody else holds it'
 mutate catchup daemon/client/lane.c 's/^        if (names_unclaimed(lane, cell, lane->due) .*$/        if (0)/' \
         'other lanes are not read when a record names what they make'
 mutate catchup daemon/client/lane.c 's/^                over = is_behind(session);/                over = false;/' \
         'a look at other lanes is over before all is read'
-mutate offered libclient/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
+mutate offered libclient/object/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
         'what is taken of a value that is given away is neither decided nor given back'
-mutate move libclient/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_READY/' \
+mutate move libclient/object/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_READY/' \
         'who takes a value that moves does not ask the daemon'
-mutate exchange store/move.c '/^static void mark/,/^}/s/^        pw_look_for(.*$//' \
+mutate exchange store/object/move.c '/^static void mark/,/^}/s/^        pw_look_for(.*$//' \
         'a value moves without a look at the rings'
-mutate copied store/move.c '/^enum pw_status pw_store_move_begin/,/^}/s/^                mark(store, with);/                (void)0;/' \
+mutate copied store/object/move.c '/^enum pw_status pw_store_move_begin/,/^}/s/^                mark(store, with);/                (void)0;/' \
         'a copy gives its place away and is not marked'
-mutate held store/move.c 's/return status == PW_OK \&\& looked ? check_alone(.*$/return status;/' \
+mutate held store/object/move.c 's/return status == PW_OK \&\& looked ? check_alone(.*$/return status;/' \
         'a value moves though somebody else holds it'
-mutate move store/move.c '/^static enum pw_status settle/,/^}/s/^        object->backed = 1;/&\n        pw_ref_remove(store, ref);/' \
+mutate move store/object/move.c '/^static enum pw_status settle/,/^}/s/^        object->backed = 1;/&\n        pw_ref_remove(store, ref);/' \
         'a value does not hold the room that it moved into'
 [ "$missed" = 0 ]

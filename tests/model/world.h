@@ -7,10 +7,10 @@
 #define PW_MODEL_WORLD_H
 
 #include "daemon/client/session.h"
-#include "libclient/outgoing.h"
+#include "libclient/object/unref.h"
 #include "libclient/session.h"
 #include "libclient/slab.h"
-#include "libclient/unref.h"
+#include "libclient/socket/outgoing.h"
 #include "tests/model/explore.h"
 
 #define WORLD_CLIENTS 3u

@@ -1,0 +1,125 @@
+/* Running a gang's member. Every path ends with the heads of its outputs written: a value, or the error it is in. */
+#include "executor/gang/gang_private.h"
+
+#include "executor/report.h"
+#include "executor/wait.h"
+
+static void wait_for_nodes(struct pw_launch *launch, const struct pw_program_wait *waits, uint32_t count,
+                           const _Atomic uint64_t *seqs)
+{
+        for (uint32_t i = 0; i < count; i++) {
+                uint64_t seq = pw_wait_load(&seqs[waits[i].seq_index]);
+                if (seq)
+                        pw_wait_done(launch, waits[i].device, seq);
+        }
+}
+
+static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome)
+{
+        const struct pw_program_node *node = gang->node;
+        struct pw_report_about about = { gang->view, gang->index, outcome };
+        struct pw_room_head head = *outcome;
+
+        head.seq = gang->seq;
+        head.seal = pw_room_seal(&head);
+        for (uint32_t i = 0; i < node->image->output_count; i++) {
+                *pw_run_room(gang->view, &node->outputs[i]) = head;
+                if (outcome->status != PW_OK)
+                        pw_report_value(gang->launch, &about, node->outputs[i].value);
+        }
+}
+
+/* The view's rooms cannot be: nothing of it is read or written, peers and the daemon are told. Who reads a room of this member finds
+ * no value there, as it looks at the same record. */
+static enum pw_status refuse(struct pw_gang *gang)
+{
+        struct pw_room_head outcome = pw_gang_cause(gang, gang->view->refused, gang->view->why);
+        struct pw_report_about about = { gang->view, gang->index, &outcome };
+
+        if (gang->node->part & PW_PART_SENDER && gang->node->image->kind == PW_NODE_TRANSFER)
+                pw_gang_mark(gang, &outcome);
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++)
+                pw_report_value(gang->launch, &about, gang->node->outputs[i].value);
+        return outcome.status;
+}
+
+static enum pw_status load(struct pw_gang *gang, bool cancelled)
+{
+        const struct pw_run_input *input = pw_run_input(gang->view, gang->node->image->input_index);
+        struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
+        struct pw_error err;
+        enum pw_status status;
+
+        /* Where the input lies is final only now that its load is ordered. */
+        status = pw_run_place_input(gang->view, &gang->launch->segments, gang->node->image->input_index, &err);
+        if (status == PW_PROTOCOL) {
+                pw_run_refuse(gang->view, &err);
+                return refuse(gang);
+        }
+        if (status != PW_OK)
+                pw_launch_die(gang->launch, &err);
+        if (input->in_place)
+                return PW_OK; /* who reads it looks at its head */
+        if (input->status != PW_OK)
+                outcome = pw_gang_fault(gang, input->status);
+        else if (!cancelled)
+                outcome = pw_gang_load(gang, input);
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
+static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
+{
+        struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
+        enum pw_status sent = PW_OK;
+
+        if (gang->node->part & PW_PART_SENDER)
+                sent = pw_gang_send(gang, cancelled);
+        if (!(gang->node->part & PW_PART_RECEIVER))
+                return sent;
+        if (!cancelled)
+                outcome = pw_gang_receive(gang);
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
+/* A process before this one ended in this gang, and the daemon has marked it: nothing of it runs, its outputs are in error. */
+static enum pw_status fail(struct pw_gang *gang, enum pw_status status)
+{
+        const struct pw_image_node *image = gang->node->image;
+        struct pw_room_head outcome = pw_gang_fault(gang, status);
+
+        if (image->kind == PW_NODE_LOAD && pw_run_input(gang->view, image->input_index)->in_place)
+                return status;
+        if (gang->node->part & PW_PART_RECEIVER)
+                outputs_set(gang, &outcome);
+        return status;
+}
+
+static enum pw_status call(struct pw_gang *gang, bool cancelled)
+{
+        struct pw_room_head outcome = cancelled ? pw_gang_fault(gang, PW_CANCELLED) : pw_gang_call(gang);
+
+        outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
+enum pw_status pw_gang_run(struct pw_gang *gang)
+{
+        _Atomic uint32_t *cancelled_at = (_Atomic uint32_t *)&gang->view->record->cancelled_at;
+        bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
+        struct pw_device_board *own = gang->launch->own;
+
+        wait_for_nodes(gang->launch, gang->node->waits, gang->node->wait_count, gang->view->seqs);
+        wait_for_nodes(gang->launch, gang->node->behind, gang->node->behind_count, gang->view->ahead_seqs);
+        if (gang->view->refused != PW_OK)
+                return refuse(gang);
+        pw_run_account(gang->view, gang->node);
+        if (pw_wait_load(&own->failed.seq) == gang->seq)
+                return fail(gang, (enum pw_status)atomic_load(&own->failed.status));
+        switch (gang->node->image->kind) {
+        case PW_NODE_TRANSFER: return transfer(gang, cancelled);
+        case PW_NODE_LOAD: return load(gang, cancelled);
+        default: return call(gang, cancelled);
+        }
+}

@@ -1,0 +1,129 @@
+/* A member that calls its function on rooms of its own device. */
+#include "executor/gang/gang_private.h"
+
+#include "executor/gang/guard.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static enum pw_status function_run(struct pw_gang *gang)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_task task = gang->node->task; /* a function may spoil its own */
+        uint64_t limit = gang->node->image->time_limit_us;
+        enum pw_status status;
+
+        launch->text[0] = 0;
+        task.error_text = launch->text;
+        task.error_text_bytes = sizeof launch->text;
+        /* Where the call has a limit of its own, exactly; else as of the gang's start. */
+        atomic_store_explicit(&launch->own->running_since_ns, limit ? pw_launch_clock_ns() : pw_launch_now_ns(launch),
+                              memory_order_release);
+        status = launch->given.kind->launch(launch->given.handle, gang->node->function, &task);
+        atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
+        launch->text[sizeof launch->text - 1] = 0;
+        return status;
+}
+
+static uint8_t *output_end(const struct pw_gang *gang, uint32_t index)
+{
+        return (uint8_t *)gang->node->output_values[index].data + gang->node->output_values[index].bytes;
+}
+
+static void guards_set(const struct pw_gang *gang, const struct pw_guard *guard)
+{
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++)
+                pw_guard_set(guard, output_end(gang, i), gang->node->outputs[i].rest);
+}
+
+/* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
+ * the process ends, and the device is lost as by a crash. */
+__attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_gang *gang, uint32_t index,
+                                                                   enum pw_guard_state state)
+{
+        char text[200];
+        struct pw_room_head fault;
+
+        snprintf(text, sizeof text, "output %u is %lu bytes here%s", index, (unsigned long)gang->node->output_values[index].bytes,
+                 state == PW_GUARD_PASSED ? ", and what it wrote goes on behind the output's room: the device is lost" : "");
+        fault = pw_gang_cause(gang, PW_OVERRUN, text);
+        if (state == PW_GUARD_PASSED) {
+                atomic_store(&gang->launch->own->spoilt_before, gang->seq);
+                _exit(PW_EXIT_OVERRUN);
+        }
+        return fault;
+}
+
+/* False: *ret_fault says which output has something behind it. */
+static bool guards_look(const struct pw_gang *gang, const struct pw_guard *guard, struct pw_room_head *ret_fault)
+{
+        enum pw_guard_state worst = PW_GUARD_WHOLE, state;
+        uint32_t at = 0;
+
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++) {
+                state = pw_guard_look(guard, output_end(gang, i), gang->node->outputs[i].rest);
+                at = state > worst ? i : at;
+                worst = state > worst ? state : worst;
+        }
+        if (worst == PW_GUARD_WHOLE)
+                return true;
+        *ret_fault = overrun(gang, at, worst);
+        return false;
+}
+
+/* A module may harm the process as it is loaded, and a function when it first runs. */
+static void end_if_detached(const struct pw_gang *gang)
+{
+        const struct pw_surroundings *around = gang->launch->given.around;
+
+        if (around->detached)
+                around->detached(around->context);
+}
+
+static void function_find(struct pw_gang *gang)
+{
+        pw_program_function_find(&gang->launch->programs, gang->view->program, gang->node);
+        end_if_detached(gang);
+}
+
+static enum pw_status first_run(struct pw_gang *gang)
+{
+        enum pw_status status = function_run(gang);
+
+        gang->node->tried = true;
+        end_if_detached(gang);
+        return status;
+}
+
+struct pw_room_head pw_gang_call(struct pw_gang *gang)
+{
+        struct pw_program_node *node = gang->node;
+        struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+        struct pw_guard guard;
+        enum pw_status status;
+
+        for (uint32_t i = 0; i < node->image->input_count; i++) {
+                const struct pw_room_head *head = pw_run_room(gang->view, &node->inputs[i]);
+                if (!pw_gang_is_value(gang, head, gang->launch->given.device, &next))
+                        pw_gang_fault_join(&fault, &next);
+                node->input_values[i].data = pw_room_data(head);
+        }
+        if (fault.status != PW_OK)
+                return fault;
+        if (!node->function && !node->fault)
+                function_find(gang);
+        if (!node->function)
+                return pw_gang_cause(gang, node->fault->status, node->fault->text);
+        for (uint32_t i = 0; i < node->image->output_count; i++)
+                node->output_values[i].data = pw_room_data(pw_run_room(gang->view, &node->outputs[i]));
+        guard = pw_guard_make(&gang->launch->guard_key, gang->seq);
+        guards_set(gang, &guard);
+        status = node->tried ? function_run(gang) : first_run(gang);
+        if (!guards_look(gang, &guard, &next))
+                return next;
+        if (status == PW_OK)
+                return pw_gang_fault(gang, PW_OK);
+        if (!pw_status_known(status)) /* a function may return any number */
+                status = PW_FAILED;
+        return pw_gang_cause(gang, status, gang->launch->text[0] ? gang->launch->text : pw_status_text(status));
+}

@@ -1,0 +1,126 @@
+/* A member that loads its shard of an input of the run, from wherever that lies. */
+#include "executor/gang/gang_private.h"
+
+#include "executor/wait.h"
+
+#include <stdio.h>
+
+/* How the input lies, and at which place the own device has a part of it. */
+static uint32_t input_lie(const struct pw_gang *gang, const struct pw_run_input *input, struct pw_lie *ret_lie)
+{
+        const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
+        const struct pw_image_value *to = pw_image_value(gang->view->program->image, gang->node->outputs[0].value);
+        uint32_t place = PW_PLACE_NONE;
+
+        *ret_lie = (struct pw_lie){ .dims = to->dims, .sharding = input->sharding };
+        memcpy(ret_lie->mesh, input->mesh, sizeof ret_lie->mesh);
+        for (uint32_t i = 0; !input->is_inline && i < input->shard_count; i++)
+                if (shards[i].device == gang->launch->given.device)
+                        place = i;
+        return place;
+}
+
+/* The sources of a load are kept for inputs that lie like the last one. */
+static enum pw_status sources_find(struct pw_gang *gang, const struct pw_run_input *input, struct pw_error *ret_err)
+{
+        struct pw_program_node *node = gang->node;
+        struct pw_program *program = gang->view->program;
+        struct pw_lie lie;
+        uint32_t place = input_lie(gang, input, &lie);
+        struct pw_program_wanted wanted = {
+                .lie = &lie,
+                .to = pw_image_value(program->image, node->outputs[0].value),
+                .to_slice = &program->slices[node->image->slice],
+                .own_place = place,
+                .island = gang->launch->given.island,
+                .op = node->image->op,
+        };
+
+        if (node->load_known && node->load_place == place && !memcmp(lie.mesh, node->load_lie.mesh, sizeof lie.mesh) &&
+            !memcmp(&lie.sharding, &node->load_lie.sharding, sizeof lie.sharding))
+                return PW_OK;
+        node->load_known = false;
+        if (pw_program_sources_find(program, &wanted, &node->sources, ret_err) != PW_OK)
+                return ret_err->status;
+        node->load_known = true;
+        node->load_lie = lie;
+        node->load_place = place;
+        return PW_OK;
+}
+
+static bool too_short(const struct pw_gang *gang, uint64_t bytes, uint64_t need_bytes, struct pw_room_head *ret_fault)
+{
+        char text[120];
+
+        snprintf(text, sizeof text, "an input has %lu bytes where it lies, its shape needs %lu", (unsigned long)bytes,
+                 (unsigned long)need_bytes);
+        *ret_fault = pw_gang_cause(gang, PW_PROTOCOL, text);
+        return false;
+}
+
+/* Wait until the shard is there, and map it. The source is read as far as its box says, which is held against what was granted. */
+static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
+                       struct pw_room_head *ret_fault)
+{
+        struct pw_launch *launch = gang->launch;
+        uint64_t head_bytes = shard->device == PW_NODE_NONE ? 0 : PW_ROOM_HEAD;
+        struct pw_segments_part part = { shard->segment, shard->offset, head_bytes + source->bytes };
+        enum pw_status status;
+        struct pw_error err;
+        uint8_t *at;
+
+        if (part.bytes > shard->bytes || part.bytes < source->bytes)
+                return too_short(gang, shard->bytes, part.bytes, ret_fault);
+        if (shard->device != PW_NODE_NONE && shard->seq)
+                pw_wait_done(launch, shard->device, shard->seq);
+        status = shard->device == PW_NODE_NONE ? pw_segments_lend(&launch->segments, &part, gang->seq, &at, &err)
+                                               : pw_segments_at(&launch->segments, &part, &at, &err);
+        if (status != PW_OK) {
+                *ret_fault = pw_gang_cause(gang, err.status, err.text);
+                return false;
+        }
+        source->data = at + head_bytes;
+        return !head_bytes || pw_gang_is_value(gang, (const struct pw_room_head *)at, shard->device, ret_fault);
+}
+
+/* A small value, which the record holds. */
+static bool inline_find(struct pw_gang *gang, const struct pw_run_input *input, struct pw_source *source,
+                        struct pw_room_head *ret_fault)
+{
+        source->data = input->value;
+        return source->bytes <= sizeof input->value || too_short(gang, sizeof input->value, source->bytes, ret_fault);
+}
+
+/* Is a shard that was copied from a room of another device still a value? */
+static bool look_again(const struct pw_gang *gang, const struct pw_run_shard *shard, const void *data,
+                       struct pw_room_head *ret_fault)
+{
+        if (shard->device == PW_NODE_NONE || shard->device == gang->launch->given.device)
+                return true;
+        return pw_gang_is_value(gang, (const void *)((const uint8_t *)data - PW_ROOM_HEAD), shard->device, ret_fault);
+}
+
+struct pw_room_head pw_gang_load(struct pw_gang *gang, const struct pw_run_input *input)
+{
+        const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
+        const struct pw_program_sources *sources = &gang->node->sources;
+        struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+        struct pw_error err;
+
+        if (sources_find(gang, input, &err) != PW_OK)
+                return pw_gang_cause(gang, err.status, err.text);
+        for (uint32_t i = 0; i < sources->count; i++) {
+                struct pw_source *source = &sources->sources[i];
+                uint32_t place = sources->places[i];
+                if (!(input->is_inline              ? inline_find(gang, input, source, &next)
+                      : place < input->shard_count ? shard_find(gang, &shards[place], source, &next)
+                                                   : too_short(gang, 0, source->bytes, &next)))
+                        pw_gang_fault_join(&fault, &next);
+        }
+        if (fault.status == PW_OK)
+                fault = pw_gang_assemble(gang);
+        for (uint32_t i = 0; i < sources->count && !input->is_inline && fault.status == PW_OK; i++)
+                if (!look_again(gang, &shards[sources->places[i]], sources->sources[i].data, &next))
+                        fault = next;
+        return fault;
+}

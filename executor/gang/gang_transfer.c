@@ -1,0 +1,138 @@
+/* A member of a transfer: senders publish that their shard is there, receivers read it in the sender's room. */
+#include "executor/gang/gang_private.h"
+
+#include "executor/wait.h"
+
+void pw_gang_mark(const struct pw_gang *gang, const struct pw_room_head *outcome)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_mark *mark = &launch->own->marks[gang->seq % PW_ORDER_LOG];
+
+        mark->status = outcome->status;
+        if (outcome->status == PW_OK) {
+                mark->at_ns = pw_launch_device_ns(launch);
+        } else {
+                mark->cause_node = outcome->cause_node;
+                mark->cause_device = outcome->cause_device;
+        }
+        atomic_store(&mark->seq, gang->seq);
+        pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
+}
+
+enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled)
+{
+        const struct pw_program_room *input = &gang->node->inputs[0];
+        const struct pw_room_head *head = pw_run_room(gang->view, input);
+        struct pw_device_board *own = gang->launch->own;
+        struct pw_mark *mark = &own->marks[gang->seq % PW_ORDER_LOG];
+        struct pw_room_head fault = pw_gang_fault(gang, cancelled ? PW_CANCELLED : PW_OK);
+
+        if (!cancelled && pw_gang_is_value(gang, head, gang->launch->given.device, &fault) && gang->node->image->eager) {
+                uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
+                memcpy(mark->value, pw_room_data(head), pw_min_u64(bytes, sizeof mark->value));
+        }
+        pw_gang_mark(gang, &fault);
+        return fault.status;
+}
+
+/* Was what the sender wrote before `seq` lost while it was copied from its room? A function may have written there meanwhile. */
+static bool lost_meanwhile(const struct pw_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
+{
+        if (device == gang->launch->given.device || pw_gang_lost_before(gang->launch, device) <= seq)
+                return false;
+        *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
+        ret_fault->cause_device = device;
+        return true;
+}
+
+/* The room of the shard at `place`, mapped. */
+static bool room_find(struct pw_gang *gang, uint32_t place, const struct pw_room_head **ret_head, struct pw_room_head *ret_fault)
+{
+        struct pw_error err;
+
+        if (pw_run_room_at(gang->view, &gang->launch->segments, &gang->node->inputs[0], place, ret_head, &err) == PW_OK)
+                return true;
+        *ret_fault = pw_gang_cause(gang, err.status, err.text);
+        return false;
+}
+
+/* The shard at `place`, of a sender of this gang. */
+static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
+                           struct pw_room_head *ret_fault)
+{
+        struct pw_launch *launch = gang->launch;
+        const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
+        const struct pw_room_head *head;
+        uint32_t status;
+
+        if (!pw_wait_mark(launch, device, gang->seq)) {
+                *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST, "a device that takes part says that it is done, and its mark is gone");
+                ret_fault->cause_device = device;
+                return false;
+        }
+        status = *(const volatile uint32_t *)&mark->status; /* once: it is judged and used */
+        if (status != PW_OK) {
+                *ret_fault = pw_gang_fault(gang, pw_gang_status(status));
+                ret_fault->cause_node = mark->cause_node;
+                ret_fault->cause_device = mark->cause_device;
+                return false;
+        }
+        gang->came_ns = pw_max_u64(gang->came_ns, mark->at_ns);
+        if (gang->node->image->eager) {
+                *ret_data = mark->value;
+                return true;
+        }
+        if (!room_find(gang, place, &head, ret_fault))
+                return false;
+        *ret_data = pw_room_data(head);
+        return true;
+}
+
+/* The shard at `place` whose sender is done: in its room, own or of another island. */
+static bool receive_done(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
+                         struct pw_room_head *ret_fault)
+{
+        const struct pw_room_head *head;
+
+        if (!room_find(gang, place, &head, ret_fault))
+                return false;
+        *ret_data = pw_room_data(head);
+        return pw_gang_is_value(gang, head, device, ret_fault);
+}
+
+/* Are the sources that were copied from rooms of other devices still values? A mark says so of the time of this gang. */
+static struct pw_room_head look_again(const struct pw_gang *gang, const struct pw_room_head *outcome)
+{
+        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        bool done = gang->node->image->phase == PW_PHASE_RECV;
+        struct pw_room_head fault;
+
+        for (uint32_t i = 0; i < sources->count && outcome->status == PW_OK && !gang->node->image->eager; i++) {
+                uint32_t device = slice->devices[sources->places[i]];
+                const struct pw_room_head *head = (const void *)((const uint8_t *)sources->sources[i].data - PW_ROOM_HEAD);
+                if (done ? !pw_gang_is_value(gang, head, device, &fault) : lost_meanwhile(gang, device, gang->seq, &fault))
+                        return fault;
+        }
+        return *outcome;
+}
+
+struct pw_room_head pw_gang_receive(struct pw_gang *gang)
+{
+        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+
+        for (uint32_t i = 0; i < sources->count; i++) {
+                uint32_t place = sources->places[i], device = slice->devices[place];
+                bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
+                const void **data = &sources->sources[i].data;
+                if (!(done ? receive_done : receive_marked)(gang, place, device, data, &next))
+                        pw_gang_fault_join(&fault, &next);
+        }
+        if (gang->came_ns)
+                gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
+        if (fault.status == PW_OK)
+                fault = pw_gang_assemble(gang);
+        return look_again(gang, &fault);
+}

@@ -1,0 +1,156 @@
+/* Mapping segments when they are needed, and giving back those of host memory. */
+#include "executor/program/segments.h"
+
+#include "base/memory.h"
+
+/* A segment of host memory. */
+struct lent {
+        uint64_t used; /* the gang that it was lent to last */
+        uint32_t segment;
+        struct pw_map map;
+};
+
+void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around)
+{
+        *segments = (struct pw_segments){ .around = around };
+}
+
+static void lent_drop(struct pw_segments *segments, struct lent *lent)
+{
+        pw_table_remove(&segments->lent, lent->segment);
+        segments->lent_bytes -= lent->map.bytes;
+        pw_unmap(&lent->map);
+        free(lent);
+}
+
+void pw_segments_done(struct pw_segments *segments)
+{
+        struct lent *lent;
+
+        for (uint32_t p = 0; p < PW_SEGMENTS_PAGE; p++) {
+                if (!segments->pages[p])
+                        continue;
+                for (uint32_t i = 0; i < PW_SEGMENTS_PAGE; i++)
+                        pw_unmap(&segments->pages[p][i]);
+                free(segments->pages[p]);
+                segments->pages[p] = NULL;
+        }
+        for (uint32_t i = 0; (lent = pw_table_next(&segments->lent, &i)); i = 0)
+                lent_drop(segments, lent);
+        pw_table_done(&segments->lent);
+}
+
+/* Give back the one used longest ago. False: the gang under way has all of them. */
+static bool lent_drop_oldest(struct pw_segments *segments)
+{
+        struct lent *oldest = NULL, *lent;
+
+        for (uint32_t i = 0; (lent = pw_table_next(&segments->lent, &i));)
+                if (lent->used != segments->gang && (!oldest || lent->used < oldest->used))
+                        oldest = lent;
+        if (oldest)
+                lent_drop(segments, oldest);
+        return oldest != NULL;
+}
+
+void pw_segments_let_go(struct pw_segments *segments)
+{
+        const struct pw_surroundings *around = segments->around;
+        uint32_t number;
+
+        if (around->ask_gone)
+                around->ask_gone(around->context);
+        while (around->gone && around->gone(around->context, &number)) {
+                struct pw_map *page = segments->pages[number / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+                struct lent *lent = pw_table_get(&segments->lent, number);
+
+                if (page)
+                        pw_unmap(&page[number % PW_SEGMENTS_PAGE]);
+                if (lent)
+                        lent_drop(segments, lent);
+        }
+}
+
+/* Where the system has no addresses left, all that nobody reads goes. */
+static enum pw_status map_segment(struct pw_segments *segments, uint32_t number, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        const struct pw_surroundings *around = segments->around;
+        enum pw_status status = around->segment(around->context, number, ret_map, ret_err);
+
+        if ((status != PW_SYSTEM && status != PW_NO_MEMORY) || !lent_drop_oldest(segments))
+                return status;
+        while (lent_drop_oldest(segments))
+                ;
+        return around->segment(around->context, number, ret_map, ret_err);
+}
+
+static enum pw_status no_memory(uint32_t number, struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to map segment %u", number);
+}
+
+/* Where the part lies in `map`. */
+static enum pw_status place(const struct pw_map *map, const struct pw_segments_part *part, uint8_t **ret_at, struct pw_error *ret_err)
+{
+        if (!pw_segments_holds(map, part))
+                return pw_error_set(ret_err, PW_PROTOCOL, "%lu bytes at %lu do not lie in segment %u, which has %lu",
+                                    (unsigned long)part->bytes, (unsigned long)part->offset, part->segment,
+                                    (unsigned long)map->bytes);
+        *ret_at = map->base + part->offset;
+        return PW_OK;
+}
+
+enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_part *part, uint8_t **ret_at,
+                                 struct pw_error *ret_err)
+{
+        struct pw_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *map;
+        enum pw_status status = PW_OK;
+
+        if (!*page)
+                *page = calloc(PW_SEGMENTS_PAGE, sizeof **page);
+        if (!*page)
+                return no_memory(part->segment, ret_err);
+        map = &(*page)[part->segment % PW_SEGMENTS_PAGE];
+        if (!map->base)
+                status = map_segment(segments, part->segment, map, ret_err);
+        return status == PW_OK ? place(map, part, ret_at, ret_err) : status;
+}
+
+static enum pw_status lent_add(struct pw_segments *segments, uint32_t number, struct lent **ret_lent, struct pw_error *ret_err)
+{
+        struct lent *lent = calloc(1, sizeof *lent);
+        enum pw_status status;
+
+        if (!lent)
+                return no_memory(number, ret_err);
+        *lent = (struct lent){ .segment = number, .used = segments->gang };
+        status = map_segment(segments, number, &lent->map, ret_err);
+        if (status == PW_OK && !pw_table_put(&segments->lent, number, lent))
+                status = no_memory(number, ret_err);
+        if (status != PW_OK) {
+                pw_unmap(&lent->map);
+                free(lent);
+                return status;
+        }
+        segments->lent_bytes += lent->map.bytes;
+        while (segments->lent.count > PW_SEGMENTS_LENT || segments->lent_bytes > PW_SEGMENTS_LENT_BYTES)
+                if (!lent_drop_oldest(segments))
+                        break;
+        *ret_lent = lent;
+        return PW_OK;
+}
+
+enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_part *part, uint64_t gang, uint8_t **ret_at,
+                                struct pw_error *ret_err)
+{
+        struct lent *lent = pw_table_get(&segments->lent, part->segment);
+        enum pw_status status = PW_OK;
+
+        segments->gang = gang;
+        if (!lent)
+                status = lent_add(segments, part->segment, &lent, ret_err);
+        if (status != PW_OK)
+                return status;
+        lent->used = gang;
+        return place(&lent->map, part, ret_at, ret_err);
+}

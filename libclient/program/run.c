@@ -1,0 +1,261 @@
+/* Running: checks of the inputs, slots for the results, one RUN record in the lane's ring. */
+#include "libclient/program/program.h"
+
+#include "base/memory.h"
+#include "libclient/object/unref.h"
+
+#include <inttypes.h>
+
+#define RESULTS_KEPT 16u
+
+struct run {
+        struct pw_program *program;
+        struct pw_client_lane *lane;
+        struct pw_future *const *inputs;
+        uint32_t input_count;
+        const struct pw_run_params *params;
+        struct pw_donation *donations;
+        uint32_t donation_count;
+        struct pw_future **results;
+};
+
+struct pw_future *pw_donate(struct pw_future **future)
+{
+        if (!future)
+                return NULL;
+        (void)pw_donations_add((struct pw_donation){ .future = *future, .place = future });
+        return *future;
+}
+
+/* --- checks ----------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status input_error(const struct run *run, uint32_t i, enum pw_status status, const char *why,
+                                  struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, status, "%s: input %u: %s", run->program->name, i, why);
+}
+
+static enum pw_status type_error(const struct run *run, uint32_t i, const struct pw_info *got, struct pw_error *ret_err)
+{
+        const struct pw_value *want = run->program->inputs[i];
+        char want_dims[128], got_dims[128];
+        return pw_error_set(ret_err, PW_SHAPE, "%s: input %u takes %s %s, got %s %s", run->program->name, i,
+                            pw_dtype_text(want->dtype), pw_dims_format(&want->dims, want_dims, sizeof want_dims),
+                            pw_dtype_text(got->dtype), pw_dims_format(&got->dims, got_dims, sizeof got_dims));
+}
+
+/* Does what is known of a ready input fit what was declared? Bytes without dims need only be as many. */
+static enum pw_status type_check(const struct run *run, uint32_t i, struct pw_error *ret_err)
+{
+        const struct pw_value *want = run->program->inputs[i];
+        struct pw_info info;
+        enum pw_status status = pw_future_info(run->inputs[i], &info, ret_err);
+        if (status != PW_OK || info.status != PW_OK)
+                return status; /* one that is ready with an error makes the results errors */
+        if (info.dtype == want->dtype && pw_dims_equal(&info.dims, &want->dims))
+                return PW_OK;
+        uint64_t want_bytes;
+        status = pw_dims_bytes(want->dtype, &want->dims, &want_bytes, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (info.dtype == PW_OPAQUE && info.bytes == want_bytes)
+                return PW_OK;
+        return type_error(run, i, &info, ret_err);
+}
+
+static bool donates_nothing(const struct run *run)
+{
+        for (uint32_t d = 0; d < run->donation_count; d++)
+                if (!run->donations[d].future)
+                        return true;
+        return false;
+}
+
+static enum pw_status input_check(const struct run *run, uint32_t i, struct pw_error *ret_err)
+{
+        const struct pw_future *future = run->inputs[i];
+        if (!future && donates_nothing(run))
+                return input_error(run, i, PW_DONATED_USE, "pw_donate() of what was given away before, or never there", ret_err);
+        if (!future)
+                return input_error(run, i, PW_INVALID, "the future is NULL, as is one that was given away", ret_err);
+        if (!future->lane)
+                return pw_future_check(future, ret_err);
+        if (pw_future_session(future) != run->program->session)
+                return input_error(run, i, PW_INVALID, "the future is of another session", ret_err);
+        return pw_word_state(pw_future_word(future)) == PW_ENTRY_READY ? type_check(run, i, ret_err) : PW_OK;
+}
+
+/* Note which donations are inputs of this run. A future given away cannot be an input twice. */
+static enum pw_status donations_check(const struct run *run, struct pw_error *ret_err)
+{
+        for (uint32_t d = 0; d < run->donation_count; d++) {
+                uint32_t uses = 0;
+                for (uint32_t i = 0; i < run->input_count; i++)
+                        uses += run->inputs[i] == run->donations[d].future;
+                if (uses > 1)
+                        return pw_error_set(ret_err, PW_DONATED_USE, "%s: a donated future is an input %u times",
+                                            run->program->name, uses);
+                run->donations[d].listed = uses == 1;
+        }
+        return PW_OK;
+}
+
+static enum pw_status run_check(const struct run *run, struct pw_error *ret_err)
+{
+        const struct pw_program *program = run->program;
+        if (run->input_count != program->input_count)
+                return pw_error_set(ret_err, PW_INVALID, "%s takes %u inputs, got %u", program->name, program->input_count,
+                                    run->input_count);
+        if (run->params && run->params->deadline_us < 0)
+                return pw_error_set(ret_err, PW_INVALID, "%s: a deadline of %" PRId64 " us", program->name,
+                                    run->params->deadline_us);
+        if (run->params && run->params->priority)
+                return pw_error_set(ret_err, PW_INVALID, "%s: priority %u is reserved: it has to be 0", program->name,
+                                    run->params->priority);
+        if (run->input_count && !run->inputs)
+                return pw_error_set(ret_err, PW_INVALID, "%s: inputs is NULL", program->name);
+        if (run->input_count > UINT16_MAX || program->result_count > UINT16_MAX ||
+            2 + run->input_count + program->result_count > PW_RING_CELLS)
+                return pw_error_set(ret_err, PW_LIMIT, "%s: %u inputs and %u results do not fit into one record", program->name,
+                                    run->input_count, program->result_count);
+        for (uint32_t i = 0; i < run->input_count; i++) {
+                enum pw_status status = input_check(run, i, ret_err);
+                if (status != PW_OK)
+                        return status;
+        }
+        return donations_check(run, ret_err);
+}
+
+/* --- results ---------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status result_make(const struct run *run, struct pw_future **ret_future, struct pw_error *ret_err)
+{
+        struct pw_slot_request request = { PW_ROW_FUTURES, 0, PW_FOREVER };
+        struct pw_slot slot;
+        struct pw_future *future = pw_future_alloc(run->lane);
+        if (!future)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a future");
+        enum pw_status status = pw_lane_take(run->lane, &request, &slot, ret_err);
+        if (status != PW_OK) {
+                pw_future_free(future, run->lane);
+                return status;
+        }
+        pw_future_fill(future, run->lane->session->futures, slot.slot, slot.generation);
+        *ret_future = future;
+        return PW_OK;
+}
+
+static enum pw_status results_make(const struct run *run, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < run->program->result_count; i++) {
+                enum pw_status status = result_make(run, &run->results[i], ret_err);
+                if (status == PW_OK)
+                        continue;
+                while (i--)
+                        pw_future_release(run->results[i]);
+                return status;
+        }
+        return PW_OK;
+}
+
+/* --- the record --------------------------------------------------------------------------------------------------------------- */
+
+/* PW_RUN_INPUT_DONATED if the caller gives its reference away, the program wants that, and nobody else in the process has one. */
+static uint8_t input_flag(const struct run *run, uint32_t i)
+{
+        for (uint32_t d = 0; d < run->donation_count; d++) {
+                struct pw_donation *donation = &run->donations[d];
+                if (!donation->listed || donation->future != run->inputs[i])
+                        continue;
+                donation->sole = (run->program->inputs[i]->flags & PW_DONATED) &&
+                                 (atomic_load(&donation->future->refs) & ~PW_REFS_ORPHAN) == 1;
+                return donation->sole ? PW_RUN_INPUT_DONATED : 0;
+        }
+        return 0;
+}
+
+static void record_write(const struct run *run)
+{
+        struct pw_ring_writer *writer = &run->lane->writer;
+        const struct pw_run_params *params = run->params;
+        uint8_t flags = params && params->sequential ? PW_RUN_SEQUENTIAL : 0;
+        uint32_t result_count = run->program->result_count;
+        pw_ring_write(writer, pw_cell_run(flags, (uint16_t)run->input_count, (uint16_t)result_count, run->program->number));
+        pw_ring_write(writer, (struct pw_cell){ params ? (uint64_t)params->deadline_us : 0, params ? params->priority : 0 });
+        for (uint32_t i = 0; i < run->input_count; i++) {
+                const struct pw_future *input = run->inputs[i];
+                pw_ring_write(writer, pw_cell_object(input_flag(run, i), input->segment, input->slot, input->generation));
+        }
+        for (uint32_t i = 0; i < result_count; i++) {
+                const struct pw_future *result = run->results[i];
+                pw_ring_write(writer, pw_cell_object(0, result->segment, result->slot, result->generation));
+        }
+}
+
+/* The references that were given away: with the record where nobody else had one, else dropped behind it. */
+static void donations_end(const struct run *run)
+{
+        for (uint32_t d = 0; d < run->donation_count; d++) {
+                const struct pw_donation *donation = &run->donations[d];
+                if (!donation->listed)
+                        continue;
+                *donation->place = NULL;
+                if (!donation->sole) {
+                        pw_future_release(donation->future);
+                        continue;
+                }
+                uint32_t old = atomic_exchange(&donation->future->refs, 0);
+                pw_future_free(donation->future, run->lane);
+                if (old & PW_REFS_ORPHAN)
+                        pw_session_unref(run->program->session);
+        }
+}
+
+static enum pw_status submit(struct run *run, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_lane_get(run->program->session, &run->lane, ret_err);
+        if (status == PW_OK)
+                status = pw_lane_await_ring(run->lane, 2 + run->input_count + run->program->result_count, ret_err);
+        if (status == PW_OK)
+                status = results_make(run, ret_err);
+        if (status != PW_OK)
+                return status;
+        record_write(run);
+        pw_lane_publish(run->lane, true);
+        donations_end(run);
+        return PW_OK;
+}
+
+enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
+                           const struct pw_run_params *params, struct pw_future **ret_results, struct pw_error *ret_err)
+{
+        struct run run = { .program = program, .inputs = inputs, .input_count = (uint32_t)pw_min_u64(input_count, UINT32_MAX),
+                           .params = params };
+        struct pw_future *kept[RESULTS_KEPT];
+        bool lost;
+        run.donations = pw_donations_take(&run.donation_count, &lost);
+        if (!program)
+                return pw_given_check(program, "the program", ret_err);
+        if (!program->compiled)
+                return pw_error_set(ret_err, PW_INVALID, "%s: not compiled: pw_compile() comes first",
+                                    program->name ? program->name : "the program");
+        if (lost)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to note the donations", program->name);
+        enum pw_status status = pw_session_check(program->session, ret_err);
+        if (status == PW_OK)
+                status = run_check(&run, ret_err);
+        if (status == PW_OK && program->result_count)
+                status = pw_given_check(ret_results, "ret_results", ret_err);
+        if (status != PW_OK)
+                return status;
+        pw_auto_free struct pw_future **many = NULL;
+        if (program->result_count > RESULTS_KEPT)
+                many = calloc(program->result_count, sizeof *many);
+        run.results = program->result_count > RESULTS_KEPT ? many : kept;
+        if (!run.results)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory for its results", program->name);
+        status = submit(&run, ret_err);
+        if (status == PW_OK)
+                memcpy(ret_results, run.results, program->result_count * sizeof *run.results);
+        return status;
+}

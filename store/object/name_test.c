@@ -1,0 +1,371 @@
+/* Names and leases: they hold what they name, without a session, until they are removed or have run out. */
+#include "store/account/quota.h"
+#include "store/fixture_test.h"
+
+/* What name.c calls: names of one length meet, whosever they are, so that each is found by what it is. */
+uint64_t pw_hash_pair(const struct pw_hash_secret *secret, const char *first, const char *second)
+{
+        (void)secret;
+        (void)first;
+        return strlen(second);
+}
+
+struct named { struct fixture f; struct client *ann, *bo; struct place place; struct pw_object *object; };
+
+static void open_named(struct named *n)
+{
+        fixture_open(&n->f, 64 * PW_MIB);
+        n->ann = fixture_client(&n->f, "ann");
+        n->bo = fixture_client(&n->f, "bo");
+        n->place = fixture_put(n->ann, fixture_grant(&n->f, n->ann, 4096, 4).first_slot);
+        n->object = fixture_known(&n->f, n->place);
+}
+
+static void assert_gone(struct named *n)
+{
+        fixture_reclaim(&n->f);
+        assert_true(fixture_state(n->place) < PW_ENTRY_PENDING);
+}
+
+static void assert_there(struct named *n)
+{
+        fixture_reclaim(&n->f);
+        assert_int_equal(fixture_state(n->place), PW_ENTRY_READY);
+}
+
+static void test_bind_and_remove(void **state)
+{
+        struct named n;
+        struct place other;
+        struct pw_error err;
+
+        (void)state;
+        open_named(&n);
+        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, &err), PW_NOT_FOUND);
+        assert_string_equal(err.text, "name weights: not bound");
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK); /* as it is */
+        assert_int_equal(n.object->refs, 2);
+        other = fixture_put(n.ann, n.place.slot + 1);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", fixture_known(&n.f, other), &err), PW_EXISTS);
+        assert_string_equal(err.text, "name weights: bound already; pw_unname() or `pathways free` lets it go");
+        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_null(pw_store_name_find(n.f.store, "ann", "weight"));
+        fixture_drop(&n.f, n.ann, n.place);
+        assert_there(&n);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+/* Each of those that meet can be removed, whether it came first, last or between. */
+static void test_names_that_meet(void **state)
+{
+        static const char *const names[] = { "one", "two", "six", "ten" };
+        struct named n;
+
+        (void)state;
+        for (uint32_t gone = 0; gone < 4; gone++) {
+                open_named(&n);
+                for (uint32_t i = 0; i < 4; i++)
+                        assert_int_equal(pw_store_name_bind(n.f.store, "ann", names[i], n.object, NULL), PW_OK);
+                assert_int_equal(pw_store_names(n.f.store), 4);
+                assert_int_equal(pw_store_name_remove(n.f.store, "ann", names[gone], 0, NULL), PW_OK);
+                for (uint32_t i = 0; i < 4; i++)
+                        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", names[i]), i == gone ? NULL : n.object);
+                assert_int_equal(pw_store_names(n.f.store), 3);
+                assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+                for (uint32_t i = 0; i < 4; i++)
+                        assert_null(pw_store_name_find(n.f.store, "ann", names[i]));
+                assert_int_equal(pw_store_names(n.f.store), 0);
+                fixture_close(&n.f);
+        }
+}
+
+/* An object has so many names and leases, which may all go at once. */
+static void test_bound(void **state)
+{
+        struct named n;
+        struct pw_error err;
+        char name[32];
+
+        (void)state;
+        open_named(&n);
+        for (uint32_t i = 0; i < PW_STORE_CLAIMS_OF_ONE_MAX; i++) {
+                snprintf(name, sizeof name, "%u", i);
+                assert_int_equal(i % 64 ? pw_store_lease(n.f.store, n.object, PW_STORE_CLAIMS_OF_ONE_MAX - i, NULL)
+                                        : pw_store_name_bind(n.f.store, "ann", name, n.object, NULL), PW_OK);
+        }
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 5, &err), PW_LIMIT);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "more", n.object, &err), PW_LIMIT);
+        assert_string_equal(err.text, "the object has 1024 names and leases, as many as there may be: remove some");
+        /* Those that end at once go in parts. */
+        pw_store_tick(n.f.store, PW_STORE_CLAIMS_OF_ONE_MAX);
+        assert_true(pw_store_next_us(n.f.store) <= PW_STORE_CLAIMS_OF_ONE_MAX);
+        for (uint32_t i = 0; i < 3; i++)
+                pw_store_tick(n.f.store, PW_STORE_CLAIMS_OF_ONE_MAX);
+        assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
+        assert_int_equal(n.object->claims, 16);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 5, &err), PW_OK);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
+        assert_int_equal(n.object->claims, 0);
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+/* Each tenant has names of its own. */
+static void test_tenants(void **state)
+{
+        struct named n;
+        struct place theirs;
+
+        (void)state;
+        open_named(&n);
+        theirs = fixture_put(n.bo, fixture_grant(&n.f, n.bo, 4096, 4).first_slot);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "x", n.object, NULL), PW_OK);
+        assert_null(pw_store_name_find(n.f.store, "bo", "x"));
+        assert_int_equal(pw_store_name_bind(n.f.store, "bo", "x", fixture_known(&n.f, theirs), NULL), PW_OK);
+        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "x"), n.object);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "x", 0, NULL), PW_OK);
+        assert_ptr_equal(pw_store_name_find(n.f.store, "bo", "x"), fixture_known(&n.f, theirs));
+        fixture_close(&n.f);
+}
+
+/* An operator sees objects of every tenant; it names its own, so no name outlives its reference. */
+static void test_other_tenants_object(void **state)
+{
+        struct named n;
+        struct pw_error err;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_name_bind(n.f.store, "root", "weights", n.object, &err), PW_DENIED);
+        assert_string_equal(err.text, "name weights: the object is of tenant ann, names of tenant root are for its own objects");
+        assert_int_equal(n.object->refs, 1);
+        fixture_drop(&n.f, n.ann, n.place);
+        assert_gone(&n);
+        assert_null(pw_store_name_find(n.f.store, "root", "weights"));
+        assert_int_equal(pw_store_name_remove(n.f.store, "root", "weights", 0, NULL), PW_NOT_FOUND);
+        fixture_close(&n.f);
+}
+
+/* A name outlives who made it; the segment goes with the name. */
+static void test_outlives_its_session(void **state)
+{
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        pw_store_session_end(n.f.store, n.ann->session, true, 0);
+        assert_there(&n);
+        assert_int_equal(fixture_count(&n.f, PW_STORE_SEGMENT_IDLE), 0);
+        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_gone(&n);
+        fixture_remove(&n.f, fixture_only(&n.f, PW_STORE_SEGMENT_IDLE)->segment);
+        fixture_close(&n.f);
+}
+
+static void test_segment_goes_with_names(void **state)
+{
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 5, NULL), PW_OK);
+        assert_int_equal(pw_store_hold(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, NULL), PW_OK);
+        fixture_ref(&n.f, n.ann, n.place);
+        fixture_remove(&n.f, n.ann->segment); /* by force */
+        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
+        pw_store_tick(n.f.store, 10);
+        fixture_close(&n.f);
+}
+
+static void test_leases(void **state)
+{
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 3000, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 2000, NULL), PW_OK);
+        fixture_drop(&n.f, n.ann, n.place);
+        for (uint64_t now_us = 1000; now_us <= 3000; now_us += 1000) {
+                assert_true(pw_store_next_us(n.f.store) == now_us);
+                pw_store_tick(n.f.store, now_us - 1);
+                assert_there(&n);
+                pw_store_tick(n.f.store, now_us);
+        }
+        assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+/* A name for a time goes with its object, unless it was bound anew meanwhile. */
+static void test_names_that_end(void **state)
+{
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 5, NULL), PW_NOT_FOUND);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        pw_store_tick(n.f.store, 1000);
+        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 2000, NULL), PW_OK);
+        fixture_drop(&n.f, n.ann, n.place);
+        pw_store_tick(n.f.store, 1999);
+        assert_there(&n);
+        pw_store_tick(n.f.store, 2000);
+        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+/* Without force only names and leases go, with it sessions' references too; runs keep theirs. */
+static void test_free_object(void **state)
+{
+        struct named n;
+        struct pw_error err;
+
+        (void)state;
+        open_named(&n);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, &err), PW_NOT_FOUND);
+        assert_non_null(strstr(err.text, "neither name nor lease"));
+        assert_int_equal(n.object->refs, 1);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "a", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "b", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+        assert_null(pw_store_name_find(n.f.store, "ann", "b"));
+        assert_there(&n);
+        assert_int_equal(pw_store_hold(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, NULL), PW_OK);
+        fixture_ref(&n.f, n.ann, n.place);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
+        assert_there(&n);
+        assert_int_equal(n.object->refs, 1);
+        fixture_drop(&n.f, n.ann, n.place); /* it has none any more */
+        assert_there(&n);
+        pw_store_release(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, 0);
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+/* --- who is told --------------------------------------------------------------------------------------------------------------- */
+
+static void note_unnamed(void *context, const char *tenant, const char *name, struct pw_id object)
+{
+        char *told = context;
+
+        sprintf(told + strlen(told), "%s/%s %u.%u ", tenant, name, pw_id_slot(object), object.generation);
+}
+
+static void assert_told(char *told, const struct place *place, const char *names)
+{
+        char expected[200] = "", *copy = strdup(names), *rest = copy;
+
+        for (const char *name; (name = strsep(&rest, " "));)
+                if (*name)
+                        sprintf(expected + strlen(expected), "ann/%s %u.%u ", name, place->slot, place->generation);
+        assert_string_equal(told, expected);
+        free(copy);
+        *told = 0;
+}
+
+/* Each binding that ends is told, once, however it ends; those that do not end are not. */
+static void test_ends_are_told(void **state)
+{
+        struct named n;
+        char told[400] = "";
+
+        (void)state;
+        open_named(&n);
+        pw_store_tell_unnamed(n.f.store, note_unnamed, told);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "removed", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "for_a_time", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "for_a_time", 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "stays", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
+        assert_told(told, &n.place, "");
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "removed", 0, NULL), PW_OK);
+        assert_told(told, &n.place, "removed");
+        pw_store_tick(n.f.store, 1000);
+        assert_told(told, &n.place, "for_a_time");
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+        assert_told(told, &n.place, "stays");
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "a", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
+        assert_told(told, &n.place, "a");
+        assert_gone(&n);
+        assert_told(told, &n.place, "");
+        fixture_close(&n.f);
+}
+
+/* To free what a name meant once, for a time, says nothing of what it means now. */
+static void test_newer_is_not_told(void **state)
+{
+        struct named n;
+        struct place other;
+        char told[400] = "";
+
+        (void)state;
+        open_named(&n);
+        other = fixture_put(n.ann, n.place.slot + 1);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 1000, NULL), PW_OK);
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", fixture_known(&n.f, other), NULL), PW_OK);
+        pw_store_tell_unnamed(n.f.store, note_unnamed, told);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+        assert_told(told, &n.place, "");
+        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_told(told, &other, "weights");
+        fixture_close(&n.f);
+}
+
+/* An object that is closing comes back when it is named in the look. */
+static void test_named_in_the_look(void **state)
+{
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        fixture_drop(&n.f, n.ann, n.place);
+        assert_true(pw_store_reclaim_begin(n.f.store));
+        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "late", n.object, NULL), PW_OK);
+        pw_store_reclaim_finish(n.f.store, 0);
+        assert_there(&n);
+        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
+        assert_gone(&n);
+        fixture_close(&n.f);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_bind_and_remove),
+                cmocka_unit_test(test_tenants),
+                cmocka_unit_test(test_other_tenants_object),
+                cmocka_unit_test(test_outlives_its_session),
+                cmocka_unit_test(test_names_that_meet),
+                cmocka_unit_test(test_bound),
+                cmocka_unit_test(test_segment_goes_with_names),
+                cmocka_unit_test(test_leases),
+                cmocka_unit_test(test_names_that_end),
+                cmocka_unit_test(test_free_object),
+                cmocka_unit_test(test_ends_are_told),
+                cmocka_unit_test(test_newer_is_not_told),
+                cmocka_unit_test(test_named_in_the_look),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
