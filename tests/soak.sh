@@ -11,23 +11,23 @@ export PW_WATCHDOG=${PW_WATCHDOG:-14400}
 failed=0
 
 table='
-kills       tests/integration/kills_test       PW_KILLS           1000
-holders     tests/attack/holders_test        PW_HOLDERS         1000
-bells       tests/attack/doorbell_test         PW_DOORBELL_RUNS   10000
-kept        tests/attack/programs_kept_test  PW_PROGRAMS_KEPT   1000
-starts      tests/integration/starts_test      PW_STARTS          100
-steps       tests/integration/steps_test       PW_STEPS           0
-torture     tests/integration/torture_test     PW_FAULTS          0
-vandals     tests/integration/vandal_test      PW_VANDALS         1000
-models      tests/model/model                  PW_MODELS          0
-world       tests/world/world_test             PW_WORLD_SEEDS     10000
-pipelines   tests/world/pipeline_test          PW_WORLD_SEEDS     10000
-clients     tests/integration/clients_test     PW_CLIENTS         10000
-comings     tests/integration/clients_test     PW_COMINGS         10000
-chains      tests/integration/lanes_test       PW_CHAINS          300
-puts        tests/integration/churn_test       PW_PUTS            100000000
-objects     tests/integration/churn_test       PW_OBJECTS         5000000
-rooms       tests/program/rooms_test               PW_ROOMS_PROGRAMS  10000
+kills      tests/integration/fault/kills_test     PW_KILLS           1000
+holders    tests/attack/memory/holders_test       PW_HOLDERS         1000
+bells      tests/attack/session/doorbell_test     PW_DOORBELL_RUNS   10000
+kept       tests/attack/work/programs_kept_test   PW_PROGRAMS_KEPT   1000
+starts     tests/integration/host/starts_test     PW_STARTS          100
+steps      tests/integration/fault/steps_test     PW_STEPS           0
+torture    tests/integration/fault/torture_test   PW_FAULTS          0
+vandals    tests/integration/client/vandal_test   PW_VANDALS         1000
+models     tests/model/model                      PW_MODELS          0
+world      tests/world/world_test                 PW_WORLD_SEEDS     10000
+pipelines  tests/world/pipeline_test              PW_WORLD_SEEDS     10000
+clients    tests/integration/client/clients_test  PW_CLIENTS         10000
+comings    tests/integration/client/clients_test  PW_COMINGS         10000
+chains     tests/integration/work/lanes_test      PW_CHAINS          300
+puts       tests/integration/object/churn_test    PW_PUTS            100000000
+objects    tests/integration/object/churn_test    PW_OBJECTS         5000000
+rooms      tests/program/rooms_test               PW_ROOMS_PROGRAMS  10000
 '
 
 wanted() {

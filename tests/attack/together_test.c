@@ -15,7 +15,7 @@
 #define FIRST_USER 65400u /* of the attackers: tenants, each with a quota of its own */
 #define TOGETHER_US (180 * IT_SECOND) /* how long the slowest attack may take beside the others */
 
-/* A build tree's path of a program, "tests/attack/NAME_test". */
+/* A build tree's path of a program, "tests/attack/FOLDER/NAME_test". */
 static struct it_child begin(const struct it_host *host, const char *program, unsigned user)
 {
         char path[600], pid[16], uid[16];

@@ -1,37 +1,22 @@
 # `make bench` prints the table; the test sees that every row comes out.
 check_PROGRAMS += tests/bench/bench
-tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/bench.h
-tests_bench_bench_SOURCES += tests/bench/allreduce.c
-tests_bench_bench_SOURCES += tests/bench/child.c tests/bench/child.h
-tests_bench_bench_SOURCES += tests/bench/clients.c
-tests_bench_bench_SOURCES += tests/bench/daemon.c tests/bench/daemon.h
-tests_bench_bench_SOURCES += tests/bench/get.c
-tests_bench_bench_SOURCES += tests/bench/growth.c
-tests_bench_bench_SOURCES += tests/bench/memory.c tests/bench/memory.h
-tests_bench_bench_SOURCES += tests/bench/objects.c
-tests_bench_bench_SOURCES += tests/bench/open.c
-tests_bench_bench_SOURCES += tests/bench/order.c
-tests_bench_bench_SOURCES += tests/bench/others.c
-tests_bench_bench_SOURCES += tests/bench/pair.c tests/bench/pair.h
-tests_bench_bench_SOURCES += tests/bench/pipeline.c
-tests_bench_bench_SOURCES += tests/bench/program.c
-tests_bench_bench_SOURCES += tests/bench/put.c
-tests_bench_bench_SOURCES += tests/bench/reclaim.c
-tests_bench_bench_SOURCES += tests/bench/report.c
-tests_bench_bench_SOURCES += tests/bench/rest.c
-tests_bench_bench_SOURCES += tests/bench/syscalls.c
-tests_bench_bench_SOURCES += tests/bench/wait.c
-tests_bench_bench_SOURCES += tests/bench/wake.c
+tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/bench.h tests/bench/child.c tests/bench/child.h \
+	tests/bench/daemon.c tests/bench/daemon.h tests/bench/growth.c tests/bench/memory.c tests/bench/memory.h \
+	tests/bench/object/clients.c tests/bench/object/get.c tests/bench/object/objects.c tests/bench/object/open.c \
+	tests/bench/object/put.c tests/bench/object/reclaim.c tests/bench/object/wait.c tests/bench/object/wake.c \
+	tests/bench/others.c tests/bench/pair.c tests/bench/pair.h tests/bench/report.c tests/bench/rest.c tests/bench/syscalls.c \
+	tests/bench/work/allreduce.c tests/bench/work/order.c tests/bench/work/pipeline.c tests/bench/work/program.c
 tests_bench_bench_LDADD = libclient/libclient.la -lm
 
 # What allreduce_64m is compared with, where there is Open MPI.
 if WITH_MPI
-check_DATA += tests/bench/allreduce_mpi
-tests/bench/allreduce_mpi: $(srcdir)/tests/bench/allreduce_mpi.c
-	$(AM_V_GEN)$(MPICC) -O2 -o $@ $(srcdir)/tests/bench/allreduce_mpi.c
+check_DATA += tests/bench/work/allreduce_mpi
+tests/bench/work/allreduce_mpi: $(srcdir)/tests/bench/work/allreduce_mpi.c
+	@$(MKDIR_P) tests/bench/work
+	$(AM_V_GEN)$(MPICC) -O2 -o $@ $(srcdir)/tests/bench/work/allreduce_mpi.c
 endif
-CLEANFILES += tests/bench/allreduce_mpi
-EXTRA_DIST += tests/bench/allreduce_mpi.c
+CLEANFILES += tests/bench/work/allreduce_mpi
+EXTRA_DIST += tests/bench/work/allreduce_mpi.c
 
 dist_check_SCRIPTS += tests/bench/rows.sh
 TESTS += tests/bench/rows.sh

@@ -41,7 +41,8 @@ tests_fuzz_settings_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_mark_fuzz_SOURCES = tests/fuzz/mark_fuzz.c $(executor_fixture) $(fuzz_main)
 tests_fuzz_mark_fuzz_LDADD = $(executor_test_libraries)
 tests_fuzz_mark_fuzz_LDFLAGS = $(fuzz_flags)
-tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/integration/frame.c tests/integration/frame.h tests/threads/inside.c $(fuzz_main)
+tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/integration/frame.c tests/integration/frame.h \
+	tests/threads/inside.c $(fuzz_main)
 tests_fuzz_request_fuzz_LDADD = $(daemon_libraries) $(CMOCKA_LIBS)
 tests_fuzz_request_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_state_fuzz_SOURCES = tests/fuzz/state_fuzz.c $(fuzz_main)
@@ -59,11 +60,11 @@ tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
 fuzz_daemon = tests/fuzz/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c daemon/effect.c \
-	daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/memory/kept.c daemon/client/lane.c daemon/client/look.c \
-	daemon/work/submit.c daemon/turn.c
+	daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c \
+	daemon/memory/kept.c daemon/client/lane.c daemon/client/look.c daemon/work/submit.c daemon/turn.c
 fuzz_host = $(fuzz_daemon) $(fuzz_main)
-fuzz_host_libs = store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
-	$(CMOCKA_LIBS)
+fuzz_host_libs = store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la wire/libwire.la \
+	base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)
 tests_fuzz_lane_fuzz_LDADD = $(fuzz_host_libs)
 tests_fuzz_lane_fuzz_LDFLAGS = $(fuzz_flags)

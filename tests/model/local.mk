@@ -1,19 +1,24 @@
 # Models: the product's own sources over a <stdatomic.h> that lets the explorer choose who runs next. Nothing here is linked with
 # the libraries of the tree: each source is built once more.
-noinst_HEADERS += tests/model/explore.h tests/model/explore_private.h tests/model/models.h tests/model/point.h tests/model/world.h tests/model/runs.h tests/model/shim/stdatomic.h
+noinst_HEADERS += tests/model/explore.h tests/model/explore_private.h tests/model/models.h tests/model/point.h \
+	tests/model/world.h tests/model/runs.h tests/model/shim/stdatomic.h
 check_LTLIBRARIES += tests/model/libexplore.la
 tests_model_libexplore_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_MODEL_EXPLORER
-tests_model_libexplore_la_SOURCES = tests/model/explore.c tests/model/reduce.c tests/model/thread.c tests/model/state.c tests/model/model.c
+tests_model_libexplore_la_SOURCES = tests/model/explore.c tests/model/reduce.c tests/model/thread.c tests/model/state.c \
+	tests/model/model.c
 check_PROGRAMS += tests/model/model
 TESTS += tests/model/model
-tests_model_sizes = -DPW_RING_CELLS=4u -DPW_LANES_MAX=1u -DPW_NOTES_MAX=4u -DPW_LANE_REST=3712u -DFIRST_LOOKS=0u -DRING_LOOKS=1u \
-	-DPW_CHUNK_SLOTS=2u -DPW_HINT_BUCKETS=2u -DPW_HINT_CHANGES=1u
+tests_model_sizes = -DPW_RING_CELLS=4u -DPW_LANES_MAX=1u -DPW_NOTES_MAX=4u -DPW_LANE_REST=3712u -DFIRST_LOOKS=0u \
+	-DRING_LOOKS=1u -DPW_CHUNK_SLOTS=2u -DPW_HINT_BUCKETS=2u -DPW_HINT_CHANGES=1u
 tests_model_model_CPPFLAGS = -I$(top_srcdir)/tests/model/shim $(AM_CPPFLAGS) -include $(top_srcdir)/tests/model/point.h \
 	$(tests_model_sizes)
 tests_model_model_CFLAGS = $(AM_CFLAGS) -O2
-tests_model_subjects = base/error.c base/handles.c base/hash.c base/heap.c base/id.c base/dims.c base/memory.c base/range.c base/size.c base/size_class.c base/text.c \
-	base/status.c base/table.c $(plane_libplane_la_SOURCES) $(store_libstore_la_SOURCES) daemon/client/input.c daemon/client/lane.c daemon/client/look.c daemon/client/move.c daemon/memory/recount.c daemon/turn.c \
-	libclient/object/frozen.c libclient/object/future.c libclient/object/open.c libclient/socket/outgoing.c libclient/object/put.c libclient/room.c libclient/take.c libclient/object/unref.c libclient/object/wait.c
+tests_model_subjects = base/error.c base/handles.c base/hash.c base/heap.c base/id.c base/dims.c base/memory.c base/range.c \
+	base/size.c base/size_class.c base/text.c base/status.c base/table.c $(plane_libplane_la_SOURCES) \
+	$(store_libstore_la_SOURCES) daemon/client/input.c daemon/client/lane.c daemon/client/look.c daemon/client/move.c \
+	daemon/memory/recount.c daemon/turn.c libclient/object/frozen.c libclient/object/future.c libclient/object/open.c \
+	libclient/socket/outgoing.c libclient/object/put.c libclient/room.c libclient/take.c libclient/object/unref.c \
+	libclient/object/wait.c
 tests_model_sources = tests/model/world.c tests/model/entry_model.c tests/model/lane_model.c tests/model/reclaim_model.c \
 	tests/model/wait_model.c tests/model/letgo_model.c tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c \
 	tests/model/move_model.c tests/model/move_segment.c

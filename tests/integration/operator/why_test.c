@@ -1,0 +1,685 @@
+/* `pathways why`: each kind of wait is walked down to a cause that a person can act on.
+ */
+#include "tests/integration/operator/chain.h"
+#include "tests/integration/trace.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Its names and leases. */
+static void drop(struct it_host *host, const char *name)
+{
+        struct pw_future *future;
+
+        it_ok(pw_lookup(host->session, name, 0, &future, IT_ERR));
+        it_ok(pw_free_object(host->session, pw_future_id(future), false, IT_ERR));
+        pw_unref(future);
+}
+
+static uint64_t newest_run(struct it_host *host)
+{
+        struct pw_listing *runs = it_list(host->session, "runs", NULL);
+        uint64_t run = it_rows(runs) ? (uint64_t)it_number(runs, it_rows(runs) - 1, "run") : 0;
+
+        pw_listing_free(runs);
+        return run;
+}
+
+/* --- children ------------------------------------------------------------------------------------------------------------ */
+
+/* A process that creates an object under a name, says so, and leaves it unsealed. */
+static int leave_unsealed(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+        void *data;
+
+        it_ok(pw_create(session, 8, &(struct pw_put_params){ .dtype = PW_F64 }, &future, &data, IT_ERR));
+        it_ok(pw_name(future, "unsealed", IT_ERR));
+        assert_int_equal(write(pipe, "c", 1), 1);
+        pause();
+        return 0;
+}
+
+static int look_up(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *future;
+
+        assert_int_equal(write(pipe, "c", 1), 1);
+        it_ok(pw_lookup(session, "late", IT_LONG, &future, IT_ERR));
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}
+
+/* A process that compiles a program whose shape function does not end, again and again: each time that is ended. */
+static int compile_endlessly(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_slice *slice = it_slice(session, 1, 1);
+
+        assert_int_equal(write(pipe, "c", 1), 1);
+        for (enum pw_status status = PW_CRASHED; status == PW_CRASHED;) {
+                struct pw_program *program = pw_program_new(session, "test/endless");
+                struct pw_value *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+                pw_result(program, pw_call(program, slice, "broken/endless", PW_ARGS(input), PW_BROADCAST));
+                status = pw_compile(program, NULL);
+                pw_program_free(program);
+        }
+        return 1;
+}
+
+/* A process whose name a terminal would obey. */
+static int wait_in_disguise(void *context, int pipe)
+{
+        assert_int_equal(prctl(PR_SET_NAME, "a\033[31m\377b"), 0);
+        return look_up(context, pipe);
+}
+
+/* --- tests --------------------------------------------------------------------------------------------------------------- */
+
+static void a_function_that_runs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 2000000;
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_scalar(host->session, 1), *first = it_run_1(program, input),
+                         *second = it_run_1(program, input);
+        char id[PW_ID_TEXT_BYTES], gang[40];
+
+        it_chain_expect(host, it_id_of(second, id),
+               "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
+        snprintf(gang, sizeof gang, "gang h0:0 2");
+        it_chain_expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
+        it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; wait: if it has not returned in |, pathwaysd ends its executor, at its time limit of 10 min");
+        it_ok(pw_cancel(first, IT_ERR)); /* is not advised again */
+        it_chain_expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, pathwaysd ends its executor, as its run was cancelled");
+        it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR));
+        it_chain_expect(host, gang, "nothing: it took ");
+        it_chain_expect(host, id, "nothing: it is held by why_test");
+        it_chain_expect(host, "gang 0 900000", "not ordered, or forgotten");
+        it_chain_expect(host, "gang h7:0 1", "device h7:0: this host has h0:0 to h0:7");
+        it_chain_expect(host, "h7:0", "device h7:0: this host has h0:0 to h0:7");
+        it_chain_expect(host, "h7", "h7: this host is h0|`pathways why h0`");
+        pw_unref(first);
+        pw_unref(second);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static bool is_first_ready(const struct pw_listing *devices, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(devices, 0, "state"), "ready");
+}
+
+/* False: the run was cancelled before its function began, which then never does. */
+static bool tells_of_cancelled(struct it_host *host)
+{
+        bool told = false, runs = true;
+
+        while (runs && !told) {
+                char *chain = it_chain_of(host, "h0:0");
+
+                runs = it_chain_has(chain, "to return");
+                told = it_chain_has(chain, "to return|remedy: wait: if it has not returned in |, as its run was cancelled");
+                free(chain);
+        }
+        return told;
+}
+
+/* Nobody else ends it. */
+static void a_function_without_limit(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 2000000;
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        int64_t end_us = it_now_us() + IT_LONG;
+        bool told = false;
+
+        while (!told && it_now_us() < end_us) {
+                result = it_run_1(program, input);
+                it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
+                it_ok(pw_cancel(result, IT_ERR));
+                told = tells_of_cancelled(host);
+                pw_unref(result);
+        }
+        assert_true(told);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static bool is_first_started_again(const struct pw_listing *devices, void *context)
+{
+        return !strcmp(it_text(devices, 0, "state"), "ready") && it_number(devices, 0, "restarts") >= *(int64_t *)context;
+}
+
+/* From the second time in a row on it is started later, each time twice as much. */
+static void end_often(struct it_host *host)
+{
+        for (int64_t i = 0; i < 4; i++) {
+                it_until(host->session, "devices", is_first_started_again, &i);
+                assert_true(it_signal_executor(host, "h0:0", SIGKILL));
+        }
+}
+
+/* One that ends for nothing is not said to be in a function; what one ends of is named. */
+static void an_executor_that_ends(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/ended");
+        struct pw_future *result;
+
+        pw_result(program, pw_call_with(program, slice, "broken/lone", NULL, 0, PW_BROADCAST, NULL));
+        it_ok(pw_compile(program, IT_ERR));
+        end_often(host);
+        it_chain_expect(host, "h0:0", "to be started again; remedy: its executor ended again and again, the last time, SIGKILL, in no function: the log|; next start in ");
+        it_until(host->session, "devices", is_first_ready, NULL);
+        it_ok(pw_run_with(program, NULL, 0, NULL, &result, IT_ERR));
+        it_chain_expect(host, "h0:0", "again and again, the last time, SIGSEGV, in broken/lone of run |: mend that; "); /* its end comes from the next one */
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* Each run waits for the one before: the chain comes to the cause however many they are. */
+static void a_loop_of_runs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct it_child child = it_start(host, leave_unsealed);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_future *input, *next;
+        uint64_t first;
+        char expected[300], run[32];
+
+        it_ok(pw_lookup(host->session, "unsealed", 0, &input, IT_ERR));
+        next = it_run_1(program, input);
+        it_chain_expect(host, "h0:0", "device h0:0: waits for nothing");
+        first = newest_run(host);
+        for (uint32_t i = 0; i < 200; i++)
+                it_ok(pw_run(program, PW_FUTURES(pw_donate(&next)), &next, IT_ERR));
+        snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 200);
+        snprintf(expected, sizeof expected,
+                 "result 0 of run %llu|199 runs of test/one before it|and so for run %llu|\n2 run %llu |to seal it",
+                 (unsigned long long)first + 199, (unsigned long long)first, (unsigned long long)first);
+        it_chain_expect(host, run, expected);
+        snprintf(run, sizeof run, "run %llu", (unsigned long long)first + 201);
+        it_chain_expect(host, run, "there is none yet, the last is run ");
+        it_reap(&child, SIGKILL);
+        it_ok(pw_wait(&next, 1, 1, IT_LONG, NULL, IT_ERR));
+        drop(host, "unsealed");
+        pw_unref(next);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void an_input_that_nobody_seals(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = it_start(host, leave_unsealed);
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_future *input, *result, *next;
+        char id[PW_ID_TEXT_BYTES], stopped[200], pid[32];
+
+        it_ok(pw_lookup(host->session, "unsealed", 0, &input, IT_ERR));
+        result = it_run_1(program, input);
+        next = it_run_1(program, result);
+        it_id_of(next, id);
+        it_chain_expect(host, id,
+               "object |run |input 0, result 0 of run |run |input 0, which is not ready|object |to seal it|pw_seal() or "
+               "pw_abort()");
+        assert_int_equal(kill(child.pid, SIGSTOP), 0);
+        snprintf(stopped, sizeof stopped, "to seal it, which is stopped|kill -CONT %d", (int)child.pid);
+        it_chain_expect(host, id, stopped);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        it_chain_expect(host, pid, "to be continued: it is stopped|kill -CONT");
+        it_reap(&child, SIGKILL);
+        it_ok(pw_wait(&next, 1, 1, IT_LONG, NULL, IT_ERR));
+        it_chain_expect(host, id, "nothing: it is in error|mend that");
+        drop(host, "unsealed");
+        pw_unref(next);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void a_name_that_nobody_binds(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = it_start(host, look_up);
+        struct pw_future *late = it_put_scalar(host->session, 1);
+        char pid[32];
+
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        it_chain_expect(host, pid, "name late to be bound|put --name late");
+        it_chain_expect(host, "late", "0 name late of tenant |somebody to bind it: nobody has, and 1 lookup waits|put --name late`|1 why_test|this name, and gives up in ");
+        it_chain_expect(host, "later", "neither an id, nor a name");
+        it_ok(pw_name(late, "late", IT_ERR));
+        assert_int_equal(it_reap(&child, 0), 0);
+        it_chain_expect(host, pid, "no such process");
+        it_ok(pw_unname(host->session, "late", IT_ERR));
+        pw_unref(late);
+        child = it_start(host, wait_in_disguise);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        it_chain_expect(host, pid, "0 a?[31m?b[|name late to be bound");
+        it_reap(&child, SIGKILL);
+}
+
+/* A second client's program waits behind the first one's, and is compiled once that is over. */
+static void a_shape_function_that_does_not_end(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child = it_start(host, compile_endlessly);
+        char pid[32];
+
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        it_chain_expect(host, pid, "the shapes of broken/endless|the shape function of broken/endless|mend it");
+        it_reap(&child, SIGKILL);
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        pw_program_free(it_one_node(host->session, slice, "pw/nop", PW_DIMS(5), NULL));
+        pw_slice_close(slice);
+}
+
+static pid_t executor_of(struct it_host *host, const char *device)
+{
+        struct pw_listing *devices = it_list(host->session, "devices", NULL);
+        pid_t pid = (pid_t)it_number(devices, it_find(devices, "device", device), "pid");
+
+        pw_listing_free(devices);
+        return pid;
+}
+
+/* The child of the daemon that has no device. */
+static pid_t describer_of(struct it_host *host)
+{
+        char path[80], line[64];
+        FILE *children, *command;
+        int pid, found = 0;
+
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)host->pid, (int)host->pid);
+        children = fopen(path, "r");
+        assert_non_null(children);
+        while (!found && fscanf(children, "%d", &pid) == 1) {
+                size_t length;
+
+                snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+                command = fopen(path, "r");
+                length = command ? fread(line, 1, sizeof line - 1, command) : 0;
+                if (memmem(line, length, "--describe", 10))
+                        found = pid;
+                if (command)
+                        fclose(command);
+        }
+        fclose(children);
+        assert_int_not_equal(found, 0);
+        return found;
+}
+
+/* All-reduces over 8 devices in 2 islands; the executor of one is stopped: the others name it, from either island. */
+static void a_member_that_does_not_come(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 8, 2);
+        struct pw_program *program = pw_program_new(host->session, "test/together");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(64), PW_SPLIT(0), 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0), *result;
+        pid_t pid = executor_of(host, "h0:6");
+        char what[64], expected[120];
+
+        pw_result(program, it_grow(program, slice, PW_AS(value, PW_BROADCAST), PW_BROADCAST, 1));
+        it_ok(pw_compile(program, IT_ERR));
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        result = it_run_1(program, input);
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
+        snprintf(expected, sizeof expected, "(test/together|device h0:6|process %d, which is stopped|kill -CONT %d", (int)pid,
+                 (int)pid);
+        it_chain_expect(host, what, expected);
+        it_chain_expect(host, "h0", strstr(expected, "device h0:6"));
+        assert_int_equal(kill(pid, SIGCONT), 0);
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        it_chain_expect(host, what, "nothing: it ended ");
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* An executor without a device is one of those that may be stopped. */
+static void a_describing_executor_that_is_stopped(void **state)
+{
+        struct it_host *host = *state;
+        pid_t pid = describer_of(host);
+        struct it_child child;
+        char what[64], expected[120];
+
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        child = it_start(host, compile_endlessly);
+        snprintf(what, sizeof what, "pid %d", (int)child.pid);
+        snprintf(expected, sizeof expected, "the shapes of broken/endless|the describing executor: waits for its executor, process %d, which is stopped", (int)pid);
+        it_chain_expect(host, what, expected);
+        it_chain_expect(host, "h0", "the describing executor: waits for its executor|kill -CONT");
+        it_reap(&child, SIGKILL);
+        assert_int_equal(kill(pid, SIGCONT), 0);
+}
+
+/* Two gangs ahead: the other island is told of what is sent only when the first function has returned. */
+static void an_island_that_waits_for_another(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2];
+        struct pw_program *program = pw_program_new(host->session, "test/across");
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        uint64_t us = 400000;
+        char what[64];
+
+        for (int32_t i = 0; i < 2; i++)
+                it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 - i }, &slices[i],
+                                    IT_ERR));
+        struct pw_value *value = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        for (int i = 0; i < 2; i++)
+                value = pw_call_with(program, slices[0], "pw/sleep_us", &value, 1, PW_BROADCAST,
+                                     &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        pw_result(program, pw_call(program, slices[1], "pw/nop", PW_ARGS(pw_move(value, slices[1], PW_BROADCAST)), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, input);
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
+        it_chain_expect(host, what,
+               "(test/across|its gangs in one island: waits for island 1 to order what |in island 0 needs|device h0:1: waits for "
+               "pw/sleep_us");
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
+/* One device is past the run and at a later one, the other has not come to it: that one is to blame. */
+static void a_device_that_is_past_the_run(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2] = { it_slice(host->session, 1, 1), NULL };
+        struct pw_program *both = pw_program_new(host->session, "test/both"), *sleeps[2];
+        struct pw_value *value = pw_input(both, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *one = it_put_scalar(host->session, 1), *results[2], *early, *late;
+        uint64_t us[] = { 4000000, 3000000 }; /* longer than a loaded host is late */
+        char what[64], expected[100];
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 }, &slices[1], IT_ERR));
+        for (int i = 0; i < 2; i++)
+                sleeps[i] = it_one_node(host->session, slices[i], "pw/sleep_us", PW_SCALAR,
+                                        &(struct pw_call_params){ .params = &us[i], .params_bytes = sizeof us[i] });
+        pw_result(both, pw_call(both, slices[0], "pw/nop", PW_ARGS(value), PW_BROADCAST));
+        pw_result(both, pw_call(both, slices[1], "pw/nop", PW_ARGS(pw_input(both, slices[1], PW_F64, PW_SCALAR, PW_BROADCAST, 0)), PW_BROADCAST));
+        it_ok(pw_compile(both, IT_ERR));
+        early = it_run_1(sleeps[1], one);
+        snprintf(expected, sizeof expected, "(test/both|device h0:4: waits for pw/sleep_us of run %llu ", (unsigned long long)newest_run(host));
+        it_ok(pw_run(both, PW_FUTURES(one, one), results, IT_ERR));
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
+        late = it_run_1(sleeps[0], one);
+        it_ok(pw_wait(&results[0], 1, 1, IT_LONG, NULL, IT_ERR));
+        it_chain_expect(host, what, expected);
+        it_ok(pw_wait((struct pw_future *[]){ results[0], results[1], early, late }, 4, 4, IT_LONG, NULL, IT_ERR));
+        for (int i = 0; i < 2; i++) {
+                pw_unref(results[i]);
+                pw_program_free(sleeps[i]);
+        }
+        pw_unref(early);
+        pw_unref(late);
+        pw_unref(one);
+        pw_program_free(both);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
+static struct pw_listing *list_limited(struct it_host *host, const char *what, const char *filter, uint32_t limit)
+{
+        struct pw_listing *listing;
+
+        it_ok(pw_list(host->session, what, filter, limit, &listing, IT_ERR));
+        return listing;
+}
+
+static bool has_state(struct it_host *host, const char *state)
+{
+        struct pw_listing *gangs = it_list(host->session, "gangs", NULL);
+        bool found = false;
+
+        for (size_t i = 0; i < it_rows(gangs) && !found; i++)
+                found = !strcmp(it_text(gangs, i, "state"), state);
+        pw_listing_free(gangs);
+        return found;
+}
+
+/* One output in flight, and a slow reader: the next call of the stage is taken up and waits, so its executor is not to blame. */
+static void a_stage_without_credit(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2] = { it_slice(host->session, 1, 1), NULL };
+        struct pw_program *program = pw_program_new(host->session, "test/credits");
+        struct pw_stage *stage = pw_stage(program, "encode", 1);
+        struct pw_value *value = NULL, *input = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *one = it_put_scalar(host->session, 1), *results[3];
+        uint64_t us[] = { 1, 400000 };
+        struct pw_listing *gangs;
+        struct pw_call_params fast = { .params = &us[0], .params_bytes = sizeof us[0], .stage = stage };
+        struct pw_call_params slow = { .params = &us[1], .params_bytes = sizeof us[1] };
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 }, &slices[1], IT_ERR));
+        for (int i = 0; i < 3; i++) {
+                value = pw_call_with(program, slices[0], "pw/sleep_us", &input, 1, PW_BROADCAST, &fast);
+                value = pw_move(value, slices[1], PW_BROADCAST);
+                pw_result(program, pw_call_with(program, slices[1], "pw/sleep_us", &value, 1, PW_BROADCAST, &slow));
+        }
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(one), results, IT_ERR));
+        it_chain_expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
+                             "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
+        assert_true(has_state(host, "waiting"));
+        gangs = list_limited(host, "gangs", "h0:0", 2);
+        assert_int_equal(it_rows(gangs), 2);
+        assert_string_equal(it_text(gangs, 0, "state"), "waiting"); /* what is ordered behind it does not hide it */
+        assert_true(pw_listing_rows(gangs)->truncated);
+        pw_listing_free(gangs);
+        it_ok(pw_wait(results, 3, 3, IT_LONG, NULL, IT_ERR));
+        assert_false(has_state(host, "waiting"));
+        for (int i = 0; i < 3; i++)
+                pw_unref(results[i]);
+        pw_unref(one);
+        pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
+/* A run whose next call needs the room that the run before it still has in flight. */
+static bool waits_for_a_credit(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        for (size_t i = 0; i < it_rows(runs); i++) {
+                const char *sentence = strstr(it_text(runs, i, "waiting_for"), "a credit of stage encode of quota 1, held by run ");
+
+                if (sentence && atoll(strrchr(sentence, ' ')) + 1 == it_number(runs, i, "run"))
+                        return true;
+        }
+        return false;
+}
+
+static void a_run_without_credit(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2] = { it_slice(host->session, 1, 1), NULL };
+        struct pw_program *program = pw_program_new(host->session, "test/credit");
+        struct pw_value *value, *input = pw_input(program, slices[0], PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *one = it_put_scalar(host->session, 1), *results[60];
+        uint64_t us[] = { 1, 50000 };
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .island = 2 }, &slices[1], IT_ERR));
+        value = pw_call_with(program, slices[0], "pw/sleep_us", &input, 1, PW_BROADCAST,
+                             &(struct pw_call_params){ .params = &us[0], .params_bytes = sizeof us[0],
+                                                       .stage = pw_stage(program, "encode", 1) });
+        value = pw_move(value, slices[1], PW_BROADCAST);
+        pw_result(program, pw_call_with(program, slices[1], "pw/sleep_us", &value, 1, PW_BROADCAST,
+                                        &(struct pw_call_params){ .params = &us[1], .params_bytes = sizeof us[1] }));
+        it_ok(pw_compile(program, IT_ERR));
+        for (int i = 0; i < 60; i++)
+                it_ok(pw_run(program, PW_FUTURES(one), &results[i], IT_ERR));
+        it_until(host->session, "runs", waits_for_a_credit, NULL);
+        for (int i = 0; i < 60; i++)
+                pw_unref(results[i]);
+        pw_unref(one);
+        pw_program_free(program);
+        pw_slice_close(slices[0]);
+        pw_slice_close(slices[1]);
+}
+
+/* What it failed for is known when its results have gone. */
+static void a_run_that_failed(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        uint64_t us = 60000000, number;
+        struct pw_program *program = it_one_node(host->session, slice, "pw/sleep_us", PW_SCALAR,
+                                                 &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        struct pw_listing *runs;
+        char what[40];
+
+        it_ok(pw_run_with(program, PW_FUTURES(input), &(struct pw_run_params){ .deadline_us = 50000 }, &result, IT_ERR));
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        number = newest_run(host);
+        snprintf(what, sizeof what, "run %llu", (unsigned long long)number);
+        it_chain_expect(host, what, "nothing: it ended |of test/one was not done at its deadline|mend that");
+        runs = it_list(host->session, "runs", NULL);
+        assert_non_null(strstr(it_text(runs, it_rows(runs) - 1, "error"), "was not done at its deadline"));
+        pw_listing_free(runs);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static bool is_last_cancelled(const struct pw_listing *runs, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(runs, it_rows(runs) - 1, "state"), "cancelled");
+}
+
+/* One result failed, then the run was cancelled: its sentence is that of what it ended with. */
+static void a_run_that_failed_and_was_cancelled(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/twice");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_future *input = it_put_scalar(host->session, 1), *results[2];
+        uint64_t us = 200000;
+        struct pw_listing *runs;
+
+        pw_result(program, pw_call(program, slice, "broken/fail", PW_ARGS(value), PW_BROADCAST));
+        for (int i = 0; i < 8; i++)
+                value = pw_call_with(program, slice, "pw/sleep_us", &value, 1, PW_BROADCAST,
+                                     &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
+        pw_result(program, value);
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), results, IT_ERR));
+        it_ok(pw_wait(&results[0], 1, 1, IT_LONG, NULL, IT_ERR));
+        it_ok(pw_cancel(results[1], IT_ERR));
+        it_ok(pw_wait(&results[1], 1, 1, IT_LONG, NULL, IT_ERR));
+        it_until(host->session, "runs", is_last_cancelled, NULL);
+        runs = it_list(host->session, "runs", NULL);
+        assert_non_null(strstr(it_text(runs, it_rows(runs) - 1, "error"), "cancel"));
+        pw_listing_free(runs);
+        pw_unref(results[0]);
+        pw_unref(results[1]);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* The other way round: asked of a device that came, the chain leads to the one that did not. */
+static void a_gang_leads_to_its_slowest_member(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 4, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/together");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(64), PW_SPLIT(0), 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(64), 0), *result;
+        pid_t pid = executor_of(host, "h0:2");
+
+        pw_result(program, PW_AS(it_sleep(program, slice, value, PW_SPLIT(0), 1), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        result = it_run_1(program, input);
+        it_chain_expect(host, "gang h0:0 3",
+               "gang 3 of run |its part on device h0:0|device h0:0: waits for device h0:2 to come to |device h0:2|which is "
+               "stopped");
+        assert_int_equal(kill(pid, SIGCONT), 0);
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+static void what_keeps_an_object(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *value = it_put_scalar(host->session, 1);
+        char id[PW_ID_TEXT_BYTES], own[64];
+
+        it_ok(pw_name(value, "kept", IT_ERR));
+        it_ok(pw_lease(value, 3600 * IT_SECOND, IT_ERR));
+        pw_unref(value);
+        it_chain_expect(host, "kept", "held by a lease, |free` drops");
+        it_chain_expect(host, "kept", "held by name kept");
+        it_ok(pw_lookup(host->session, "kept", 0, &value, IT_ERR));
+        it_chain_expect(host, it_id_of(value, id), "held by why_test");
+        drop(host, "kept");
+        pw_unref(value);
+        snprintf(own, sizeof own, "pid %d", (int)getpid());
+        it_chain_expect(host, own, "nothing: no thread of it waits");
+        it_chain_expect(host, "nothing", "neither an id, nor a name");
+        it_chain_expect(host, "why_test[0]", "no such process");
+}
+
+static int setup_unlimited(void **state) { return it_setup_with(state, IT_ARGS("--function-limit", "0")); }
+
+static int setup_two_ahead(void **state)
+{
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:2", "--islands", "2", "--ahead", "2"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IT_TEST(a_function_that_runs), cmocka_unit_test_setup_teardown(a_function_without_limit, setup_unlimited, it_teardown),
+                IT_TEST(an_executor_that_ends), IT_TEST(a_loop_of_runs), IT_TEST(an_input_that_nobody_seals),
+                IT_TEST(a_name_that_nobody_binds),
+                IT_TEST(a_shape_function_that_does_not_end), IT_TEST(a_describing_executor_that_is_stopped),
+                IT_TEST(a_member_that_does_not_come),
+                IT_TEST(a_gang_leads_to_its_slowest_member),
+                IT_TEST(what_keeps_an_object), IT_TEST(a_stage_without_credit), IT_TEST(a_run_without_credit), IT_TEST(a_run_that_failed),
+                IT_TEST(a_run_that_failed_and_was_cancelled), IT_TEST(a_device_that_is_past_the_run),
+                cmocka_unit_test_setup_teardown(an_island_that_waits_for_another, setup_two_ahead, it_teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
