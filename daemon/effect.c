@@ -12,7 +12,7 @@
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
-#include "daemon/work/program.h"
+#include "daemon/work/place.h"
 #include "daemon/work/submit.h"
 
 #define STUCK_US 10000u /* until an action without memory is tried again */

@@ -5,11 +5,11 @@ daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c \
-	daemon/client/attach.c daemon/client/input.c daemon/client/lane.c daemon/client/look.c daemon/client/move.c \
-	daemon/client/name.c daemon/client/output.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
-	daemon/client/tally.c daemon/client/tenant.c daemon/client/transfer.c daemon/closer.c daemon/daemon.c daemon/effect.c \
-	daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c daemon/inspect/blocked.c \
-	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c \
+	daemon/client/attach.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/look.c \
+	daemon/client/move.c daemon/client/name.c daemon/client/output.c daemon/client/process.c daemon/client/request.c \
+	daemon/client/session.c daemon/client/tally.c daemon/client/tenant.c daemon/client/transfer.c daemon/closer.c daemon/daemon.c \
+	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/http_address.c daemon/http/metric.c \
+	daemon/inspect/blocked.c daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
 	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c \
 	daemon/inspect/trace/trace_program.c daemon/inspect/waits.c daemon/inspect/why/why.c daemon/inspect/why/why_device.c \
@@ -19,8 +19,9 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/memory/worker.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/module/module.c daemon/module/module_file.c \
 	daemon/module/module_look.c daemon/notify.c daemon/own_file.c daemon/rundir.c daemon/settings/environment.c \
 	daemon/settings/operators.c daemon/settings/quota.c daemon/settings/reload.c daemon/settings/settings.c daemon/thread.c \
-	daemon/turn.c daemon/work/cancel.c daemon/work/compile.c daemon/work/compiler.c daemon/work/describe.c \
-	daemon/work/graph_wire.c daemon/work/program.c daemon/work/shapes.c daemon/work/slice.c daemon/work/submit.c
+	daemon/turn.c daemon/work/cancel.c daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c \
+	daemon/work/describe.c daemon/work/graph_wire.c daemon/work/place.c daemon/work/program.c daemon/work/shapes.c \
+	daemon/work/slice.c daemon/work/submit.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'  \
 	-DPW_PREFIX='"$(prefix)"'
 daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la \
@@ -37,8 +38,8 @@ noinst_HEADERS += daemon/alarm.h daemon/child/child.h daemon/child/child_board.h
 	daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h \
 	daemon/settings/environment.h daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h \
 	daemon/settings/settings.h daemon/thread.h daemon/turn.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h \
-	daemon/work/describe.h daemon/work/graph_wire.h daemon/work/program.h daemon/work/shapes.h daemon/work/slice.h \
-	daemon/work/submit.h
+	daemon/work/compiling.h daemon/work/describe.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h \
+	daemon/work/shapes.h daemon/work/slice.h daemon/work/submit.h
 EXTRA_DIST += daemon/README.md
 
 check_PROGRAMS += daemon/closer_test daemon/http/http_address_test daemon/inspect/trace/trace_log_test \

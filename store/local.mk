@@ -2,8 +2,9 @@ noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
 	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/look.c \
 	store/object/move.c store/object/name.c store/object/object.c store/object/reclaim.c store/object/ref.c \
-	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/hole.c store/room/idle.c store/room/pages.c \
-	store/room/pass.c store/room/refusal.c store/room/room.c store/room/search.c store/store.c
+	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/extent_end.c store/room/hole.c \
+	store/room/idle.c store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c \
+	store/room/search.c store/store.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
 noinst_HEADERS += store/account/quota.h store/action.h store/object.h store/parts.h store/state.h store/store.h
 EXTRA_DIST += store/README.md

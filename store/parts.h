@@ -179,7 +179,12 @@ void pw_extent_give(struct extent *extent, struct pw_object *object); /* a FREE 
 void pw_extent_take(struct pw_store *store, struct extent *extent, struct pw_object *object); /* a slot that is TAKEN now */
 void pw_extent_settle(struct pw_store *store, struct extent *extent); /* after slots were taken: dormant or gone if all are */
 uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent);
-/* Its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are looked at, and
+bool pw_extent_take_if_idle(struct pw_store *store, struct extent *extent, struct pw_object *object);
+static inline struct pw_object *pw_slot_record(const struct segment *segment, uint32_t slot) /* of a slot that was granted */
+{
+        return &segment->chunks[slot / PW_CHUNK_SLOTS][slot % PW_CHUNK_SLOTS];
+}
+/* extent_end.c: its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are looked at, and
  * it may be gone. */
 bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget);
 void pw_extent_drop(struct pw_store *store, struct extent *extent); /* with its segment */
@@ -198,6 +203,9 @@ static inline bool pw_slot_idle(const struct extent *extent, const struct pw_obj
         return !object->known && !pw_extent_futures(extent) &&
                pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, object->slot))) == PW_ENTRY_FREE;
 }
+
+/* place.c: as many slots as are wanted and fit now; with less than a page of them nothing is saved. PW_NOT_READY: not even so few. */
+enum pw_status pw_room_place(struct pw_store *store, struct row *row, struct request *request, bool *ret_fresh);
 
 /* room.c */
 void pw_room_serve(struct pw_store *store); /* something may have come for them */

@@ -10,7 +10,7 @@
 #include "daemon/memory/recount.h"
 #include "daemon/memory/segment.h"
 #include "daemon/settings/quota.h"
-#include "daemon/work/program.h"
+#include "daemon/work/compiling.h"
 #include "daemon/work/submit.h"
 
 #include <pwd.h>

@@ -1,28 +1,17 @@
-/* Programs of sessions, and their compilations between the loop and the threads. */
+/* Programs of sessions, and their compilations between the loop and the threads; what a tenant has of these: compiling.c. */
 #include "daemon/work/program.h"
 
 #include "base/memory.h"
 #include "daemon/memory/kept.h"
 #include "daemon/module/module.h"
 #include "daemon/work/compile.h"
-#include "daemon/work/compiler.h"
+#include "daemon/work/compiling.h"
 #include "daemon/work/describe.h"
+#include "daemon/work/place.h"
 #include "daemon/work/slice.h"
-#include "plane/segment.h"
 
-#include <sys/mman.h>
-
-#define PAGE_BYTES 4096u
 #define LARGE_BYTES (1u << 20)
 #define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
-
-struct pw_compiling {
-        struct pw_compile_lane lane;
-        struct pw_list waiting;    /* jobs that have not begun */
-        uint32_t begun;
-        struct pw_shapes shapes;   /* the thread's that the tenant's work is at */
-        uint64_t shapes_bytes;     /* as they were charged */
-};
 
 /* A compilation under way. */
 struct job {
@@ -47,50 +36,10 @@ struct job {
 
 /* --- life ---------------------------------------------------------------------------------------------------------------- */
 
-struct pw_compiling *pw_compiling_new(void)
-{
-        struct pw_compiling *compiling = calloc(1, sizeof *compiling);
-
-        if (!compiling)
-                return NULL;
-        pw_compile_lane_init(&compiling->lane);
-        pw_list_init(&compiling->waiting);
-        pw_shapes_init(&compiling->shapes);
-        return compiling;
-}
-
-bool pw_compiling_busy(const struct pw_compiling *compiling) { return compiling->begun || !pw_list_empty(&compiling->waiting); }
-
-void pw_compiling_forget(struct pw_daemon *daemon, struct pw_tenant *tenant)
-{
-        struct pw_compiling *compiling = tenant->compiling;
-
-        pw_shapes_done(&compiling->shapes);
-        pw_shapes_init(&compiling->shapes);
-        pw_kept_count(daemon, tenant, PW_KEPT_SHAPES, -(int64_t)compiling->shapes_bytes);
-        compiling->shapes_bytes = 0;
-}
-
-void pw_compiling_free(struct pw_compiling *compiling)
-{
-        if (!compiling)
-                return;
-        pw_shapes_done(&compiling->shapes);
-        free(compiling);
-}
-
 static void charge(struct job *job, uint64_t bytes)
 {
         pw_kept_count(job->daemon, job->tenant, PW_KEPT_COMPILING, (int64_t)bytes - (int64_t)job->charged_bytes);
         job->charged_bytes = bytes;
-}
-
-static void charge_shapes(struct job *job)
-{
-        struct pw_compiling *compiling = job->compiling;
-
-        pw_kept_count(job->daemon, job->tenant, PW_KEPT_SHAPES, (int64_t)job->compile.shapes_bytes - (int64_t)compiling->shapes_bytes);
-        compiling->shapes_bytes = job->compile.shapes_bytes;
 }
 
 static void leave_session(struct job *job)
@@ -183,23 +132,12 @@ static void work_go_on(struct pw_compile_work *work)
         pw_compile_go_on(&job->compile, job->tenant->name, job->session_number);
 }
 
-/* What was written there stays; this process does without pages of it until it looks again. */
-static void look_away(const struct pw_daemon *daemon, const struct pw_program_row *row)
-{
-        struct pw_host_range range = pw_host_program_range(row);
-        uint64_t begin = (uint64_t)range.line * PW_LINE_BYTES;
-        uint64_t from = pw_round_up(begin, PAGE_BYTES), end = (begin + range.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
-
-        if (from < end)
-                (void)madvise((char *)daemon->islands[range.island].board + from, end - from, MADV_DONTNEED);
-}
-
 static void work_place(struct pw_compile_work *work)
 {
         struct job *job = (struct job *)work;
 
         pw_host_program_fill(job->daemon->boards, job->compile.program);
-        look_away(job->daemon, job->compile.program);
+        pw_program_look_away(job->daemon, job->compile.program);
         pw_compile_reply(&job->compile);
 }
 
@@ -301,100 +239,16 @@ static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
                 daemon->shortest_limit_us = limit_us;
 }
 
-/* A place in a board for its image. What it takes for good is its tenant's. */
-static enum pw_status place(struct job *job, struct pw_error *ret_err)
-{
-        struct pw_program_row *row = job->compile.program;
-        uint64_t plan_bytes = pw_program_bytes(row) - row->image->bytes;
-        enum pw_status status = pw_host_program_reserve(job->daemon->boards, row, &row->placed_bytes, ret_err);
-
-        if (status == PW_OK)
-                status = pw_kept_ask(job->daemon, job->tenant, PW_KEPT_PROGRAMS, row->placed_bytes + plan_bytes, ret_err);
-        if (status != PW_OK) {
-                row->placed_bytes = 0;
-                return status;
-        }
-        row->payer = job->tenant;
-        row->kept_bytes = row->placed_bytes + plan_bytes;
-        job->daemon->placed_bytes += row->placed_bytes;
-        pw_kept_count(job->daemon, job->tenant, PW_KEPT_PROGRAMS, (int64_t)row->kept_bytes);
-        return PW_OK;
-}
-
-/* A place in a board that goes back, once the system has its pages. */
-struct leaving {
-        struct pw_compile_work work; /* first */
-        struct pw_daemon *daemon;
-        struct pw_list link;         /* in daemon->leaving */
-        struct pw_tenant *payer;     /* NULL: nobody was charged */
-        uint64_t kept_bytes, placed_bytes;
-        struct pw_host_range range;
-};
-
-static void give_pages(struct pw_compile_work *work)
-{
-        const struct leaving *leaving = (struct leaving *)work;
-        const struct pw_host_range *range = &leaving->range;
-        struct pw_error err; /* who takes the place has the pages then */
-
-        if (range->bytes)
-                (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES, range->bytes, &err);
-}
-
-static void give_place(const struct leaving *leaving)
-{
-        pw_host_range_give(leaving->daemon->boards, &leaving->range);
-        leaving->daemon->placed_bytes -= leaving->placed_bytes;
-        if (leaving->payer)
-                pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
-}
-
-static void let_go(struct leaving *leaving)
-{
-        give_place(leaving);
-        pw_list_remove(&leaving->link);
-        free(leaving);
-}
-
-static void pages_given(struct pw_compile_work *work) { let_go((struct leaving *)work); }
-
-/* Without memory to remember it others take the place as it is. */
-static void unplace(struct pw_daemon *daemon, struct pw_program_row *row)
-{
-        struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes, .placed_bytes = row->placed_bytes };
-        struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
-
-        now.range = pw_host_program_detach(daemon->boards, row);
-        row->payer = NULL;
-        row->kept_bytes = row->placed_bytes = 0;
-        if (!leaving) {
-                give_place(&now);
-                return;
-        }
-        *leaving = now;
-        pw_list_init(&leaving->link);
-        pw_list_append(&daemon->leaving, &leaving->link);
-        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->compiler), .work = give_pages, .done = pages_given };
-        pw_list_init(&leaving->work.link);
-        pw_compiler_ask(daemon->compiler, &leaving->work);
-}
-
-void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row)
-{
-        if (row->placed_bytes || row->payer)
-                unplace(daemon, row);
-}
-
 /* Until the client is told nobody but the job knows its number. */
 static void install(struct job *job)
 {
         struct pw_error err;
-        enum pw_status status = place(job, &err);
+        enum pw_status status = pw_program_place(job->daemon, job->tenant, job->compile.program, &err);
 
         if (status == PW_OK)
                 status = pw_scheduler_program_install(job->daemon->scheduler, job->compile.program, &err);
         if (status != PW_OK) {
-                unplace(job->daemon, job->compile.program);
+                pw_program_unplace(job->daemon, job->compile.program);
                 (void)!pw_host_apply(job->daemon->boards, &(struct pw_action){ .kind = PW_ACT_PROGRAM_ENDED, .program = job->compile.program }, NULL);
                 pw_compile_fail(&job->compile, status, &err);
                 step(job);
@@ -458,7 +312,7 @@ static void done(struct pw_compile_work *work)
         struct job *job = (struct job *)work;
 
         if (work->work == work_go_on)
-                charge_shapes(job);
+                pw_compiling_charge(job->daemon, job->tenant, job->compile.shapes_bytes);
         if (job->compile.bytes_kept)
                 charge(job, job->compile.bytes_kept);
         step(job);
@@ -610,6 +464,5 @@ void pw_programs_done(struct pw_daemon *daemon)
                 else
                         free_job(job);
         }
-        while (!pw_list_empty(&daemon->leaving))
-                let_go(pw_list_first(&daemon->leaving, struct leaving, link));
+        pw_program_places_done(daemon);
 }

@@ -16,18 +16,8 @@ void pw_program_take(struct pw_dsession *session, uint64_t id, const struct pw_f
 void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t program);
 /* Its programs and slices go, its compilations under way when they come to the end of a step. */
 void pw_programs_session_end(struct pw_dsession *session);
-/* A program has ended: its places in boards go back, and its charge, when their pages have. */
-void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row);
 /* No thread compiles any more: what was under way goes. */
 void pw_programs_done(struct pw_daemon *daemon);
-
-/* Where a tenant's compilations stand. NULL: out of memory. Its end: it has none any more. */
-struct pw_compiling;
-struct pw_compiling *pw_compiling_new(void);
-bool pw_compiling_busy(const struct pw_compiling *compiling);
-/* What shape functions answered is asked again. It is not busy. */
-void pw_compiling_forget(struct pw_daemon *daemon, struct pw_tenant *tenant);
-void pw_compiling_free(struct pw_compiling *compiling);
 
 /* Compilations that wait for shapes: of `session`, or of all (NULL). */
 void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,

@@ -1,4 +1,4 @@
-/* Extents: placed, opened to their lane, slots given back to it or taken back from it. */
+/* Extents: placed, opened to their lane, slots given back to it or taken back from it. extent_end.c: their end with their lane. */
 #include "store/parts.h"
 
 static uint64_t row_key(uint32_t lane, uint32_t kind) { return (uint64_t)lane << 32 | kind; }
@@ -140,11 +140,6 @@ static bool make_chunks(struct segment *segment, uint32_t first_slot, uint32_t c
         return true;
 }
 
-static struct pw_object *record(const struct segment *segment, uint32_t slot)
-{
-        return &segment->chunks[slot / PW_CHUNK_SLOTS][slot % PW_CHUNK_SLOTS];
-}
-
 /* Slots, their records and a return ring for an extent that never had any. */
 static enum pw_status take_slots(struct extent *extent, struct session *session, uint32_t count)
 {
@@ -166,7 +161,7 @@ static enum pw_status take_slots(struct extent *extent, struct session *session,
         segment->slot_top = pw_max_u64(segment->slot_top, slot + count);
         extent->ring_offset = PW_CONTROL_RINGS_OFFSET + ring;
         for (uint32_t i = 0; i < count; i++)
-                *record(segment, extent->first_slot + i) = (struct pw_object){ .segment = segment->number,
+                *pw_slot_record(segment, extent->first_slot + i) = (struct pw_object){ .segment = segment->number,
                                                                               .slot = extent->first_slot + i,
                                                                               .grantee = session->number,
                                                                               .extent = extent->number,
@@ -181,7 +176,7 @@ static void give_slots(struct extent *extent)
         if (!extent->slot_room)
                 return;
         for (uint32_t i = 0; i < extent->slot_room; i++)
-                record(segment, extent->first_slot + i)->extent = 0;
+                pw_slot_record(segment, extent->first_slot + i)->extent = 0;
         if (extent->worn)
                 segment->buried_slots += extent->slot_room;
         else
@@ -332,7 +327,7 @@ void pw_extent_open(struct pw_store *store, struct extent *extent)
 {
         opened(extent);
         for (uint32_t i = 0; i < extent->slot_count; i++) {
-                if (open_slot(extent, record(extent->segment, extent->first_slot + i))) {
+                if (open_slot(extent, pw_slot_record(extent->segment, extent->first_slot + i))) {
                         extent->taken--;
                 } else {
                         extent->segment->tenant->slots--;
@@ -400,7 +395,7 @@ bool pw_extent_page_taken(const struct extent *extent, uint64_t page)
         uint64_t last = pw_min_u64(((page + 1) * PW_PAGE_BYTES - 1) / extent->room_bytes, extent->slot_count - 1);
 
         for (uint64_t i = last + 1; i-- > first;)
-                if (!record(extent->segment, extent->first_slot + (uint32_t)i)->taken)
+                if (!pw_slot_record(extent->segment, extent->first_slot + (uint32_t)i)->taken)
                         return false;
         return true;
 }
@@ -433,7 +428,7 @@ void pw_extent_settle(struct pw_store *store, struct extent *extent)
                 emptied(store, extent);
 }
 
-static bool take_if_idle(struct pw_store *store, struct extent *extent, struct pw_object *object)
+bool pw_extent_take_if_idle(struct pw_store *store, struct extent *extent, struct pw_object *object)
 {
         struct pw_entry *entry = pw_segment_entry(extent->segment, object->slot);
         uint64_t word = pw_entry_load(entry);
@@ -450,7 +445,7 @@ uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent)
         uint32_t taken = 0;
 
         for (uint32_t i = 0; i < extent->slot_count && !extent->populating; i++)
-                taken += take_if_idle(store, extent, record(extent->segment, extent->first_slot + i));
+                taken += pw_extent_take_if_idle(store, extent, pw_slot_record(extent->segment, extent->first_slot + i));
         if (taken) {
                 extent->leaving = true;
                 pw_extent_settle(store, extent);
@@ -459,82 +454,6 @@ uint32_t pw_extent_take_idle(struct pw_store *store, struct extent *extent)
 }
 
 /* --- ends ------------------------------------------------------------------------------------------------------------------ */
-
-/* A future that was never submitted: who waits for it hears so. */
-static void fail_unclaimed(struct pw_store *store, struct extent *extent, struct pw_object *object)
-{
-        struct segment *segment = extent->segment;
-
-        if (!object->known)
-                pw_object_find(segment, object->slot, pw_word_generation(pw_entry_load(pw_segment_entry(segment, object->slot))));
-        if (!object->known || object->claimed)
-                return;
-        pw_object_fail(store, segment, object, PW_PRODUCER_LOST);
-        if (object->watched)
-                pw_watch_end(store, object, true);
-        if (object->first_ref)
-                pw_ref_drop_first(store, object);
-}
-
-/* An entry of an ended session's own segment that is neither idle nor taken. */
-static void end_value(struct pw_store *store, struct extent *extent, struct pw_object *object)
-{
-        struct segment *segment = extent->segment;
-        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
-
-        if (!object->known && !pw_object_find(segment, object->slot, pw_word_generation(word))) {
-                pw_object_know(segment, object, pw_word_generation(word)); /* a word that cannot be */
-                pw_reclaim_add(store, object);
-        }
-        if (pw_word_state(word) == PW_ENTRY_PENDING && pw_word_generation(word) == object->generation)
-                pw_object_fail(store, segment, object, PW_PRODUCER_LOST);
-        if (object->watched)
-                pw_watch_end(store, object, true);
-}
-
-static void end_slot(struct pw_store *store, struct extent *extent, struct pw_object *object)
-{
-        if (object->taken || take_if_idle(store, extent, object)) {
-                object->grantee = 0;
-                return;
-        }
-        if (pw_extent_futures(extent))
-                fail_unclaimed(store, extent, object);
-        else
-                end_value(store, extent, object);
-        if (object->first_ref)
-                pw_ref_drop_first(store, object);
-        object->grantee = 0;
-}
-
-#define WATCHED_COST 16u /* slots that are looked at in that time */
-
-bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget)
-{
-        bool session_ended = extent->session->ended;
-
-        for (; *budget && extent->ended_slots < extent->slot_count && !extent->populating; --*budget) {
-                struct pw_object *object = record(extent->segment, extent->first_slot + extent->ended_slots++);
-
-                if (object->watched) /* somebody is told */
-                        *budget -= pw_min_u64(*budget - 1, WATCHED_COST - 1);
-                if (session_ended)
-                        end_slot(store, extent, object);
-                else if (pw_extent_futures(extent))
-                        fail_unclaimed(store, extent, object);
-                else
-                        take_if_idle(store, extent, object);
-        }
-        if (extent->ended_slots < extent->slot_count && !extent->populating)
-                return false;
-        pw_ending_extent_leave(extent);
-        if (session_ended) {
-                pw_list_remove(&extent->of_session);
-                extent->session = NULL;
-        }
-        pw_extent_settle(store, extent);
-        return true;
-}
 
 void pw_extent_drop(struct pw_store *store, struct extent *extent)
 {

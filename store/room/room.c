@@ -2,7 +2,6 @@
 #include "store/parts.h"
 
 #define GRACE_US 1000000u
-#define PATIENCE_US 20000u
 #define RETRY_US 100000u /* until the system is asked again, which had no memory: it does not tell when it has */
 #define LATE_PART 256u /* requests whose time is over that are told so at once, */
 #define LATE_LOOKS 8u /* with so many looks at who holds what they waited for */
@@ -109,46 +108,6 @@ static bool came_back(struct row *row)
         return any;
 }
 
-/* How many of `count` slots the tenant may have. */
-static uint32_t within_quota(struct pw_store *store, const struct row *row, struct request *request, uint32_t count)
-{
-        uint64_t room = pw_room_bytes(&request->ask);
-
-        if (!pw_quota_fits(request->tenant, room, count))
-                pw_search(store, row, request, 0, &request->own_search);
-        return pw_quota_fits(request->tenant, room, count);
-}
-
-/* Are fewer slots better than none? If the memory for all of them is about to be given back, only once that takes long. */
-static bool is_short(const struct pw_store *store, const struct request *request, enum pw_status status)
-{
-        return status == PW_NOT_READY || status == PW_LIMIT || (status == PW_BUSY && store->now_us >= request->ask.now_us + PATIENCE_US);
-}
-
-/* As many slots as are wanted and fit now; with less than a page of them nothing is saved. PW_NOT_READY: not even so few. */
-static enum pw_status place(struct pw_store *store, struct session *session, struct row *row, struct request *request, bool *ret_fresh)
-{
-        uint64_t room = pw_room_bytes(&request->ask);
-        uint32_t least = room ? (uint32_t)pw_max_u64(1, PW_PAGE_BYTES / room) : 1;
-        uint64_t most = room ? pw_max_u64(pw_room_usable(store, session->segment) / room, 1) : UINT32_MAX;
-        uint32_t count = within_quota(store, row, request, (uint32_t)pw_min_u64(request->ask.count, most));
-        enum pw_status status;
-
-        request->over = !count;
-        if (!count)
-                return PW_NOT_READY;
-        status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
-        while (is_short(store, request, status) && count > least) {
-                count = count / 2 > least ? count / 2 : least;
-                status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
-        }
-        if (status == PW_NOT_READY && pw_search_may(store, request, &request->search)) {
-                pw_search(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
-                status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
-        }
-        return status == PW_BUSY ? PW_NOT_READY : status;
-}
-
 static void send_grant(struct pw_store *store, const struct extent *extent, uint64_t token)
 {
         struct pw_store_action *action = pw_store_act(store, PW_STORE_GRANT);
@@ -185,7 +144,7 @@ static enum pw_status grant(struct pw_store *store, struct request *request)
 {
         struct row *row = row_of(request);
         bool fresh = false;
-        enum pw_status status = row ? place(store, request->session, row, request, &fresh) : PW_NO_MEMORY;
+        enum pw_status status = row ? pw_room_place(store, row, request, &fresh) : PW_NO_MEMORY;
 
         if (status == PW_NOT_READY)
                 return status;

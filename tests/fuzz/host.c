@@ -15,6 +15,7 @@
 #include "daemon/module/module.h"
 #include "daemon/turn.h"
 #include "daemon/work/describe.h"
+#include "daemon/work/place.h"
 #include "daemon/work/program.h"
 #include "daemon/work/submit.h"
 #include "pathways.h"

@@ -99,7 +99,7 @@ mutate waiters plane/hint.c '/^static void leave/,/^}/{s/PW_NOTE_LEAVING/PW_NOTE
         'a waiter counts down without noting that it leaves'
 mutate waiters plane/recount.c 's/less(count % PW_HINT_WIDE, noted % PW_HINT_WIDE)/count % PW_HINT_WIDE/' \
         'what the living count goes with what the dead did'
-mutate wait daemon/client/lane.c 's/marked ? &marks : NULL/NULL/' \
+mutate wait daemon/client/lane_end.c 's/marked ? &marks : NULL/NULL/' \
         'what the dead counted is not cleared'
 mutate letgo store/object/ending.c '/^static void end_segment/,/^}/{s/if (!dead)/if (0)/;s/segment->dead = dead;/segment->dead = true;/}' \
         'rooms go before their writer is dead'
