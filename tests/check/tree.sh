@@ -7,7 +7,7 @@ export LC_ALL=C
 cd "${PW_SRC:?set by make check}"
 : "${PW_BUILD:?set by make check}"
 
-folders='base plane wire store scheduler cluster daemon executor libclient cli examples tests'
+folders='base plane wire program store scheduler cluster daemon executor libclient cli examples tests'
 public_headers='base/pathways_types.h libclient/pathways.h libclient/pathways_module.h'
 wrong=0
 
