@@ -62,7 +62,7 @@ static void on_signal(evutil_socket_t number, short what, void *context)
                 daemon->phase = PW_DRAINING;
         else
                 daemon->phase = PW_STOPPING;
-        pw_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->runs_in_flight);
+        pw_daemon_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->runs_in_flight);
 }
 
 static void on_hangup(evutil_socket_t number, short what, void *context)
@@ -310,7 +310,7 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
         daemon->phase = PW_SERVING;
         pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu%s%s", (unsigned long long)(pw_now_us() - daemon->started_us),
                daemon->http ? " http=" : "", pw_http_address(daemon->http));
-        pw_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count, daemon->settings.islands, daemon->socket_path);
+        pw_daemon_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count, daemon->settings.islands, daemon->socket_path);
         if (!daemon->settings.ready_fd)
                 return;
         if (TEMP_FAILURE_RETRY(write((int)daemon->settings.ready_fd, "\n", 1)) != 1)

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-void pw_notify(const struct pw_daemon *daemon, const char *format, ...)
+void pw_daemon_notify(const struct pw_daemon *daemon, const char *format, ...)
 {
         const char *path = daemon->environment.notify_socket;
         struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -39,7 +39,7 @@ static void on_watchdog(evutil_socket_t fd, short what, void *context)
 {
         (void)fd;
         (void)what;
-        pw_notify(context, "WATCHDOG=1");
+        pw_daemon_notify(context, "WATCHDOG=1");
 }
 
 enum pw_status pw_notify_watchdog(struct pw_daemon *daemon, struct pw_error *ret_err)

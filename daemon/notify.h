@@ -7,7 +7,7 @@
 #include "daemon/daemon.h"
 
 /* Lines of sd_notify(3), "READY=1\nSTATUS=...".   Blocks: never. */
-void pw_notify(const struct pw_daemon *daemon, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void pw_daemon_notify(const struct pw_daemon *daemon, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Where systemd wants to hear from the loop: say twice per period that it turns. */
 PW_MUST_CHECK enum pw_status pw_notify_watchdog(struct pw_daemon *daemon, struct pw_error *ret_err);
 

@@ -11,7 +11,7 @@ struct describer {
         int fd;
         struct pw_decoder decoder;
         struct pw_surroundings around;
-        struct pw_modules modules;
+        struct pw_exec_modules modules;
         Pathways__Wire__Request **asked; /* questions that came while a module was waited for, oldest first */
         uint32_t asked_count, asked_capacity;
 };

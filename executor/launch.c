@@ -66,7 +66,7 @@ void pw_launch_free(struct pw_launch *launch)
         if (!launch)
                 return;
         pw_runs_done(&launch->runs);
-        pw_programs_done(&launch->programs);
+        pw_exec_programs_done(&launch->programs);
         pw_modules_done(&launch->modules);
         pw_segments_done(&launch->segments);
         free(launch);
@@ -106,7 +106,7 @@ static void publish_done(struct pw_launch *launch, uint64_t seq)
 static void run_gang(struct pw_launch *launch, const struct pw_order *order, uint64_t seq)
 {
         uint64_t start_ns = launch->now_ns = pw_launch_now_ns(launch);
-        struct pw_gang gang = { .launch = launch, .index = order->node, .seq = seq, .members = order->members };
+        struct pw_exec_gang gang = { .launch = launch, .index = order->node, .seq = seq, .members = order->members };
         enum pw_status status;
         struct pw_error err;
 

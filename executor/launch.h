@@ -21,7 +21,7 @@ struct pw_launch_params {
         struct pw_device_board *boards[PW_DEVICES_MAX];   /* of every device; the own one is written */
         struct pw_island_board *islands[PW_ISLANDS_MAX];
         const struct pw_device_kind *kind;
-        struct pw_device *handle;                         /* of the kind */
+        struct pw_exec_device *handle;                         /* of the kind */
         const struct pw_collective_kind *collective;
         const struct pw_surroundings *around;
 };
@@ -31,7 +31,7 @@ struct pw_launch {
         struct pw_device_board *own;    /* boards[device] */
         struct pw_island_board *board;  /* islands[island] */
         struct pw_segments segments;
-        struct pw_modules modules;
+        struct pw_exec_modules modules;
         struct pw_programs programs;
         struct pw_runs runs;
         uint64_t next;                  /* seq to look at */

@@ -262,7 +262,7 @@ void pw_session_post(struct pw_session *session, Pathways__Wire__Request *reques
                 (void)!pw_connection_post(session->connection, request, NULL);
 }
 
-static enum pw_status fetch_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+static enum pw_status fetch_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
                                     struct pw_error *ret_err)
 {
         struct pw_answer answer;
@@ -270,7 +270,7 @@ static enum pw_status fetch_segment(struct pw_session *session, uint32_t number,
         if (status != PW_OK)
                 return status;
         pthread_mutex_lock(&session->lock);
-        struct pw_segment *segment = pw_segment_map_get(&session->segments, number);
+        struct pw_client_segment *segment = pw_segment_map_get(&session->segments, number);
         if (segment) /* another thread was quicker */
                 *ret_segment = segment;
         else if (answer.fd_count < 1 || answer.reply->segment->segment != number)
@@ -282,17 +282,17 @@ static enum pw_status fetch_segment(struct pw_session *session, uint32_t number,
         return status;
 }
 
-enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
                                   struct pw_error *ret_err)
 {
-        struct pw_segment *segment = pw_segment_map_get(&session->segments, number);
+        struct pw_client_segment *segment = pw_segment_map_get(&session->segments, number);
         if (!segment)
                 return fetch_segment(session, number, ret_segment, ret_err);
         *ret_segment = segment;
         return PW_OK;
 }
 
-enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
                                 struct pw_error *ret_err)
 {
         if (number != session->futures->number)

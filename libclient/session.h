@@ -16,7 +16,7 @@
 struct pw_session {
         const _Atomic uint32_t *life; /* the connection's */
         struct pw_hint_page *hints;
-        struct pw_segment *own, *futures;
+        struct pw_client_segment *own, *futures;
         struct pw_control *control;
         struct pw_connection *connection;
         uint32_t host, epoch;
@@ -51,7 +51,7 @@ static inline bool pw_session_alive(const struct pw_session *session)
 /* Of a handle that is the process's own, see pw_future_check(). */
 static inline struct pw_session *pw_future_session(const struct pw_future *future) { return future->lane->session; }
 /* The segment of its entry; it is mapped for as long as there is a handle. */
-static inline struct pw_segment *pw_future_segment(const struct pw_future *future)
+static inline struct pw_client_segment *pw_future_segment(const struct pw_future *future)
 {
         struct pw_session *session = future->lane->session;
         if (future->segment == session->own->number)
@@ -83,11 +83,11 @@ static inline enum pw_status pw_future_check(const struct pw_future *future, str
 }
 
 /* The segment, fetched from the daemon if it is not mapped yet. Errors: PW_NOT_FOUND, PW_DENIED, PW_DAEMON_GONE. */
-PW_MUST_CHECK enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+PW_MUST_CHECK enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
                                                 struct pw_error *ret_err);
 /* The same, to refer to objects there by id: the daemon reads the rings of those alone who asked for the segment, so this comes
  * before the first REF. Errors: the same. */
-PW_MUST_CHECK enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment,
+PW_MUST_CHECK enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
                                               struct pw_error *ret_err);
 /* One request and its reply: the daemon has then read every ring up to where it was before the call. */
 PW_MUST_CHECK enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err);

@@ -46,8 +46,8 @@ static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slo
                                 const Pathways__Wire__RoomGrant *grant, struct pw_error *ret_err)
 {
         struct pw_session *session = lane->session;
-        struct pw_segment *own = session->own;
-        const struct pw_segment *segment = request->row == PW_ROW_FUTURES ? session->futures : own;
+        struct pw_client_segment *own = session->own;
+        const struct pw_client_segment *segment = request->row == PW_ROW_FUTURES ? session->futures : own;
         if (grant->look)
                 return PW_OK;
         if (!own->number) { /* the first grant says it */

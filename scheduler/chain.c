@@ -48,7 +48,7 @@ void pw_chain_let_go(struct pw_live *live)
 
 void pw_chain_join(struct pw_live *live, uint32_t index, struct pw_live *ahead)
 {
-        struct pw_chain *chain = &live->program->chains[index];
+        struct pw_sched_chain *chain = &live->program->chains[index];
         struct pw_hold *hold = &live->holds[index];
 
         hold->ahead = ahead;

@@ -114,7 +114,7 @@ struct taking {
 /* Whose blocks of a chain the run would take over; NULL: none, it has new ones. */
 static struct pw_live *ahead_in(const struct taking *taking, uint32_t index)
 {
-        const struct pw_chain *chain = &taking->live->program->chains[index];
+        const struct pw_sched_chain *chain = &taking->live->program->chains[index];
 
         if (pw_list_empty(&chain->last) || (!taking->reuse && chain->blocks < chain->limit))
                 return NULL;

@@ -20,7 +20,7 @@ struct pw_program_slice { uint64_t serial; /* 0: not in use by this program yet 
 struct pw_program_block { uint32_t slice, chain, first_place; uint64_t bytes; }; /* bytes: on each device, whole lines */
 
 /* Runs that took over one another's block: those of the slices (chain 0), that of a stage (chain 1 + stage). See chain.c. */
-struct pw_chain {
+struct pw_sched_chain {
         uint32_t blocks, limit;  /* there are; may be */
         bool used;               /* it has any bytes */
         struct pw_list last;     /* struct pw_hold of runs whose blocks nobody took over yet, as they were admitted */
@@ -35,7 +35,7 @@ struct pw_program {
         struct pw_program_input *inputs;
         struct pw_program_slice *slices;
         struct pw_program_block *blocks;     /* as in the image */
-        struct pw_chain *chains;
+        struct pw_sched_chain *chains;
         uint32_t slice_count, block_count, chain_count;
         uint32_t place_count;                /* of all blocks */
         struct pw_program_device *devices;   /* by number */

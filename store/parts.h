@@ -103,7 +103,7 @@ struct pw_ref *pw_move_backing_ref(const struct pw_object *object); /* its claim
 void pw_move_leave(struct pw_store *store, struct pw_object *object); /* its rooms, or the one that it lies in */
 
 /* refusal.c */
-static inline uint64_t pw_room_bytes(const struct pw_room_request *ask)
+static inline uint64_t pw_store_room_bytes(const struct pw_room_request *ask)
 {
         return ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class);
 }

@@ -14,7 +14,7 @@
 /* The process is dead, or the daemon ends. */
 static void end_last(struct pw_process *process)
 {
-        struct pw_ended ended = process->ended[--process->ended_count];
+        struct pw_ended_session ended = process->ended[--process->ended_count];
 
         if (ended.own)
                 pw_segment_remove(process->daemon, ended.own);

@@ -396,7 +396,7 @@ static void leave_store(struct pw_dsession *session)
         if (dead)
                 session->tenant->sessions--;
         else
-                process->ended[process->ended_count++] = (struct pw_ended){ session->number, session->tenant, unused };
+                process->ended[process->ended_count++] = (struct pw_ended_session){ session->number, session->tenant, unused };
         if (dead && unused)
                 pw_segment_remove(daemon, unused);
         session->own = NULL;

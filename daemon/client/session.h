@@ -27,7 +27,7 @@ struct pw_dlane {
         uint32_t mark;       /* cells that its session's pass is still to read of it */
 };
 
-struct pw_ended { uint32_t number; struct pw_tenant *tenant; struct pw_segment *own; /* that was granted nothing; NULL: the store knows it */ };
+struct pw_ended_session { uint32_t number; struct pw_tenant *tenant; struct pw_segment *own; /* that was granted nothing; NULL: the store knows it */ };
 
 /* A process with sessions: one pidfd however many it opens. */
 struct pw_process {
@@ -38,7 +38,7 @@ struct pw_process {
         struct pw_list sessions; /* struct pw_dsession.of_process */
         struct pw_list dying;    /* dead, and not all that its sessions held is gone: in daemon->dying; else alone */
         struct pw_backing *backing; /* where its next session gets memory; NULL: none yet */
-        struct pw_ended *ended;  /* its ended sessions that the store waits for */
+        struct pw_ended_session *ended;  /* its ended sessions that the store waits for */
         uint32_t ended_count, ended_capacity;
 };
 

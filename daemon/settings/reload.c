@@ -190,13 +190,13 @@ static void begin(struct pw_reload *reload)
         struct pw_error err;
 
         reload->again = false;
-        pw_notify(daemon, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)pw_now_us());
+        pw_daemon_notify(daemon, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)pw_now_us());
         reload->under_way = start_reading(reload, &err) == PW_OK;
         if (reload->under_way)
                 return;
         pw_log(&daemon->log, PW_LOG_ERROR, "config not read again, the settings stay as they are reason=\"%s\"", err.text);
         if (daemon->phase == PW_SERVING)
-                pw_notify(daemon, "READY=1");
+                pw_daemon_notify(daemon, "READY=1");
 }
 
 static void on_read(evutil_socket_t fd, short what, void *context)
@@ -219,7 +219,7 @@ static void on_read(evutil_socket_t fd, short what, void *context)
         if (reload->again)
                 begin(reload);
         else if (daemon->phase == PW_SERVING)
-                pw_notify(daemon, "READY=1");
+                pw_daemon_notify(daemon, "READY=1");
 }
 
 static struct pw_reload *new_reload(struct pw_daemon *daemon)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
-struct pw_device {
+struct pw_exec_device {
         struct pw_task_services services;
 };
 
@@ -19,9 +19,9 @@ static void cpu_sleep_us(struct pw_task *task, uint64_t us)
                 ;
 }
 
-static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_device **ret_device, struct pw_error *ret_err)
+static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err)
 {
-        struct pw_device *device = calloc(1, sizeof *device);
+        struct pw_exec_device *device = calloc(1, sizeof *device);
 
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
@@ -30,33 +30,33 @@ static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_
         return PW_OK;
 }
 
-static void cpu_close(struct pw_device *device) { free(device); }
+static void cpu_close(struct pw_exec_device *device) { free(device); }
 
-static enum pw_status cpu_launch(struct pw_device *device, const struct pw_function *function, struct pw_task *task)
+static enum pw_status cpu_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
 {
         task->services = &device->services;
         return function->run(task);
 }
 
-static void cpu_moved(struct pw_device *device, uint64_t bytes)
+static void cpu_moved(struct pw_exec_device *device, uint64_t bytes)
 {
         (void)device;
         (void)bytes;
 }
 
-static uint64_t cpu_ended_ns(struct pw_device *device, uint64_t now_ns)
+static uint64_t cpu_ended_ns(struct pw_exec_device *device, uint64_t now_ns)
 {
         (void)device;
         return now_ns;
 }
 
-static void cpu_not_before(struct pw_device *device, uint64_t ns)
+static void cpu_not_before(struct pw_exec_device *device, uint64_t ns)
 {
         (void)device;
         (void)ns;
 }
 
-static enum pw_status cpu_finish(struct pw_device *device, struct pw_error *ret_err)
+static enum pw_status cpu_finish(struct pw_exec_device *device, struct pw_error *ret_err)
 {
         (void)device;
         (void)ret_err;

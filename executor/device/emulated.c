@@ -19,7 +19,7 @@
 /* The clock is no more than that behind the host's: who is woken later still was stopped. */
 #define LATE_MAX_NS (NS_PER_S / 100)
 
-struct pw_device {
+struct pw_exec_device {
         struct pw_task_services services;
         uint64_t launch_delay_ns, copy_bandwidth;
         uint64_t planned_ns; /* the end of the last delay, or when the input came; 0: the queue was empty since */
@@ -42,14 +42,14 @@ static uint64_t limited_ns(uint64_t count, uint64_t ns_each)
         return pw_mul_ok(count, ns_each, &ns) ? pw_min_u64(ns, DELAY_MAX_NS) : DELAY_MAX_NS;
 }
 
-static void plan(struct pw_device *device, uint64_t at_ns, uint64_t now)
+static void plan(struct pw_exec_device *device, uint64_t at_ns, uint64_t now)
 {
         device->planned_ns = at_ns;
         device->late_ns = now > at_ns ? pw_min_u64(now - at_ns, LATE_MAX_NS) : 0;
 }
 
 /* A plan that real work has overtaken moves up to the present. */
-static void occupy(struct pw_device *device, uint64_t duration_ns)
+static void occupy(struct pw_exec_device *device, uint64_t duration_ns)
 {
         uint64_t now = now_ns(), from = device->planned_ns ? device->planned_ns : now;
         uint64_t end_ns = pw_max_u64(from + duration_ns, now - device->late_ns);
@@ -65,14 +65,14 @@ static void occupy(struct pw_device *device, uint64_t duration_ns)
 
 static void emulated_sleep_us(struct pw_task *task, uint64_t us)
 {
-        struct pw_device *device = pw_container_of(task->services, struct pw_device, services);
+        struct pw_exec_device *device = pw_container_of(task->services, struct pw_exec_device, services);
 
         occupy(device, limited_ns(us, 1000));
 }
 
-static enum pw_status emulated_open(const struct pw_device_params *params, struct pw_device **ret_device, struct pw_error *ret_err)
+static enum pw_status emulated_open(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err)
 {
-        struct pw_device *device = calloc(1, sizeof *device);
+        struct pw_exec_device *device = calloc(1, sizeof *device);
 
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
@@ -83,9 +83,9 @@ static enum pw_status emulated_open(const struct pw_device_params *params, struc
         return PW_OK;
 }
 
-static void emulated_close(struct pw_device *device) { free(device); }
+static void emulated_close(struct pw_exec_device *device) { free(device); }
 
-static enum pw_status emulated_launch(struct pw_device *device, const struct pw_function *function, struct pw_task *task)
+static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
 {
         if (device->launch_delay_ns)
                 occupy(device, device->launch_delay_ns);
@@ -93,7 +93,7 @@ static enum pw_status emulated_launch(struct pw_device *device, const struct pw_
         return function->run(task);
 }
 
-static void emulated_moved(struct pw_device *device, uint64_t bytes)
+static void emulated_moved(struct pw_exec_device *device, uint64_t bytes)
 {
         double ns;
 
@@ -103,14 +103,14 @@ static void emulated_moved(struct pw_device *device, uint64_t bytes)
         occupy(device, ns < (double)DELAY_MAX_NS ? (uint64_t)ns : DELAY_MAX_NS);
 }
 
-static uint64_t emulated_ended_ns(struct pw_device *device, uint64_t now)
+static uint64_t emulated_ended_ns(struct pw_exec_device *device, uint64_t now)
 {
         device->told_ns = pw_max_u64(device->told_ns, now - device->late_ns);
         return now - device->late_ns;
 }
 
 /* Where nothing is planned, the plan begins then: the queue was not empty, its head waited. */
-static void emulated_not_before(struct pw_device *device, uint64_t ns)
+static void emulated_not_before(struct pw_exec_device *device, uint64_t ns)
 {
         uint64_t now;
 
@@ -121,7 +121,7 @@ static void emulated_not_before(struct pw_device *device, uint64_t ns)
         plan(device, pw_min_u64(ns, now), now);
 }
 
-static enum pw_status emulated_finish(struct pw_device *device, struct pw_error *ret_err)
+static enum pw_status emulated_finish(struct pw_exec_device *device, struct pw_error *ret_err)
 {
         (void)ret_err;
         device->planned_ns = device->late_ns = 0;

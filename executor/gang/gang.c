@@ -14,7 +14,7 @@ static void wait_for_nodes(struct pw_launch *launch, const struct pw_program_wai
         }
 }
 
-static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome)
+static void outputs_set(struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
         const struct pw_program_node *node = gang->node;
         struct pw_report_about about = { gang->view, gang->index, outcome };
@@ -31,7 +31,7 @@ static void outputs_set(struct pw_gang *gang, const struct pw_room_head *outcome
 
 /* The view's rooms cannot be: nothing of it is read or written, peers and the daemon are told. Who reads a room of this member finds
  * no value there, as it looks at the same record. */
-static enum pw_status refuse(struct pw_gang *gang)
+static enum pw_status refuse(struct pw_exec_gang *gang)
 {
         struct pw_room_head outcome = pw_gang_cause(gang, gang->view->refused, gang->view->why);
         struct pw_report_about about = { gang->view, gang->index, &outcome };
@@ -43,7 +43,7 @@ static enum pw_status refuse(struct pw_gang *gang)
         return outcome.status;
 }
 
-static enum pw_status load(struct pw_gang *gang, bool cancelled)
+static enum pw_status load(struct pw_exec_gang *gang, bool cancelled)
 {
         const struct pw_run_input *input = pw_run_input(gang->view, gang->node->image->input_index);
         struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
@@ -68,7 +68,7 @@ static enum pw_status load(struct pw_gang *gang, bool cancelled)
         return outcome.status;
 }
 
-static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
+static enum pw_status transfer(struct pw_exec_gang *gang, bool cancelled)
 {
         struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
         enum pw_status sent = PW_OK;
@@ -84,7 +84,7 @@ static enum pw_status transfer(struct pw_gang *gang, bool cancelled)
 }
 
 /* A process before this one ended in this gang, and the daemon has marked it: nothing of it runs, its outputs are in error. */
-static enum pw_status fail(struct pw_gang *gang, enum pw_status status)
+static enum pw_status fail(struct pw_exec_gang *gang, enum pw_status status)
 {
         const struct pw_image_node *image = gang->node->image;
         struct pw_room_head outcome = pw_gang_fault(gang, status);
@@ -96,7 +96,7 @@ static enum pw_status fail(struct pw_gang *gang, enum pw_status status)
         return status;
 }
 
-static enum pw_status call(struct pw_gang *gang, bool cancelled)
+static enum pw_status call(struct pw_exec_gang *gang, bool cancelled)
 {
         struct pw_room_head outcome = cancelled ? pw_gang_fault(gang, PW_CANCELLED) : pw_gang_call(gang);
 
@@ -104,7 +104,7 @@ static enum pw_status call(struct pw_gang *gang, bool cancelled)
         return outcome.status;
 }
 
-enum pw_status pw_gang_run(struct pw_gang *gang)
+enum pw_status pw_gang_run(struct pw_exec_gang *gang)
 {
         _Atomic uint32_t *cancelled_at = (_Atomic uint32_t *)&gang->view->record->cancelled_at;
         bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);

@@ -5,7 +5,7 @@
 
 #include "executor/launch.h"
 
-struct pw_gang {
+struct pw_exec_gang {
         struct pw_launch *launch;
         struct pw_run_view *view;
         struct pw_program_node *node;
@@ -15,6 +15,6 @@ struct pw_gang {
 };
 /* Run this member's part, publishing its mark but not that it is done. Returns the member's status: an error is written into the
  * heads of its outputs and reported.   Blocks: until what it waits for is there. */
-enum pw_status pw_gang_run(struct pw_gang *gang);
+enum pw_status pw_gang_run(struct pw_exec_gang *gang);
 
 #endif

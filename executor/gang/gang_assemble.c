@@ -1,7 +1,7 @@
 /* A shard put together from the parts that others hold, by the collective of the device's kind. */
 #include "executor/gang/gang_private.h"
 
-struct pw_room_head pw_gang_assemble(struct pw_gang *gang)
+struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang)
 {
         const struct pw_program_sources *sources = &gang->node->sources;
         const struct pw_program_room *output = &gang->node->outputs[0];

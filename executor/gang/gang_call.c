@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static enum pw_status function_run(struct pw_gang *gang)
+static enum pw_status function_run(struct pw_exec_gang *gang)
 {
         struct pw_launch *launch = gang->launch;
         struct pw_task task = gang->node->task; /* a function may spoil its own */
@@ -25,12 +25,12 @@ static enum pw_status function_run(struct pw_gang *gang)
         return status;
 }
 
-static uint8_t *output_end(const struct pw_gang *gang, uint32_t index)
+static uint8_t *output_end(const struct pw_exec_gang *gang, uint32_t index)
 {
         return (uint8_t *)gang->node->output_values[index].data + gang->node->output_values[index].bytes;
 }
 
-static void guards_set(const struct pw_gang *gang, const struct pw_guard *guard)
+static void guards_set(const struct pw_exec_gang *gang, const struct pw_guard *guard)
 {
         for (uint32_t i = 0; i < gang->node->image->output_count; i++)
                 pw_guard_set(guard, output_end(gang, i), gang->node->outputs[i].rest);
@@ -38,7 +38,7 @@ static void guards_set(const struct pw_gang *gang, const struct pw_guard *guard)
 
 /* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
  * the process ends, and the device is lost as by a crash. */
-__attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_gang *gang, uint32_t index,
+__attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_exec_gang *gang, uint32_t index,
                                                                    enum pw_guard_state state)
 {
         char text[200];
@@ -55,7 +55,7 @@ __attribute__((cold, noinline)) static struct pw_room_head overrun(const struct 
 }
 
 /* False: *ret_fault says which output has something behind it. */
-static bool guards_look(const struct pw_gang *gang, const struct pw_guard *guard, struct pw_room_head *ret_fault)
+static bool guards_look(const struct pw_exec_gang *gang, const struct pw_guard *guard, struct pw_room_head *ret_fault)
 {
         enum pw_guard_state worst = PW_GUARD_WHOLE, state;
         uint32_t at = 0;
@@ -72,7 +72,7 @@ static bool guards_look(const struct pw_gang *gang, const struct pw_guard *guard
 }
 
 /* A module may harm the process as it is loaded, and a function when it first runs. */
-static void end_if_detached(const struct pw_gang *gang)
+static void end_if_detached(const struct pw_exec_gang *gang)
 {
         const struct pw_surroundings *around = gang->launch->given.around;
 
@@ -80,13 +80,13 @@ static void end_if_detached(const struct pw_gang *gang)
                 around->detached(around->context);
 }
 
-static void function_find(struct pw_gang *gang)
+static void function_find(struct pw_exec_gang *gang)
 {
         pw_program_function_find(&gang->launch->programs, gang->view->program, gang->node);
         end_if_detached(gang);
 }
 
-static enum pw_status first_run(struct pw_gang *gang)
+static enum pw_status first_run(struct pw_exec_gang *gang)
 {
         enum pw_status status = function_run(gang);
 
@@ -95,7 +95,7 @@ static enum pw_status first_run(struct pw_gang *gang)
         return status;
 }
 
-struct pw_room_head pw_gang_call(struct pw_gang *gang)
+struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
 {
         struct pw_program_node *node = gang->node;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;

@@ -4,7 +4,7 @@
 #include "executor/report.h"
 #include "executor/wait.h"
 
-struct pw_room_head pw_gang_cause(const struct pw_gang *gang, enum pw_status status, const char *text)
+struct pw_room_head pw_gang_cause(const struct pw_exec_gang *gang, enum pw_status status, const char *text)
 {
         struct pw_room_head fault = pw_gang_fault(gang, status);
 
@@ -24,7 +24,7 @@ uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device)
         return seq;
 }
 
-bool pw_gang_is_value(const struct pw_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault)
+bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault)
 {
         if (head->seq < pw_gang_lost_before(gang->launch, device)) {
                 *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);

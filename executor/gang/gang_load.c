@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* How the input lies, and at which place the own device has a part of it. */
-static uint32_t input_lie(const struct pw_gang *gang, const struct pw_run_input *input, struct pw_lie *ret_lie)
+static uint32_t input_lie(const struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_lie *ret_lie)
 {
         const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
         const struct pw_image_value *to = pw_image_value(gang->view->program->image, gang->node->outputs[0].value);
@@ -21,10 +21,10 @@ static uint32_t input_lie(const struct pw_gang *gang, const struct pw_run_input 
 }
 
 /* The sources of a load are kept for inputs that lie like the last one. */
-static enum pw_status sources_find(struct pw_gang *gang, const struct pw_run_input *input, struct pw_error *ret_err)
+static enum pw_status sources_find(struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_error *ret_err)
 {
         struct pw_program_node *node = gang->node;
-        struct pw_program *program = gang->view->program;
+        struct pw_exec_program *program = gang->view->program;
         struct pw_lie lie;
         uint32_t place = input_lie(gang, input, &lie);
         struct pw_program_wanted wanted = {
@@ -48,7 +48,7 @@ static enum pw_status sources_find(struct pw_gang *gang, const struct pw_run_inp
         return PW_OK;
 }
 
-static bool too_short(const struct pw_gang *gang, uint64_t bytes, uint64_t need_bytes, struct pw_room_head *ret_fault)
+static bool too_short(const struct pw_exec_gang *gang, uint64_t bytes, uint64_t need_bytes, struct pw_room_head *ret_fault)
 {
         char text[120];
 
@@ -59,7 +59,7 @@ static bool too_short(const struct pw_gang *gang, uint64_t bytes, uint64_t need_
 }
 
 /* Wait until the shard is there, and map it. The source is read as far as its box says, which is held against what was granted. */
-static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
+static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
                        struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
@@ -84,7 +84,7 @@ static bool shard_find(struct pw_gang *gang, const struct pw_run_shard *shard, s
 }
 
 /* A small value, which the record holds. */
-static bool inline_find(struct pw_gang *gang, const struct pw_run_input *input, struct pw_source *source,
+static bool inline_find(struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_source *source,
                         struct pw_room_head *ret_fault)
 {
         source->data = input->value;
@@ -92,7 +92,7 @@ static bool inline_find(struct pw_gang *gang, const struct pw_run_input *input, 
 }
 
 /* Is a shard that was copied from a room of another device still a value? */
-static bool look_again(const struct pw_gang *gang, const struct pw_run_shard *shard, const void *data,
+static bool look_again(const struct pw_exec_gang *gang, const struct pw_run_shard *shard, const void *data,
                        struct pw_room_head *ret_fault)
 {
         if (shard->device == PW_NODE_NONE || shard->device == gang->launch->given.device)
@@ -100,7 +100,7 @@ static bool look_again(const struct pw_gang *gang, const struct pw_run_shard *sh
         return pw_gang_is_value(gang, (const void *)((const uint8_t *)data - PW_ROOM_HEAD), shard->device, ret_fault);
 }
 
-struct pw_room_head pw_gang_load(struct pw_gang *gang, const struct pw_run_input *input)
+struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input)
 {
         const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
         const struct pw_program_sources *sources = &gang->node->sources;

@@ -8,7 +8,7 @@
 static inline void *pw_room_data(const struct pw_room_head *head) { return (uint8_t *)(uintptr_t)head + PW_ROOM_HEAD; }
 
 /* The outcome `status` of this member, as the heads of its outputs say it; PW_OK: a value. */
-static inline struct pw_room_head pw_gang_fault(const struct pw_gang *gang, enum pw_status status)
+static inline struct pw_room_head pw_gang_fault(const struct pw_exec_gang *gang, enum pw_status status)
 {
         return (struct pw_room_head){ .seq = gang->seq, .status = status, .cause_node = gang->index,
                                       .cause_device = gang->launch->given.device, .run = gang->view->run };
@@ -19,26 +19,26 @@ static inline enum pw_status pw_gang_status(uint32_t told)
         return pw_status_known(told) && told != PW_OK ? (enum pw_status)told : PW_FAILED;
 }
 /* The same where the fault begins: the daemon is told, in words. */
-struct pw_room_head pw_gang_cause(const struct pw_gang *gang, enum pw_status status, const char *text);
+struct pw_room_head pw_gang_cause(const struct pw_exec_gang *gang, enum pw_status status, const char *text);
 /* What `device` wrote before this order number is lost. */
 uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device);
 /* Is there a value in a room of `device`? If not, *ret_fault says why. */
-bool pw_gang_is_value(const struct pw_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault);
+bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault);
 /* Add a fault. A loss is the fault of a gang only where no input is in another error: what depends on a function that failed
  * says so. */
 void pw_gang_fault_join(struct pw_room_head *fault, const struct pw_room_head *next);
 
 /* Call the node's function. Returns what the heads of the outputs are to say, as the others here. */
-struct pw_room_head pw_gang_call(struct pw_gang *gang);
+struct pw_room_head pw_gang_call(struct pw_exec_gang *gang);
 /* Bring an input of the run to where this member reads it. */
-struct pw_room_head pw_gang_load(struct pw_gang *gang, const struct pw_run_input *input);
+struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input);
 /* Publish that this member is there, with its shard where that is eager. Returns the status of the shard. */
-enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled);
+enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled);
 /* The same of an outcome that is known; of a value it is written already. */
-void pw_gang_mark(const struct pw_gang *gang, const struct pw_room_head *outcome);
+void pw_gang_mark(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
 /* Wait for the senders, and make this member's shard up from theirs. */
-struct pw_room_head pw_gang_receive(struct pw_gang *gang);
+struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang);
 /* Make output 0 up from the node's sources, whose data are all known. */
-struct pw_room_head pw_gang_assemble(struct pw_gang *gang);
+struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "executor/wait.h"
 
-void pw_gang_mark(const struct pw_gang *gang, const struct pw_room_head *outcome)
+void pw_gang_mark(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
         struct pw_launch *launch = gang->launch;
         struct pw_mark *mark = &launch->own->marks[gang->seq % PW_ORDER_LOG];
@@ -19,7 +19,7 @@ void pw_gang_mark(const struct pw_gang *gang, const struct pw_room_head *outcome
         pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
 }
 
-enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled)
+enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 {
         const struct pw_program_room *input = &gang->node->inputs[0];
         const struct pw_room_head *head = pw_run_room(gang->view, input);
@@ -36,7 +36,7 @@ enum pw_status pw_gang_send(struct pw_gang *gang, bool cancelled)
 }
 
 /* Was what the sender wrote before `seq` lost while it was copied from its room? A function may have written there meanwhile. */
-static bool lost_meanwhile(const struct pw_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
+static bool lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
 {
         if (device == gang->launch->given.device || pw_gang_lost_before(gang->launch, device) <= seq)
                 return false;
@@ -46,7 +46,7 @@ static bool lost_meanwhile(const struct pw_gang *gang, uint32_t device, uint64_t
 }
 
 /* The room of the shard at `place`, mapped. */
-static bool room_find(struct pw_gang *gang, uint32_t place, const struct pw_room_head **ret_head, struct pw_room_head *ret_fault)
+static bool room_find(struct pw_exec_gang *gang, uint32_t place, const struct pw_room_head **ret_head, struct pw_room_head *ret_fault)
 {
         struct pw_error err;
 
@@ -57,7 +57,7 @@ static bool room_find(struct pw_gang *gang, uint32_t place, const struct pw_room
 }
 
 /* The shard at `place`, of a sender of this gang. */
-static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
+static bool receive_marked(struct pw_exec_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
                            struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
@@ -89,7 +89,7 @@ static bool receive_marked(struct pw_gang *gang, uint32_t place, uint32_t device
 }
 
 /* The shard at `place` whose sender is done: in its room, own or of another island. */
-static bool receive_done(struct pw_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
+static bool receive_done(struct pw_exec_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
                          struct pw_room_head *ret_fault)
 {
         const struct pw_room_head *head;
@@ -101,10 +101,10 @@ static bool receive_done(struct pw_gang *gang, uint32_t place, uint32_t device, 
 }
 
 /* Are the sources that were copied from rooms of other devices still values? A mark says so of the time of this gang. */
-static struct pw_room_head look_again(const struct pw_gang *gang, const struct pw_room_head *outcome)
+static struct pw_room_head look_again(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
         const struct pw_program_sources *sources = &gang->node->sources;
-        const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
         bool done = gang->node->image->phase == PW_PHASE_RECV;
         struct pw_room_head fault;
 
@@ -117,10 +117,10 @@ static struct pw_room_head look_again(const struct pw_gang *gang, const struct p
         return *outcome;
 }
 
-struct pw_room_head pw_gang_receive(struct pw_gang *gang)
+struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
 {
         const struct pw_program_sources *sources = &gang->node->sources;
-        const struct pw_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
 
         for (uint32_t i = 0; i < sources->count; i++) {

@@ -27,7 +27,7 @@ static const struct pw_surroundings around = { .module = open_module };
 
 static int load(void **state)
 {
-        struct pw_modules *modules = calloc(1, sizeof *modules);
+        struct pw_exec_modules *modules = calloc(1, sizeof *modules);
 
         pw_modules_init(modules, &around);
         *state = modules;

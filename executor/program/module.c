@@ -10,7 +10,7 @@
 
 struct pw_loaded_module {
         struct pw_list link;
-        struct pw_modules *modules;
+        struct pw_exec_modules *modules;
         char *name;
         uint64_t digest;
         uint32_t holders;
@@ -19,9 +19,9 @@ struct pw_loaded_module {
         const struct pw_module *table;
 };
 
-void pw_modules_init(struct pw_modules *modules, const struct pw_surroundings *around)
+void pw_modules_init(struct pw_exec_modules *modules, const struct pw_surroundings *around)
 {
-        *modules = (struct pw_modules){ .around = around };
+        *modules = (struct pw_exec_modules){ .around = around };
         pw_list_init(&modules->loaded);
 }
 
@@ -53,7 +53,7 @@ static void loaded_free(struct pw_loaded_module *loaded)
         free(loaded);
 }
 
-void pw_modules_done(struct pw_modules *modules)
+void pw_modules_done(struct pw_exec_modules *modules)
 {
         struct pw_loaded_module *loaded;
 
@@ -70,7 +70,7 @@ static struct pw_loaded_module *hold(struct pw_loaded_module *loaded)
         return loaded;
 }
 
-static void shed(struct pw_modules *modules)
+static void shed(struct pw_exec_modules *modules)
 {
         struct pw_loaded_module *loaded;
 
@@ -131,7 +131,7 @@ static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_err
 }
 
 /* Loaded, and held by nobody. */
-static enum pw_status load(struct pw_modules *modules, const char *name, uint64_t digest, struct pw_loaded_module **ret_loaded,
+static enum pw_status load(struct pw_exec_modules *modules, const char *name, uint64_t digest, struct pw_loaded_module **ret_loaded,
                            struct pw_error *ret_err)
 {
         struct pw_loaded_module *loaded = calloc(1, sizeof *loaded);
@@ -159,7 +159,7 @@ static enum pw_status load(struct pw_modules *modules, const char *name, uint64_
         return PW_OK;
 }
 
-static struct pw_loaded_module *module_find(const struct pw_modules *modules, const char *name, uint64_t digest)
+static struct pw_loaded_module *module_find(const struct pw_exec_modules *modules, const char *name, uint64_t digest)
 {
         struct pw_loaded_module *loaded;
 
@@ -169,7 +169,7 @@ static struct pw_loaded_module *module_find(const struct pw_modules *modules, co
         return NULL;
 }
 
-enum pw_status pw_modules_find(struct pw_modules *modules, const char *module, const char *function, uint64_t digest,
+enum pw_status pw_modules_find(struct pw_exec_modules *modules, const char *module, const char *function, uint64_t digest,
                                struct pw_found_function *ret_found, struct pw_error *ret_err)
 {
         struct pw_loaded_module *loaded = module_find(modules, module, digest);

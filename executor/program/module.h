@@ -15,14 +15,14 @@
 
 struct pw_loaded_module; /* a version of one */
 
-struct pw_modules {
+struct pw_exec_modules {
         const struct pw_surroundings *around; /* borrowed */
         struct pw_list loaded;                /* when nobody holds it any more it becomes the last */
         uint32_t idle_count;                  /* that nobody holds */
 };
 
-void pw_modules_init(struct pw_modules *modules, const struct pw_surroundings *around);
-void pw_modules_done(struct pw_modules *modules);
+void pw_modules_init(struct pw_exec_modules *modules, const struct pw_surroundings *around);
+void pw_modules_done(struct pw_exec_modules *modules);
 
 /* Is the table that a library exports one of module `name`? It is read once, when it is loaded. Errors: PW_BAD_MODULE. */
 PW_MUST_CHECK enum pw_status pw_module_check(const struct pw_module *table, const char *name, struct pw_error *ret_err);
@@ -34,7 +34,7 @@ struct pw_found_function {
 /* The function `function` of version `digest` of module `module`.
  * Errors: PW_NOT_FOUND (no such module or function), PW_BAD_MODULE (does not load, other ABI), what the daemon says.
  * Blocks: where the version is not loaded yet. */
-PW_MUST_CHECK enum pw_status pw_modules_find(struct pw_modules *modules, const char *module, const char *function, uint64_t digest,
+PW_MUST_CHECK enum pw_status pw_modules_find(struct pw_exec_modules *modules, const char *module, const char *function, uint64_t digest,
                                              struct pw_found_function *ret_found, struct pw_error *ret_err);
 /* Accepts NULL. Functions of it may be gone afterwards. */
 void pw_module_release(struct pw_loaded_module *module);

@@ -49,7 +49,7 @@ static uint32_t open_fds(void)
         return count;
 }
 
-static struct pw_loaded_module *find(struct pw_modules *modules, uint64_t digest)
+static struct pw_loaded_module *find(struct pw_exec_modules *modules, uint64_t digest)
 {
         struct pw_found_function found;
         struct pw_error err;
@@ -67,7 +67,7 @@ static void test_old_versions_go(void **state)
         const struct pw_surroundings around = { .context = &host, .module = open_copy };
         uint32_t before = open_fds();
         struct pw_loaded_module *held;
-        struct pw_modules modules;
+        struct pw_exec_modules modules;
 
         (void)state;
         pw_modules_init(&modules, &around);

@@ -8,7 +8,7 @@ static enum pw_status no_memory(struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to resolve a program");
 }
 
-static enum pw_node_part part_of(const struct pw_program *program, const struct pw_image_node *node)
+static enum pw_node_part part_of(const struct pw_exec_program *program, const struct pw_image_node *node)
 {
         bool receives = program->slices[node->slice].place != PW_PLACE_NONE, sends;
 
@@ -22,9 +22,9 @@ static enum pw_node_part part_of(const struct pw_program *program, const struct 
 /* --- values -------------------------------------------------------------------------------------------------------------- */
 
 /* Does the own shard fit into the room that the image gives its value, and that room into the block? */
-static bool value_fits(const struct pw_program *program, const struct pw_image_value *value)
+static bool value_fits(const struct pw_exec_program *program, const struct pw_image_value *value)
 {
-        const struct pw_program_slice *slice = &program->slices[value->slice];
+        const struct pw_exec_program_slice *slice = &program->slices[value->slice];
         uint64_t bytes, room = pw_room_bytes(value->shard_bytes);
         struct pw_box box;
 
@@ -38,7 +38,7 @@ static bool value_fits(const struct pw_program *program, const struct pw_image_v
                                                   room <= pw_image_block(program->image, value->index)->bytes - value->offset);
 }
 
-static struct pw_program_room *rooms_resolve(struct pw_program *program, uint32_t list, uint32_t count)
+static struct pw_program_room *rooms_resolve(struct pw_exec_program *program, uint32_t list, uint32_t count)
 {
         const uint32_t *indexes = PW_IMAGE_AT(program->image, uint32_t, list);
         struct pw_program_room *rooms = pw_program_alloc(program, count, sizeof *rooms);
@@ -59,13 +59,13 @@ static struct pw_program_room *rooms_resolve(struct pw_program *program, uint32_
         return rooms;
 }
 
-static struct pw_task_value *values_resolve(struct pw_program *program, struct pw_program_room *rooms, uint32_t count)
+static struct pw_task_value *values_resolve(struct pw_exec_program *program, struct pw_program_room *rooms, uint32_t count)
 {
         struct pw_task_value *values = pw_program_alloc(program, count, sizeof *values);
 
         for (uint32_t i = 0; values && i < count; i++) {
                 const struct pw_image_value *value = pw_image_value(program->image, rooms[i].value);
-                const struct pw_program_slice *slice = &program->slices[value->slice];
+                const struct pw_exec_program_slice *slice = &program->slices[value->slice];
                 struct pw_box box;
                 pw_shard_box(&value->dims, &value->sharding, slice->mesh, slice->place, &box);
                 values[i].dtype = value->dtype;
@@ -80,7 +80,7 @@ static struct pw_task_value *values_resolve(struct pw_program *program, struct p
 /* --- what a receiver reads ----------------------------------------------------------------------------------------------- */
 
 /* Memory of a program is not given back before the program is: so that of earlier sources serves again, and grows by doubling. */
-static bool sources_alloc(struct pw_program *program, uint32_t places, const struct pw_program_sources *before,
+static bool sources_alloc(struct pw_exec_program *program, uint32_t places, const struct pw_program_sources *before,
                           struct pw_program_sources *ret_sources)
 {
         uint32_t capacity = before->capacity * 2 > places ? before->capacity * 2 : places;
@@ -111,10 +111,10 @@ static bool covered(const struct pw_program_sources *sources)
         return elements == pw_box_elements(&sources->to_box);
 }
 
-enum pw_status pw_program_sources_find(struct pw_program *program, const struct pw_program_wanted *wanted,
+enum pw_status pw_program_sources_find(struct pw_exec_program *program, const struct pw_program_wanted *wanted,
                                        struct pw_program_sources *ret_sources, struct pw_error *ret_err)
 {
-        const struct pw_program_slice *slice = wanted->to_slice;
+        const struct pw_exec_program_slice *slice = wanted->to_slice;
         const struct pw_lie *lie = wanted->lie;
         struct pw_receiver receiver = { .place = wanted->own_place, .number = slice->place, .island = wanted->island,
                                         .flags = wanted->flags };
@@ -136,11 +136,11 @@ enum pw_status pw_program_sources_find(struct pw_program *program, const struct 
         return PW_OK;
 }
 
-static enum pw_status transfer_resolve(const struct pw_programs *programs, struct pw_program *program,
+static enum pw_status transfer_resolve(const struct pw_programs *programs, struct pw_exec_program *program,
                                        struct pw_program_node *node, struct pw_error *ret_err)
 {
         const struct pw_image_value *from = pw_image_value(program->image, node->inputs[0].value);
-        const struct pw_program_slice *slice = &program->slices[node->image->source_slice];
+        const struct pw_exec_program_slice *slice = &program->slices[node->image->source_slice];
         struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding, .islands = slice->islands };
 
         if (!(node->part & PW_PART_RECEIVER))
@@ -159,7 +159,7 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
 
 /* --- calls --------------------------------------------------------------------------------------------------------------- */
 
-void pw_program_function_find(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node)
+void pw_program_function_find(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node)
 {
         static const struct pw_error no_memory_for_fault = { .status = PW_NO_MEMORY,
                                                              .text = "no memory to say why there is no function" };
@@ -181,9 +181,9 @@ void pw_program_function_find(const struct pw_programs *programs, struct pw_prog
         node->fault = kept ? kept : &no_memory_for_fault;
 }
 
-static void task_resolve(const struct pw_programs *programs, const struct pw_program *program, struct pw_program_node *node)
+static void task_resolve(const struct pw_programs *programs, const struct pw_exec_program *program, struct pw_program_node *node)
 {
-        const struct pw_program_slice *slice = &program->slices[node->image->slice];
+        const struct pw_exec_program_slice *slice = &program->slices[node->image->slice];
         struct pw_task *task = &node->task;
 
         task->input_count = node->image->input_count;
@@ -200,7 +200,7 @@ static void task_resolve(const struct pw_programs *programs, const struct pw_pro
                 task->mesh[a] = slice->mesh[a] ? slice->mesh[a] : 1;
 }
 
-static enum pw_status call_resolve(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node,
+static enum pw_status call_resolve(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node,
                                    struct pw_error *ret_err)
 {
         node->input_values = values_resolve(program, node->inputs, node->image->input_count);
@@ -215,10 +215,10 @@ static enum pw_status call_resolve(const struct pw_programs *programs, struct pw
 
 /* Append the waits on the devices of `slice` in each island, the own device excepted: that runs in order.
  * `ret_waits` NULL: count. */
-static uint32_t waits_on(const struct pw_programs *programs, const struct pw_program *program, const struct pw_image_node *on,
+static uint32_t waits_on(const struct pw_programs *programs, const struct pw_exec_program *program, const struct pw_image_node *on,
                          struct pw_program_wait *ret_waits)
 {
-        const struct pw_program_slice *slice = &program->slices[on->phase == PW_PHASE_SEND ? on->source_slice : on->slice];
+        const struct pw_exec_program_slice *slice = &program->slices[on->phase == PW_PHASE_SEND ? on->source_slice : on->slice];
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < program->island_count; i++) {
@@ -236,7 +236,7 @@ static uint32_t waits_on(const struct pw_programs *programs, const struct pw_pro
 
 /* Of the list of nodes at `offset` of the image. */
 struct wait_list { struct pw_program_wait *waits; uint32_t count; };
-static bool waits_resolve(const struct pw_programs *programs, struct pw_program *program, uint32_t offset, uint32_t nodes,
+static bool waits_resolve(const struct pw_programs *programs, struct pw_exec_program *program, uint32_t offset, uint32_t nodes,
                           struct wait_list *ret_list)
 {
         const uint32_t *on = PW_IMAGE_AT(program->image, uint32_t, offset);
@@ -253,7 +253,7 @@ static bool waits_resolve(const struct pw_programs *programs, struct pw_program 
         return ret_list->waits != NULL;
 }
 
-static bool order_resolve(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node)
+static bool order_resolve(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node)
 {
         struct wait_list waits = { NULL, 0 }, behind = { NULL, 0 };
 
@@ -267,7 +267,7 @@ static bool order_resolve(const struct pw_programs *programs, struct pw_program 
         return true;
 }
 
-enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_program *program, uint32_t index,
+enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_exec_program *program, uint32_t index,
                                        struct pw_error *ret_err)
 {
         struct pw_program_node *node = &program->nodes[index];

@@ -8,7 +8,7 @@ struct pw_program_chunk {
         _Alignas(64) uint8_t bytes[];
 };
 
-void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_bytes)
+void *pw_program_alloc(struct pw_exec_program *program, uint64_t count, size_t item_bytes)
 {
         struct pw_program_chunk *chunk;
         uint64_t bytes;
@@ -26,7 +26,7 @@ void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_b
         return chunk->bytes;
 }
 
-void pw_program_free(struct pw_program *program)
+void pw_exec_program_free(struct pw_exec_program *program)
 {
         if (!program)
                 return;
@@ -40,22 +40,22 @@ void pw_program_free(struct pw_program *program)
         free(program);
 }
 
-void pw_programs_done(struct pw_programs *programs)
+void pw_exec_programs_done(struct pw_programs *programs)
 {
-        struct pw_program *program;
+        struct pw_exec_program *program;
 
         for (uint32_t i = 0; (program = pw_table_next(&programs->by_place, &i));)
-                pw_program_free(program);
+                pw_exec_program_free(program);
         pw_table_done(&programs->by_place);
 }
 
 /* Where the image of a run's program lies, as a key. */
 static uint64_t image_place(const struct pw_run_record *record) { return (uint64_t)record->image_island << 32 | record->image; }
 
-static bool slice_copy(const struct pw_programs *programs, struct pw_program *program, uint32_t index,
+static bool slice_copy(const struct pw_programs *programs, struct pw_exec_program *program, uint32_t index,
                        const struct pw_slice_record *record)
 {
-        struct pw_program_slice *slice = &program->slices[index];
+        struct pw_exec_program_slice *slice = &program->slices[index];
 
         slice->device_count = record->device_count;
         memcpy(slice->mesh, record->mesh, sizeof slice->mesh);
@@ -74,7 +74,7 @@ static bool slice_copy(const struct pw_programs *programs, struct pw_program *pr
 }
 
 /* Everything but the nodes. */
-static bool program_fill(const struct pw_programs *programs, struct pw_program *program, const struct pw_run_record *record)
+static bool program_fill(const struct pw_programs *programs, struct pw_exec_program *program, const struct pw_run_record *record)
 {
         const struct pw_image *image = program->image;
         const uint32_t *slice_lines = PW_RUN_AT(record, uint32_t, record->slices);
@@ -100,7 +100,7 @@ static bool program_fill(const struct pw_programs *programs, struct pw_program *
 
 /* --- lives of rooms, for the measured peak ------------------------------------------------------------------------------ */
 
-static bool dead_input_add(struct pw_program *program, struct pw_program_node *node, uint32_t value)
+static bool dead_input_add(struct pw_exec_program *program, struct pw_program_node *node, uint32_t value)
 {
         uint32_t *items = pw_program_alloc(program, node->dead_input_count + 1, sizeof *items);
 
@@ -112,7 +112,7 @@ static bool dead_input_add(struct pw_program *program, struct pw_program_node *n
         return true;
 }
 
-static bool lives_fill(struct pw_program *program)
+static bool lives_fill(struct pw_exec_program *program)
 {
         uint32_t *next = pw_program_alloc(program, program->image->node_count, sizeof *next); /* own node behind each node */
 
@@ -144,11 +144,11 @@ static bool lives_fill(struct pw_program *program)
 /* --- the cache ---------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status program_new(struct pw_programs *programs, const struct pw_run_record *record,
-                                  struct pw_program **ret_program, struct pw_error *ret_err)
+                                  struct pw_exec_program **ret_program, struct pw_error *ret_err)
 {
         const struct pw_island_board *board = record->image_island < PW_ISLANDS_MAX ? programs->islands[record->image_island] : NULL;
         const struct pw_image *image = board ? pw_board_line(board, record->image) : NULL;
-        struct pw_program *program;
+        struct pw_exec_program *program;
         enum pw_status status = PW_OK;
 
         if (!image || image->magic != PW_IMAGE_MAGIC)
@@ -166,34 +166,34 @@ static enum pw_status program_new(struct pw_programs *programs, const struct pw_
         if (status == PW_OK && !lives_fill(program))
                 goto no_memory;
         if (status != PW_OK)
-                pw_program_free(program);
+                pw_exec_program_free(program);
         else
                 *ret_program = program;
         return status;
 no_memory:
-        pw_program_free(program);
+        pw_exec_program_free(program);
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to resolve a program");
 }
 
 /* Make room for one more: programs that are still in use are resolved again when they are met. */
 static void programs_shed(struct pw_programs *programs)
 {
-        struct pw_program *program;
+        struct pw_exec_program *program;
 
         if (programs->by_place.count < PW_PROGRAMS_MAX && programs->bytes < PW_PROGRAMS_BYTES_MAX)
                 return;
         for (uint32_t i = 0; (program = pw_table_next(&programs->by_place, &i));)
-                pw_program_free(program);
+                pw_exec_program_free(program);
         pw_table_done(&programs->by_place);
         programs->by_place = (struct pw_table){ 0 };
         programs->bytes = 0;
         programs->freed++;
 }
 
-enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record, struct pw_program **ret_program,
+enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record, struct pw_exec_program **ret_program,
                                struct pw_error *ret_err)
 {
-        struct pw_program *program = pw_table_get(&programs->by_place, image_place(record));
+        struct pw_exec_program *program = pw_table_get(&programs->by_place, image_place(record));
         enum pw_status status;
 
         if (program && program->serial == record->image_serial) {
@@ -202,7 +202,7 @@ enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run
         }
         if (program) {
                 programs->bytes -= program->bytes;
-                pw_program_free(pw_table_remove(&programs->by_place, image_place(record)));
+                pw_exec_program_free(pw_table_remove(&programs->by_place, image_place(record)));
                 programs->freed++;
         }
         programs_shed(programs);
@@ -210,7 +210,7 @@ enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run
         if (status != PW_OK)
                 return status;
         if (!pw_table_put(&programs->by_place, image_place(record), program)) {
-                pw_program_free(program);
+                pw_exec_program_free(program);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to keep a program");
         }
         programs->bytes += program->bytes;

@@ -18,7 +18,7 @@
 #define PW_PROGRAMS_BYTES_MAX (UINT64_C(48) << 20) /* of memory that they take, but for the last one */
 
 /* A slice as it lies on devices. */
-struct pw_program_slice {
+struct pw_exec_program_slice {
         uint32_t device_count;
         uint32_t mesh[PW_MESH_AXES_MAX];
         uint32_t place;    /* of the own device, or PW_PLACE_NONE */
@@ -73,12 +73,12 @@ struct pw_program_node {
         uint32_t dead_input_count;
 };
 
-struct pw_program {
+struct pw_exec_program {
         uint32_t serial;
         const struct pw_image *image; /* in a board, where it stays while a run of the program has gangs */
         uint64_t bytes;       /* of chunks */
         uint32_t node_count;
-        struct pw_program_slice *slices;
+        struct pw_exec_program_slice *slices;
         struct pw_program_node *nodes;
         uint32_t *input_of;   /* per value: index of the input whose load writes it, or UINT32_MAX */
         uint32_t island_count;
@@ -89,7 +89,7 @@ struct pw_program {
 
 struct pw_programs {
         struct pw_table by_place; /* by island and line of the image */
-        struct pw_modules *modules; /* borrowed */
+        struct pw_exec_modules *modules; /* borrowed */
         struct pw_island_board *const *islands; /* borrowed: PW_ISLANDS_MAX boards, NULL: there is none */
         uint32_t device, island;
         uint64_t bytes;       /* of all of them */
@@ -102,31 +102,31 @@ static inline void *pw_board_line(const struct pw_island_board *board, uint32_t 
 }
 #define PW_RUN_AT(record, type, offset) ((type *)((uint8_t *)(uintptr_t)(record) + (offset)))
 
-void pw_programs_done(struct pw_programs *programs);
+void pw_exec_programs_done(struct pw_programs *programs);
 /* The program of `record`, resolved for the own device. Errors: PW_NO_MEMORY, PW_PROTOCOL (not an image). */
 PW_MUST_CHECK enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record,
-                                             struct pw_program **ret_program, struct pw_error *ret_err);
-void pw_program_free(struct pw_program *program);
+                                             struct pw_exec_program **ret_program, struct pw_error *ret_err);
+void pw_exec_program_free(struct pw_exec_program *program);
 
 /* Zeroed memory that goes with the program; NULL when there is none. */
-void *pw_program_alloc(struct pw_program *program, uint64_t count, size_t item_bytes);
+void *pw_program_alloc(struct pw_exec_program *program, uint64_t count, size_t item_bytes);
 /* Resolve one node (node.c). What does not fit into its room is noted in program->fault. Errors: PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_program *program, uint32_t index,
+PW_MUST_CHECK enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_exec_program *program, uint32_t index,
                                                      struct pw_error *ret_err);
 /* Look up the function of a call, or why there is none. A module is loaded when the first call needs it, with the rooms of the call
  * mapped already: one that harms its process as it is loaded does so in a gang of its own, which is done or failed without it.
  * Blocks: where the module is loaded. */
-void pw_program_function_find(const struct pw_programs *programs, struct pw_program *program, struct pw_program_node *node);
+void pw_program_function_find(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node);
 /* What place `place` of a destination reads of a value that lies as `lie` says. `own_place`: its place there. */
 struct pw_program_wanted {
         const struct pw_lie *lie;
         const struct pw_image_value *to;
-        const struct pw_program_slice *to_slice;
+        const struct pw_exec_program_slice *to_slice;
         uint32_t own_place, island, flags;
         enum pw_op op;
 };
 /* *ret_sources: zeroed, or found before, whose memory serves again. */
-PW_MUST_CHECK enum pw_status pw_program_sources_find(struct pw_program *program, const struct pw_program_wanted *wanted,
+PW_MUST_CHECK enum pw_status pw_program_sources_find(struct pw_exec_program *program, const struct pw_program_wanted *wanted,
                                                      struct pw_program_sources *ret_sources, struct pw_error *ret_err);
 
 #endif

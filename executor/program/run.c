@@ -39,7 +39,7 @@ static const struct pw_run_room *room_list(const struct pw_run_view *view, uint3
 }
 
 /* The slice of a base: the block's, or that of the result's value. */
-static const struct pw_program_slice *base_slice(const struct pw_program *program, uint32_t base)
+static const struct pw_exec_program_slice *base_slice(const struct pw_exec_program *program, uint32_t base)
 {
         const struct pw_image *image = program->image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
@@ -50,7 +50,7 @@ static const struct pw_program_slice *base_slice(const struct pw_program *progra
 }
 
 /* What base `base` has to hold. */
-static uint64_t base_bytes(const struct pw_program *program, uint32_t base)
+static uint64_t base_bytes(const struct pw_exec_program *program, uint32_t base)
 {
         const struct pw_image *image = program->image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
@@ -72,7 +72,7 @@ static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view,
         uint32_t blocks = pw_image_block_count(image);
 
         for (uint32_t b = 0; b < blocks + image->result_count; b++) {
-                const struct pw_program_slice *slice = base_slice(view->program, b);
+                const struct pw_exec_program_slice *slice = base_slice(view->program, b);
                 const struct pw_run_room *room;
                 enum pw_status status;
                 uint64_t bytes = base_bytes(view->program, b);
@@ -146,7 +146,7 @@ enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments
 /* --- opening ------------------------------------------------------------------------------------------------------------- */
 
 /* Rooms of results are the run's from its start on. */
-static uint64_t result_bytes(const struct pw_program *program)
+static uint64_t result_bytes(const struct pw_exec_program *program)
 {
         const struct pw_image *image = program->image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);

@@ -17,7 +17,7 @@ struct pw_run_view {
         uint32_t base_capacity, input_capacity;
         uint64_t freed;                 /* programs->freed when `program` was got */
         struct pw_run_record *record;
-        struct pw_program *program;
+        struct pw_exec_program *program;
         _Atomic uint64_t *seqs, *ahead_seqs;
         uint8_t **bases;                /* own rooms: blocks, then results; NULL where the device has no part */
         struct pw_room_head **in_place; /* per input: where it lies on this device, if its load is skipped; else NULL */

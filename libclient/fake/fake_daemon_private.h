@@ -21,7 +21,7 @@
 #define SHARDS 4u
 #define SHARED_OFFSET ((uint64_t)SLOTS * sizeof(struct pw_entry)) /* of the shard list or error text of all results */
 
-struct extent { uint32_t first_slot, slot_count; struct pw_return_writer returns; bool futures; uint32_t lane,
+struct fake_extent { uint32_t first_slot, slot_count; struct pw_return_writer returns; bool futures; uint32_t lane,
                 size_class; uint64_t back; };
 
 struct memory { int fd, client_fd; struct pw_map map; };
@@ -35,7 +35,7 @@ struct fake_daemon {
         struct memory own, futures, hints;
         struct pw_control *control;
         struct pw_ring_reader readers[PW_LANES_MAX];
-        struct extent extents[EXTENTS];
+        struct fake_extent extents[EXTENTS];
         uint32_t extent_count;
         uint32_t *extent_of[2];  /* by slot: own, futures */
         uint16_t *more_refs[2];

@@ -16,8 +16,8 @@ static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__R
                   uint64_t room_bytes)
 {
         assert(fake->extent_count < EXTENTS && fake->next_slot[ask->futures] + count <= SLOTS);
-        struct extent *extent = &fake->extents[fake->extent_count];
-        *extent = (struct extent){ .first_slot = fake->next_slot[ask->futures], .slot_count = count, .futures = ask->futures,
+        struct fake_extent *extent = &fake->extents[fake->extent_count];
+        *extent = (struct fake_extent){ .first_slot = fake->next_slot[ask->futures], .slot_count = count, .futures = ask->futures,
                                    .lane = ask->lane, .size_class = ask->size_class };
         for (uint32_t i = 0; i < count; i++) {
                 fake->extent_of[ask->futures][extent->first_slot + i] = fake->extent_count;
@@ -49,7 +49,7 @@ static bool rooms_came_back(struct fake_daemon *fake, uint32_t lane, uint32_t si
         uint64_t back = 0;
         for (int pass = 0; pass < 2; pass++) {
                 for (uint32_t i = 0; i < fake->extent_count; i++) {
-                        struct extent *extent = &fake->extents[i];
+                        struct fake_extent *extent = &fake->extents[i];
                         if (extent->futures || extent->lane != lane || extent->size_class != size_class)
                                 continue;
                         back += extent->back;
@@ -108,7 +108,7 @@ void fake_serve_waiting(struct fake_daemon *fake)
 void fake_room_back(struct fake_daemon *fake, bool futures, uint32_t slot)
 {
         struct pw_entry *entry = fake_entry(fake, futures, slot);
-        struct extent *extent = &fake->extents[fake->extent_of[futures][slot]];
+        struct fake_extent *extent = &fake->extents[fake->extent_of[futures][slot]];
         uint64_t word = pw_entry_load(entry);
         atomic_store(&entry->word, pw_word_make(PW_ENTRY_FREE, 0, pw_word_generation(word), PW_OK));
         if (futures)

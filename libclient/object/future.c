@@ -43,7 +43,7 @@ void pw_future_free(struct pw_future *future, struct pw_client_lane *lane)
         } while (!atomic_compare_exchange_weak(&future->lane->freed, &head, future));
 }
 
-void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, uint32_t slot, uint32_t generation)
+void pw_future_fill(struct pw_future *future, const struct pw_client_segment *segment, uint32_t slot, uint32_t generation)
 {
         future->generation = generation;
         future->entry = pw_map_entry(&segment->map, slot);
@@ -97,7 +97,7 @@ enum pw_status pw_poll(struct pw_future *future)
 /* The sentence that the daemon left in the futures segment, or NULL. */
 static const char *error_sentence(const struct pw_future *future, uint64_t word, int *ret_bytes)
 {
-        const struct pw_segment *segment = pw_future_segment(future);
+        const struct pw_client_segment *segment = pw_future_segment(future);
         bool lost = pw_word_state(word) == PW_ENTRY_LOST;
         uint64_t offset = lost ? future->entry->body.dims[0] : future->entry->room_offset;
         uint64_t bytes = lost ? future->entry->body.dims[1] : future->entry->bytes;

@@ -14,7 +14,7 @@
 #include "plane/entry.h"
 
 struct pw_client_lane;
-struct pw_segment;
+struct pw_client_segment;
 
 #define PW_REFS_COUNT 0x3fffffffu
 #define PW_REFS_CREATED 0x40000000u /* pw_create()d, neither sealed nor aborted */
@@ -38,7 +38,7 @@ struct pw_future *pw_future_alloc(struct pw_client_lane *lane);
 /* Give a handle with refs 0 back. `lane` is the caller's own, or NULL. */
 void pw_future_free(struct pw_future *future, struct pw_client_lane *lane);
 /* Fill a handle for {segment, slot, generation}, with one reference that the session holds already. */
-void pw_future_fill(struct pw_future *future, const struct pw_segment *segment, uint32_t slot, uint32_t generation);
+void pw_future_fill(struct pw_future *future, const struct pw_client_segment *segment, uint32_t slot, uint32_t generation);
 
 /* The word of the entry if it is of the handle's generation; else as if it were gone (FREE). */
 static inline uint64_t pw_future_word(const struct pw_future *future)

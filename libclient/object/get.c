@@ -33,7 +33,7 @@ static bool bytes_note(struct pw_future *future)
 {
         const struct pw_session *session = pw_future_session(future);
         const volatile struct pw_entry *entry = future->entry;
-        const struct pw_segment *own = session->own;
+        const struct pw_client_segment *own = session->own;
         uint64_t flags = PW_ENTRY_FLAGS & ~(uint64_t)PW_ENTRY_SHARDED;
         uint64_t ready = pw_word_make(PW_ENTRY_READY, 0, future->generation, PW_OK);
         if (((pw_entry_load(future->entry) ^ ready) & ~flags) || future->segment != own->number)
@@ -99,7 +99,7 @@ static enum pw_status shard_data(const struct gather *gather, uint32_t place, co
         uint64_t bytes;
         uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, lost_of(gather));
         struct pw_shard_place at = gather->list->shards[living == UINT32_MAX ? place : living];
-        struct pw_segment *segment;
+        struct pw_client_segment *segment;
         enum pw_status status = pw_session_segment(pw_future_session(gather->future), at.segment, &segment, ret_err);
         if (status != PW_OK)
                 return status;

@@ -8,11 +8,11 @@ static enum pw_status gone(struct pw_id id, struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_GONE, "%s: the object is gone", pw_id_format(id, text));
 }
 
-static enum pw_status find_segment(struct pw_session *session, struct pw_id id, struct pw_segment **ret_segment,
+static enum pw_status find_segment(struct pw_session *session, struct pw_id id, struct pw_client_segment **ret_segment,
                                    struct pw_error *ret_err)
 {
         char text[PW_ID_TEXT_BYTES];
-        struct pw_segment *segment;
+        struct pw_client_segment *segment;
         pw_id_format(id, text);
         if (pw_id_host(id) != session->host)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "%s: no such host in this cluster", text);
@@ -83,7 +83,7 @@ static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_i
         return status == PW_OK ? status : gone(id, ret_err);
 }
 
-static enum pw_status take_reference(struct pw_client_lane *lane, const struct pw_segment *segment, struct pw_id id,
+static enum pw_status take_reference(struct pw_client_lane *lane, const struct pw_client_segment *segment, struct pw_id id,
                                      struct pw_error *ret_err)
 {
         struct pw_wait_item item = { .entry = pw_map_entry(&segment->map, pw_id_slot(id)), .generation = id.generation,
@@ -101,7 +101,7 @@ static enum pw_status take_reference(struct pw_client_lane *lane, const struct p
 enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future, struct pw_error *ret_err)
 {
         struct pw_client_lane *lane;
-        struct pw_segment *segment = NULL;
+        struct pw_client_segment *segment = NULL;
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
                 status = pw_given_check(ret_future, "ret_future", ret_err);
@@ -128,7 +128,7 @@ enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire
                                 struct pw_error *ret_err)
 {
         struct pw_client_lane *lane;
-        struct pw_segment *segment = NULL;
+        struct pw_client_segment *segment = NULL;
         struct pw_id id = { object->place, object->epoch, object->generation };
         enum pw_status status = find_segment(session, id, &segment, ret_err);
         if (status == PW_OK)

@@ -13,7 +13,7 @@ static enum pw_status impossible(const struct pw_future *future, const char *wha
 enum pw_status pw_future_described(const struct pw_future *future, struct pw_described *ret_described, const void **ret_data,
                                    struct pw_error *ret_err)
 {
-        struct pw_segment *segment = pw_future_segment(future);
+        struct pw_client_segment *segment = pw_future_segment(future);
         uint32_t room_segment = *(const volatile uint32_t *)&future->entry->room_segment;
         if (room_segment != segment->number && !*(const volatile uint8_t *)&future->entry->is_inline) {
                 enum pw_status status = pw_session_segment(pw_future_session(future), room_segment, &segment, ret_err);
@@ -28,7 +28,7 @@ enum pw_status pw_future_described(const struct pw_future *future, struct pw_des
 
 enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_shard_list **ret_list, struct pw_error *ret_err)
 {
-        const struct pw_segment *segment = pw_future_segment(future);
+        const struct pw_client_segment *segment = pw_future_segment(future);
         uint64_t offset = future->entry->room_offset, end;
         const struct pw_shard_list *list = (const struct pw_shard_list *)(const void *)(segment->map.base + offset);
         if (segment->kind != PW_SEGMENT_FUTURES || offset % 8 || !pw_add_ok(offset, sizeof *list, &end) || end > segment->map.bytes)

@@ -57,13 +57,13 @@ static void fill_value(struct message *message, uint32_t index, struct pw_value 
                 axis->dim = from->sharding.axis[i].dim;
                 axis->op = from->sharding.axis[i].op;
         }
-        if (from->kind == PW_VALUE_INPUT) {
+        if (from->kind == PW_TRACED_INPUT) {
                 value->dtype = from->dtype;
                 value->dims = from->dims.dim;
                 value->n_dims = from->dims.rank;
                 value->scalar = from->dims.rank == 0;
                 value->flags = from->flags;
-        } else if (from->kind == PW_VALUE_CALL) {
+        } else if (from->kind == PW_TRACED_CALL) {
                 value->call = from->call;
                 value->output = from->output;
         } else {

@@ -137,7 +137,7 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
                 return fail(program, PW_INVALID, "%s: %s: unknown flags %#x", program->name, call, flags);
         if (!pw_grow((void **)&program->inputs, &program->input_capacity, program->input_count + 1, sizeof *program->inputs))
                 return fail(program, PW_NO_MEMORY, "%s: no memory for an input", program->name);
-        struct pw_value like = { .kind = PW_VALUE_INPUT, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
+        struct pw_value like = { .kind = PW_TRACED_INPUT, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
                                  .sharding = sharding, .dtype = dtype, .dims = dims, .flags = flags,
                                          .input = program->input_count };
         struct pw_value *value = value_add(program, &like);
@@ -152,7 +152,7 @@ static struct pw_value *convert(struct pw_value *value, struct pw_value like, co
         struct pw_program *program = value->program;
         if (value->index == PW_VALUE_BAD || !traceable(program, call))
                 return &program->bad;
-        like.kind = PW_VALUE_CONVERSION;
+        like.kind = PW_TRACED_CONVERSION;
         like.source = value->index;
         struct pw_value *converted = value_add(program, &like);
         return converted ? converted : &program->bad;
@@ -282,7 +282,7 @@ static struct pw_value *outputs_add(struct pw_program *program, const struct pw_
         uint32_t output_count = program->calls[program->call_count - 1].output_count;
         struct pw_value *first = &program->bad;
         for (uint32_t i = 0; i < output_count; i++) {
-                struct pw_value like = { .kind = PW_VALUE_CALL, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
+                struct pw_value like = { .kind = PW_TRACED_CALL, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
                                          .sharding = i ? params->output_shardings[i - 1] : sharding,
                                          .call = program->call_count - 1, .output = i };
                 struct pw_value *value = value_add(program, &like);
@@ -330,7 +330,7 @@ struct pw_value *pw_output(struct pw_value *output0, uint32_t index)
         struct pw_program *program = output0->program;
         if (output0->index == PW_VALUE_BAD || !traceable(program, "pw_output()"))
                 return &program->bad;
-        if (output0->kind != PW_VALUE_CALL || output0->output != 0)
+        if (output0->kind != PW_TRACED_CALL || output0->output != 0)
                 return fail(program, PW_BAD_PROGRAM, "%s: pw_output() of a value that is not what a call returned", program->name);
         const struct pw_traced_call *call = &program->calls[output0->call];
         if (index >= call->output_count)

@@ -14,14 +14,14 @@ struct pw_slice {
         uint32_t mesh[PW_MESH_AXES_MAX];
 };
 
-enum pw_value_kind { PW_VALUE_INPUT = 1, PW_VALUE_CALL = 2, PW_VALUE_CONVERSION = 3 }; /* as in Value.producer_kind */
+enum pw_traced_kind { PW_TRACED_INPUT = 1, PW_TRACED_CALL = 2, PW_TRACED_CONVERSION = 3 }; /* as in Value.producer_kind */
 
 #define PW_VALUE_BAD UINT32_MAX /* index of the value that stands for a failed tracing call */
 
 struct pw_value {
         struct pw_program *program;
         uint32_t index;
-        enum pw_value_kind kind;
+        enum pw_traced_kind kind;
         uint32_t slice; /* the daemon's handle */
         uint32_t mesh[PW_MESH_AXES_MAX];
         struct pw_sharding sharding;

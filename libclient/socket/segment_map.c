@@ -7,7 +7,7 @@
 static void leaf_free(struct pw_segment_leaf *leaf)
 {
         for (uint32_t i = 0; leaf && i < 256; i++) {
-                struct pw_segment *segment = atomic_load(&leaf->items[i]);
+                struct pw_client_segment *segment = atomic_load(&leaf->items[i]);
                 if (segment)
                         pw_unmap(&segment->map);
                 free(segment);
@@ -54,14 +54,14 @@ static bool layout_possible(const Pathways__Wire__SegmentInfo *info)
 }
 
 enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wire__SegmentInfo *info, int fd, bool writable,
-                                  struct pw_segment **ret_segment, struct pw_error *ret_err)
+                                  struct pw_client_segment **ret_segment, struct pw_error *ret_err)
 {
         if (!layout_possible(info))
                 return pw_error_set(ret_err, PW_PROTOCOL, "segment %x: %u slots, rooms from %llu of %llu bytes cannot be",
                                     info->segment, info->slot_count, (unsigned long long)info->room_offset,
                                     (unsigned long long)info->bytes);
         struct pw_segment_leaf *leaf = leaf_make(map, info->segment);
-        pw_auto_free struct pw_segment *segment = calloc(1, sizeof *segment);
+        pw_auto_free struct pw_client_segment *segment = calloc(1, sizeof *segment);
         if (!leaf || !segment)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the map of segment %x", info->segment);
         if (atomic_load(&leaf->items[info->segment & 0xff]))
@@ -80,7 +80,7 @@ enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wi
         return PW_OK;
 }
 
-enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_segment *segment, uint32_t number, struct pw_error *ret_err)
+enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number, struct pw_error *ret_err)
 {
         uint32_t has = segment->number;
         if (has == number && number)

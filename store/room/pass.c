@@ -12,7 +12,7 @@
 
 bool pw_pass_may(const struct pw_store *store, const struct request *request)
 {
-        return !store->turn || store->turn == request || !pw_room_bytes(&request->ask);
+        return !store->turn || store->turn == request || !pw_store_room_bytes(&request->ask);
 }
 
 static void end_turn(struct pw_store *store, uint64_t took_us)
@@ -42,7 +42,7 @@ static struct request *find_next(const struct pw_store *store)
         struct request *request, *next = NULL;
 
         pw_list_each(&store->queue, request, struct request, link)
-                if (!request->over && pw_room_bytes(&request->ask) && request->retry_us <= store->now_us && (!next || is_before(request, next)))
+                if (!request->over && pw_store_room_bytes(&request->ask) && request->retry_us <= store->now_us && (!next || is_before(request, next)))
                         next = request;
         return next;
 }

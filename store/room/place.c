@@ -6,7 +6,7 @@
 /* How many of `count` slots the tenant may have. */
 static uint32_t within_quota(struct pw_store *store, const struct row *row, struct request *request, uint32_t count)
 {
-        uint64_t room = pw_room_bytes(&request->ask);
+        uint64_t room = pw_store_room_bytes(&request->ask);
 
         if (!pw_quota_fits(request->tenant, room, count))
                 pw_search(store, row, request, 0, &request->own_search);
@@ -22,7 +22,7 @@ static bool is_short(const struct pw_store *store, const struct request *request
 enum pw_status pw_room_place(struct pw_store *store, struct row *row, struct request *request, bool *ret_fresh)
 {
         struct session *session = request->session;
-        uint64_t room = pw_room_bytes(&request->ask);
+        uint64_t room = pw_store_room_bytes(&request->ask);
         uint32_t least = room ? (uint32_t)pw_max_u64(1, PW_PAGE_BYTES / room) : 1;
         uint64_t most = room ? pw_max_u64(pw_room_usable(store, session->segment) / room, 1) : UINT32_MAX;
         uint32_t count = within_quota(store, row, request, (uint32_t)pw_min_u64(request->ask.count, most));

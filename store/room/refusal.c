@@ -19,7 +19,7 @@ uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segm
 static struct pw_room_lack lack_of(const struct pw_store *store, const struct request *request)
 {
         const struct tenant *tenant = request->tenant;
-        uint64_t need = pw_round_up(pw_room_bytes(&request->ask), PW_PAGE_BYTES), charged = pw_tenant_charged(tenant);
+        uint64_t need = pw_round_up(pw_store_room_bytes(&request->ask), PW_PAGE_BYTES), charged = pw_tenant_charged(tenant);
         int64_t most = pw_pages_most(store);
 
         if (request->extent)
@@ -56,7 +56,7 @@ static const char *holders(struct pw_store *store, struct told *told, const stru
 static void describe_over(struct pw_store *store, const struct request *request, struct told *told, char *text, size_t text_bytes)
 {
         const struct tenant *tenant = request->tenant;
-        bool bytes = pw_quota_of_bytes(tenant, pw_room_bytes(&request->ask));
+        bool bytes = pw_quota_of_bytes(tenant, pw_store_room_bytes(&request->ask));
         const char *who = holders(store, told, &(struct pw_holders_of){ tenant->name, tenant->name, store->now_us, !bytes });
         char used[16], quota[16];
 
@@ -75,7 +75,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
         struct pw_holders_of of = { .reader = session && session->any_tenant ? NULL : request->tenant->name, .now_us = store->now_us };
         char who[360], need[16], waited[16];
 
-        pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need);
+        pw_size_format(pw_max_u64(ask->need_bytes, pw_store_room_bytes(ask)), need);
         pw_duration_format(store->now_us - pw_min_u64(store->now_us, ask->now_us), waited);
         if (request->retry_us) {
                 snprintf(text, text_bytes,
@@ -87,7 +87,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
         if (request->over) {
                 describe_over(store, request, told, who, sizeof who);
                 snprintf(text, text_bytes, "waited %s for %s: %s; `pathways free`, end a holder, or raise --quota", waited,
-                         pw_room_bytes(ask) ? need : "an object", who);
+                         pw_store_room_bytes(ask) ? need : "an object", who);
                 return;
         }
         snprintf(text, text_bytes,
@@ -98,10 +98,10 @@ static void describe_wait(struct pw_store *store, const struct request *request,
 static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)
 {
         const struct session *session = pw_session_of(store, ask->session);
-        bool over = pw_quota_never(session->tenant, pw_room_bytes(ask));
+        bool over = pw_quota_never(session->tenant, pw_store_room_bytes(ask));
         char need[24], has[24];
 
-        pw_size_format_two(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)),
+        pw_size_format_two(pw_max_u64(ask->need_bytes, pw_store_room_bytes(ask)),
                            over ? session->tenant->quota.host_bytes : pw_room_usable(store, session->segment), need, has);
         if (over)
                 snprintf(text, text_bytes, "%s do not fit into the quota of tenant %s, %s of host memory; raise --quota", need,
@@ -125,7 +125,7 @@ void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, e
                                       : "the segment of the session has no more slots; connect once more for more");
         else
                 snprintf(text, sizeof text, "a room of %s: %s",
-                         pw_size_format(pw_max_u64(ask->need_bytes, pw_room_bytes(ask)), need), pw_status_text(status));
+                         pw_size_format(pw_max_u64(ask->need_bytes, pw_store_room_bytes(ask)), need), pw_status_text(status));
         pw_store_answer(store, ask->token, status, text);
 }
 

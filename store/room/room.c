@@ -175,9 +175,9 @@ static enum pw_status check(const struct pw_store *store, const struct session *
 {
         if (!session || !session->control || !ask->count || ask->lane >= PW_LANES_MAX || !(ask->futures ? session->tenant->futures : session->segment))
                 return PW_INVALID;
-        if (!ask->futures && !ask->inline_only && (ask->size_class >= PW_CLASS_COUNT || pw_room_bytes(ask) > pw_room_usable(store, session->segment)))
+        if (!ask->futures && !ask->inline_only && (ask->size_class >= PW_CLASS_COUNT || pw_store_room_bytes(ask) > pw_room_usable(store, session->segment)))
                 return PW_TOO_LARGE;
-        return pw_quota_never(session->tenant, pw_room_bytes(ask)) ? PW_TOO_LARGE : PW_OK;
+        return pw_quota_never(session->tenant, pw_store_room_bytes(ask)) ? PW_TOO_LARGE : PW_OK;
 }
 
 /* Its deadline has passed, and nothing is on its way out any more: what was let go before it came counts for it, unless that takes
@@ -213,7 +213,7 @@ static struct request *new_request(struct pw_store *store, struct session *sessi
                 return NULL;
         }
         request->ask = *ask;
-        request->ask.count = (uint32_t)pw_min_u64(ask->count, pw_grant_slots_max(pw_room_bytes(ask)));
+        request->ask.count = (uint32_t)pw_min_u64(ask->count, pw_grant_slots_max(pw_store_room_bytes(ask)));
         request->session = session;
         request->tenant = session->tenant;
         request->over = session->tenant->over_count != 0;
@@ -268,7 +268,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
 /* Is it worth trying? What is looked at first costs less than trying in vain. */
 static bool is_next(struct pw_store *store, const struct request *request)
 {
-        uint64_t room = pw_room_bytes(&request->ask);
+        uint64_t room = pw_store_room_bytes(&request->ask);
         int64_t most = pw_pages_most(store);
 
         if (request->tenant->passed == store->serving || request->retry_us > store->now_us || !pw_pass_may(store, request))

@@ -28,7 +28,7 @@ bool pw_search_may(const struct pw_store *store, const struct request *request, 
 static bool could_be_had(const struct pw_store *store, const struct request *request, uint64_t bytes)
 {
         if (!bytes)
-                return pw_quota_fits(request->tenant, pw_room_bytes(&request->ask), 1) != 0;
+                return pw_quota_fits(request->tenant, pw_store_room_bytes(&request->ask), 1) != 0;
         return pw_pages_most(store) >= (int64_t)bytes;
 }
 

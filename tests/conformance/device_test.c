@@ -23,12 +23,12 @@ static uint64_t clock_us(void)
 
 /* Run `check` on each kind that opens. */
 static void each_kind(const struct pw_device_params *params,
-                      void (*check)(const struct pw_device_kind *kind, struct pw_device *device))
+                      void (*check)(const struct pw_device_kind *kind, struct pw_exec_device *device))
 {
         const struct pw_device_kind *kind;
 
         for (uint32_t i = 0; (kind = pw_device_kind_at(i)); i++) {
-                struct pw_device *device;
+                struct pw_exec_device *device;
                 struct pw_error err;
                 enum pw_status status = kind->open(params, &device, &err);
                 if (status == PW_NOT_FOUND)
@@ -39,7 +39,7 @@ static void each_kind(const struct pw_device_params *params,
         }
 }
 
-static void check_table(const struct pw_device_kind *kind, struct pw_device *device)
+static void check_table(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
         (void)device;
         assert_ptr_equal(pw_device_kind(kind->name), kind);
@@ -70,7 +70,7 @@ static enum pw_status append(struct pw_task *task)
 
 static enum pw_status refuse(struct pw_task *task) { return pw_task_fail(task, "shard %u refuses", task->shard); }
 
-static void check_order(const struct pw_device_kind *kind, struct pw_device *device)
+static void check_order(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
         static const struct pw_function function = PW_FUNCTION(append);
         uint32_t list[101] = { 0 };
@@ -89,7 +89,7 @@ static void check_order(const struct pw_device_kind *kind, struct pw_device *dev
                 assert_int_equal(list[i + 1], i);
 }
 
-static void check_status(const struct pw_device_kind *kind, struct pw_device *device)
+static void check_status(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
         static const struct pw_function function = PW_FUNCTION(refuse);
         char text[64] = "";
@@ -126,7 +126,7 @@ static enum pw_status nothing(struct pw_task *task)
 }
 
 /* Ten launches and the wait for them; returns microseconds. */
-static uint64_t launch_ten(const struct pw_device_kind *kind, struct pw_device *device, const struct pw_function *function)
+static uint64_t launch_ten(const struct pw_device_kind *kind, struct pw_exec_device *device, const struct pw_function *function)
 {
         uint64_t start = clock_us();
         struct pw_error err;
@@ -139,7 +139,7 @@ static uint64_t launch_ten(const struct pw_device_kind *kind, struct pw_device *
         return clock_us() - start;
 }
 
-static void check_sleep(const struct pw_device_kind *kind, struct pw_device *device)
+static void check_sleep(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
         static const struct pw_function function = PW_FUNCTION(nap);
 
@@ -158,7 +158,7 @@ static void test_emulated_times(void **state)
 {
         const struct pw_device_kind *kind = pw_device_kind("emulated");
         static const struct pw_function function = PW_FUNCTION(nothing), napping = PW_FUNCTION(nap);
-        struct pw_device *device;
+        struct pw_exec_device *device;
         struct pw_error err;
         uint64_t start, us;
         (void)state;
@@ -185,7 +185,7 @@ static void test_emulated_clock(void **state)
         const struct pw_device_kind *kind = pw_device_kind("emulated");
         static const struct pw_function napping = PW_FUNCTION(nap);
         struct pw_task task = { 0 };
-        struct pw_device *device;
+        struct pw_exec_device *device;
         struct pw_error err;
         uint64_t came, took = UINT64_MAX;
         (void)state;
@@ -211,7 +211,7 @@ static void test_emulated_clock_goes_on(void **state)
         const struct pw_device_kind *kind = pw_device_kind("emulated");
         static const struct pw_function napping = PW_FUNCTION(nap);
         struct pw_task task = { 0 };
-        struct pw_device *device;
+        struct pw_exec_device *device;
         struct pw_error err;
         uint64_t told;
         (void)state;

@@ -129,7 +129,7 @@ static void serve(void *context)
         }
 }
 
-struct pw_segment *world_segment(uint32_t number)
+struct pw_client_segment *world_segment(uint32_t number)
 {
         return number == WORLD_FUTURES ? &world.futures : &world.clients[number / 10 - 1].segment;
 }
@@ -258,14 +258,14 @@ enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **r
         return PW_OK;
 }
 
-enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment, struct pw_error *ret_err)
+enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment, struct pw_error *ret_err)
 {
         (void)session, (void)ret_err;
         *ret_segment = world_segment(number);
         return PW_OK;
 }
 
-enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_segment **ret_segment, struct pw_error *ret_err)
+enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment, struct pw_error *ret_err)
 {
         return pw_session_segment(session, number, ret_segment, ret_err);
 }
@@ -346,7 +346,7 @@ int model_unlock(pthread_mutex_t *lock)
         return 0;
 }
 
-enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_segment *segment, uint32_t number, struct pw_error *ret_err)
+enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number, struct pw_error *ret_err)
 {
         (void)map, (void)segment, (void)number;
         return pw_error_set(ret_err, PW_PROTOCOL, "its segment has had a number from the beginning");
@@ -452,7 +452,7 @@ static void open_session(uint32_t i)
         struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_CLIENT, WORLD_SLOTS, WORLD_ROOMS_BYTES);
 
         client->control = model_alloc(control_bytes);
-        client->segment = (struct pw_segment){ 10 * (i + 1), PW_SEGMENT_CLIENT, WORLD_SLOTS, layout.room_offset,
+        client->segment = (struct pw_client_segment){ 10 * (i + 1), PW_SEGMENT_CLIENT, WORLD_SLOTS, layout.room_offset,
                                                { model_alloc(layout.bytes), layout.bytes, true } };
         *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .fd = (int)i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
                                          .control = client->control, .heard = true };
@@ -492,7 +492,7 @@ static void open_futures(void)
 {
         struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, WORLD_SLOTS, WORLD_ROOMS_BYTES);
 
-        world.futures = (struct pw_segment){ WORLD_FUTURES, PW_SEGMENT_FUTURES, WORLD_SLOTS, layout.room_offset,
+        world.futures = (struct pw_client_segment){ WORLD_FUTURES, PW_SEGMENT_FUTURES, WORLD_SLOTS, layout.room_offset,
                                              { model_alloc(layout.bytes), layout.bytes, true } };
         model_must(pw_store_segment_add(world.daemon.store, &(struct pw_store_segment_params){ .segment = WORLD_FUTURES, .layout = layout,
                            .tenant = "ann", .map = world.futures.map, .hints = world.tenant.hints }, NULL) == PW_OK, "futures have a segment");
@@ -623,7 +623,7 @@ int world_thread(uint32_t i, const char *name, void (*run)(void *))
         return world_client(i, name, run);
 }
 
-static struct pw_entry *name_entry(uint32_t i, const struct pw_segment *segment, uint32_t slot)
+static struct pw_entry *name_entry(uint32_t i, const struct pw_client_segment *segment, uint32_t slot)
 {
         struct pw_entry *entry = pw_map_entry(&segment->map, slot);
         uint32_t bucket = pw_hint_bucket(segment->number, slot);

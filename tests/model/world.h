@@ -25,7 +25,7 @@ struct world_client {
         struct pw_dsession session;     /* the daemon's */
         struct pw_session library;      /* the client's */
         struct pw_client_lane *lane;
-        struct pw_segment segment;
+        struct pw_client_segment segment;
         struct pw_control *control;
         struct pw_connection connection;
         _Atomic uint32_t socket;        /* what is on it: enum world_item; it takes one at a time */
@@ -43,7 +43,7 @@ struct world {
         struct pw_daemon daemon;
         struct pw_tenant tenant;
         struct world_client clients[WORLD_CLIENTS];
-        struct pw_segment futures;
+        struct pw_client_segment futures;
         _Atomic uint32_t life;
         uint32_t client_count, token, buckets;
         uint32_t punched; /* clients whose rooms were given back to the host */
@@ -57,7 +57,7 @@ void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count);
 /* The same of `count` slots for results: the first one. Then a handle of client `i` to such a slot. */
 uint32_t world_grant_futures(uint32_t i, uint32_t count);
 struct pw_future *world_future(uint32_t i, uint32_t slot);
-struct pw_segment *world_segment(uint32_t number);
+struct pw_client_segment *world_segment(uint32_t number);
 /* Client `i` runs `run` as a process that may be killed. Returns its thread. */
 int world_client(uint32_t i, const char *name, void (*run)(void *));
 /* The entry of a slot of client `i`, shared, with its bucket of hints. */

@@ -124,7 +124,7 @@ static int forge(void *context, int pipe)
         struct pw_program *program = compile(session, slice);
         static uint8_t ones[BYTES];
         struct pw_future *honest;
-        const struct pw_segment *own = session->own;
+        const struct pw_client_segment *own = session->own;
 
         (void)pipe;
         memset(ones, 1, sizeof ones);

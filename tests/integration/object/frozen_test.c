@@ -336,7 +336,7 @@ static void what_cannot_be(void **state)
 static void lies(void **state)
 {
         struct it_host *host = *state;
-        struct pw_segment *own = host->session->own;
+        struct pw_client_segment *own = host->session->own;
         uint64_t dims[] = { 3 };
         const struct { uint64_t offset, bytes; uint32_t lane, dtype; enum pw_status status; } asks[] = {
                 { 0, 64, 0, PW_OPAQUE, PW_INVALID },
