@@ -168,7 +168,7 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
         daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory, reserved, daemon->hash_secret });
         if (daemon->store)
                 pw_store_tell_unnamed(daemon->store, pw_name_ended, daemon);
-        daemon->boards = pw_host_new();
+        daemon->boards = pw_boards_new();
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = daemon->settings.ahead, .host = daemon->host,
@@ -352,7 +352,7 @@ static void rest(struct pw_daemon *daemon, struct rests *rests, over_fn over)
         rests->yields = 0;
         if (!over(daemon) && pw_turn_may_sleep(daemon))
                 sleep_until_something(daemon);
-        pw_host_awake(daemon->boards);
+        pw_boards_awake(daemon->boards);
 }
 
 static void turn_until(struct pw_daemon *daemon, over_fn over)
@@ -447,7 +447,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_submit_done(daemon);
         pw_names_done(daemon);
         pw_scheduler_free(daemon->scheduler);
-        pw_host_free(daemon->boards);
+        pw_boards_free(daemon->boards);
         if (daemon->store)
                 free_segments(daemon);
         pw_store_free(daemon->store);

@@ -15,11 +15,11 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "daemon/alarm.h"
+#include "daemon/board/boards.h"
 #include "daemon/counters.h"
 #include "daemon/settings/environment.h"
 #include "daemon/settings/settings.h"
 #include "plane/board.h"
-#include "scheduler/host.h"
 #include "scheduler/scheduler.h"
 #include "store/store.h"
 
@@ -71,7 +71,7 @@ struct pw_daemon {
 
         struct pw_store *store;
         struct pw_scheduler *scheduler;
-        struct pw_host *boards;
+        struct pw_boards *boards;
         struct pw_meta *meta;
         struct pw_http *http;   /* NULL: not asked for */
         struct pw_worker *worker;

@@ -65,14 +65,25 @@ static void decide(struct pw_daemon *daemon, const struct pw_action *action, uin
         pw_store_decide(daemon->store, action->result->object, &decision, now_us);
 }
 
+static enum pw_status apply(struct pw_daemon *daemon, const struct pw_message *message, struct pw_error *ret_err)
+{
+        struct pw_message_pools pools = pw_actions_pools(pw_scheduler_actions(daemon->scheduler));
+
+        return pw_boards_apply(daemon->boards, message, &pools, ret_err);
+}
+
 /* A run whose record has no room in the board of an island ends for that. */
 static void prepare(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
 {
+        struct pw_actions *actions = pw_scheduler_actions(daemon->scheduler);
+        struct pw_message message;
         struct pw_error err;
-        enum pw_status status;
+        enum pw_status status = pw_scheduler_preparing(daemon->scheduler, action->run, action->island, &message, &err);
 
-        pw_scheduler_preparing(daemon->scheduler, action->run);
-        status = pw_host_apply(daemon->boards, action, &err);
+        if (status == PW_OK) {
+                status = apply(daemon, &message, &err);
+                pw_actions_give_back(actions, &message);
+        }
         if (status != PW_OK)
                 pw_log(&daemon->log, PW_LOG_WARNING, "run not prepared run=%llu reason=\"%s\"",
                        (unsigned long long)action->run->number, err.text);
@@ -118,17 +129,17 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                         pw_traces_run_ended(daemon, action, now_us);
                 daemon->runs_in_flight--;
                 daemon->runs_done++;
-                break;
+                return true;
         case PW_ACT_PROGRAM_ENDED:
                 pw_module_uses_drop(daemon, action->program->modules);
                 pw_program_ended(daemon, action->program);
                 break;
-        default:
+        case PW_ACT_BOARD:
                 break;
         }
-        if (pw_host_apply(daemon->boards, action, &err) == PW_OK)
+        if (apply(daemon, &action->message, &err) == PW_OK)
                 return true;
-        pw_log(&daemon->log, PW_LOG_ERROR, "board action failed kind=%d reason=\"%s\"", (int)action->kind, err.text);
+        pw_log(&daemon->log, PW_LOG_ERROR, "board action failed kind=%d reason=\"%s\"", (int)action->message.kind, err.text);
         return err.status != PW_NO_MEMORY;
 }
 

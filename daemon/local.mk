@@ -22,25 +22,30 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/turn.c daemon/work/cancel.c daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c \
 	daemon/work/describe.c daemon/work/graph_wire.c daemon/work/place.c daemon/work/program.c daemon/work/shapes.c \
 	daemon/work/slice.c daemon/work/submit.c
-daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'  \
+daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'   \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_libraries = daemon/libdaemon.la store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la \
-	wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/alarm.h daemon/child/child.h daemon/child/child_board.h daemon/child/spawn.h daemon/client/lane.h \
-	daemon/client/look.h daemon/client/move.h daemon/client/name.h daemon/client/request.h daemon/client/session.h \
-	daemon/client/tally.h daemon/client/tenant.h daemon/client/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h \
-	daemon/effect.h daemon/http/health.h daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h \
-	daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/list.h daemon/inspect/rows.h daemon/inspect/term.h \
-	daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h daemon/inspect/waits.h \
-	daemon/inspect/why/why.h daemon/install.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/frozen.h \
-	daemon/memory/kept.h daemon/memory/limits.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
-	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h \
-	daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h \
-	daemon/settings/environment.h daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h \
-	daemon/settings/settings.h daemon/thread.h daemon/turn.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h \
-	daemon/work/compiling.h daemon/work/describe.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h \
-	daemon/work/shapes.h daemon/work/slice.h daemon/work/submit.h
+daemon_libraries = daemon/libdaemon.la daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la \
+	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
+noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
+	daemon/child/child_board.h daemon/child/spawn.h daemon/client/lane.h daemon/client/look.h daemon/client/move.h \
+	daemon/client/name.h daemon/client/request.h daemon/client/session.h daemon/client/tally.h daemon/client/tenant.h \
+	daemon/client/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
+	daemon/http/http.h daemon/http/http_address.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h \
+	daemon/inspect/list.h daemon/inspect/rows.h daemon/inspect/term.h daemon/inspect/trace/trace.h \
+	daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h daemon/inspect/waits.h daemon/inspect/why/why.h \
+	daemon/install.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/frozen.h daemon/memory/kept.h \
+	daemon/memory/limits.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h daemon/memory/segment.h \
+	daemon/memory/worker.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h daemon/module/module_file.h \
+	daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h daemon/settings/environment.h \
+	daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h daemon/thread.h \
+	daemon/turn.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h daemon/work/compiling.h \
+	daemon/work/describe.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h daemon/work/shapes.h \
+	daemon/work/slice.h daemon/work/submit.h
 EXTRA_DIST += daemon/README.md
+
+# The boards, for whoever plays a host.
+noinst_LTLIBRARIES += daemon/libboard.la
+daemon_libboard_la_SOURCES = daemon/board/boards.c daemon/board/gangs.c daemon/board/poll.c daemon/board/prepare.c
 
 check_PROGRAMS += daemon/closer_test daemon/http/http_address_test daemon/inspect/trace/trace_log_test \
 	daemon/memory/limits_test daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test \
@@ -62,7 +67,7 @@ daemon_memory_limits_test_SOURCES = daemon/memory/limits.c daemon/memory/limits_
 daemon_memory_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_file.c daemon/module/module_look.c \
 	daemon/module/module_test.c daemon/thread.c
-daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) \
+daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS)  \
 	$(CMOCKA_LIBS) -lpthread
 daemon_memory_overhead_test_SOURCES = daemon/memory/overhead.c daemon/memory/overhead_test.c
 daemon_memory_overhead_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
@@ -75,7 +80,7 @@ tests_conformance_meta_test_SOURCES = daemon/meta/embedded.c daemon/meta/kinds.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 
 # What an installed service consists of besides.
-EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf  \
+EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf   \
 	daemon/systemd/tmpfiles.d/pathways.conf
 if WITH_SYSTEMD
 sysusersdir = $(prefix)/lib/sysusers.d

@@ -82,7 +82,7 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);
         any |= pw_looks_turn(daemon, now_us);
-        any |= pw_host_poll(daemon->boards, daemon->scheduler, now_us);
+        any |= pw_boards_poll(daemon->boards, daemon->scheduler, now_us);
         pw_child_boards_look(daemon);
         if (!pw_list_empty(&daemon->traces))
                 pw_traces_collect(daemon, now_us);
@@ -108,7 +108,7 @@ bool pw_turn(struct pw_daemon *daemon)
 
 bool pw_turn_may_sleep(struct pw_daemon *daemon)
 {
-        return pw_lanes_sleep(daemon) && !pw_host_sleep(daemon->boards, daemon->scheduler, pw_now_us());
+        return pw_lanes_sleep(daemon) && !pw_boards_sleep(daemon->boards, daemon->scheduler, pw_now_us());
 }
 
 uint64_t pw_turn_next_us(const struct pw_daemon *daemon)

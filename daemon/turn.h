@@ -7,7 +7,7 @@
 
 /* One turn. True: something happened, another turn may find more. */
 bool pw_turn(struct pw_daemon *daemon);
-/* Ask everybody for doorbells. False: something came meanwhile. After true the caller sleeps, then calls pw_host_awake(). */
+/* Ask everybody for doorbells. False: something came meanwhile. After true the caller sleeps, then calls pw_boards_awake(). */
 bool pw_turn_may_sleep(struct pw_daemon *daemon);
 /* The nearest deadline of all; UINT64_MAX: none. */
 uint64_t pw_turn_next_us(const struct pw_daemon *daemon);

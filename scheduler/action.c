@@ -1,6 +1,12 @@
 /* The queue of actions: appended here, worked off and cleared by the daemon. */
 #include "scheduler/state.h"
 
+#include "base/memory.h"
+#include "base/size.h"
+
+#define BYTES_LEAST 4096u
+#define BYTES_KEPT (UINT64_C(1) << 20) /* a pool that was larger goes when its messages are done */
+
 bool pw_actions_init(struct pw_actions *actions)
 {
         *actions = (struct pw_actions){ .items = NULL };
@@ -22,27 +28,40 @@ struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_k
         return action;
 }
 
-/* The orders of earlier actions move with the pool. */
-static bool grow_orders(struct pw_actions *actions)
+struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_message_kind kind)
 {
-        struct pw_order_item *before = actions->orders;
+        struct pw_action *action = pw_action_add(scheduler, PW_ACT_BOARD);
 
-        bool more =
-                pw_grow_ahead((void **)&actions->orders, &actions->orders_capacity, actions->orders_count, sizeof *actions->orders);
-
-        for (uint32_t i = 0; actions->orders != before && i < actions->count; i++)
-                if (actions->items[i].kind == PW_ACT_ORDER && actions->items[i].order_count)
-                        actions->items[i].orders = actions->orders + (actions->items[i].orders - before);
-        return more;
+        action->message = (struct pw_message){ .kind = kind };
+        return &action->message;
 }
 
 struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler)
 {
         struct pw_actions *actions = &scheduler->actions;
 
-        if (actions->orders_count >= actions->orders_capacity / 2 && !grow_orders(actions))
+        if (actions->orders_count >= actions->orders_capacity / 2 &&
+            !pw_grow_ahead((void **)&actions->orders, &actions->orders_capacity, actions->orders_count, sizeof *actions->orders))
                 return NULL;
         return &actions->orders[actions->orders_count++];
+}
+
+void *pw_action_bytes(struct pw_scheduler *scheduler, uint64_t bytes, uint64_t *ret_offset)
+{
+        struct pw_actions *actions = &scheduler->actions;
+        uint64_t offset = actions->bytes_count, end = offset + pw_round_up(bytes, 8);
+
+        if (end > actions->bytes_capacity) {
+                uint64_t capacity = pw_max_u64(2 * actions->bytes_capacity, pw_max_u64(end, BYTES_LEAST));
+                uint8_t *more = realloc(actions->bytes, capacity);
+                if (!more)
+                        return NULL;
+                actions->bytes = more;
+                actions->bytes_capacity = capacity;
+        }
+        actions->bytes_count = end;
+        *ret_offset = offset;
+        return actions->bytes + offset;
 }
 
 static void recycle(struct pw_actions *actions)
@@ -66,6 +85,12 @@ void pw_actions_clear(struct pw_actions *actions)
         for (uint32_t i = 0; i < actions->count; i++)
                 free(actions->items[i].text);
         actions->count = actions->done = actions->orders_count = 0;
+        actions->bytes_count = 0;
+        if (actions->bytes_capacity > BYTES_KEPT) {
+                free(actions->bytes);
+                actions->bytes = NULL;
+                actions->bytes_capacity = 0;
+        }
         recycle(actions);
 }
 
@@ -74,4 +99,5 @@ void pw_actions_done(struct pw_actions *actions)
         pw_actions_clear(actions);
         free(actions->items);
         free(actions->orders);
+        free(actions->bytes);
 }

@@ -152,13 +152,6 @@ static void enter(struct pw_live *live)
         }
 }
 
-void pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run)
-{
-        (void)scheduler;
-        for (uint32_t i = 0; i < run->input_count; i++)
-                pw_input_never_comes(pw_live_of(run), i);
-}
-
 /* The records of a run are in every board before the first of its gangs is ordered anywhere: an order in one island writes
  * sequence numbers that the others wait for. */
 void pw_scheduler_prepared(struct pw_scheduler *scheduler, struct pw_run *run, const struct pw_error *failed, uint64_t now_us)

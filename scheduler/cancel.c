@@ -3,6 +3,7 @@
  * Deciding is not letting go: its results are errors at once, but their rooms and the run's block stay granted, as letting go,
  * until every device has done what it was given of the run, or its process is dead.
  */
+#include "scheduler/record.h"
 #include "scheduler/state.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ static bool is_read(const struct pw_live *live)
 void pw_live_stop(struct pw_live *live)
 {
         pw_chain_let_go(live);
-        pw_action_add(live->program->scheduler, PW_ACT_CANCEL)->run = &live->run;
+        pw_message_cancel(live);
         live->stopping = is_read(live);
         if (!live->stopping)
                 pw_live_drop_parts(live);

@@ -1,4 +1,5 @@
 /* An island's turn: what can be ordered is, in one batch. */
+#include "scheduler/record.h"
 #include "scheduler/state.h"
 
 struct turn {
@@ -127,9 +128,13 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
 
         if (!item)
                 return false;
+        *item = (struct pw_order_item){ .run = part->live->run.number, .slot = part->live->slot, .node = gang->node, .members = gang->members, .seq_slot = gang->seq_slot };
+        if ((gang->load || (gang->is_behind && part->live->ahead_count)) && !pw_order_tell(part->live, gang, item)) {
+                turn->scheduler->actions.orders_count--;
+                return false;
+        }
         island->seq = seq;
         island->log[seq % PW_ORDER_LOG] = (struct pw_ordered){ part, index };
-        *item = (struct pw_order_item){ &part->live->run, gang->node, gang->members };
         turn->members |= gang->members;
         turn->count++;
         part->next++;
@@ -266,7 +271,7 @@ void pw_island_turn(struct pw_island *island)
         struct pw_actions *actions = &scheduler->actions;
         struct turn turn = { .scheduler = scheduler, .island = island, .first_seq = island->seq + 1,
                              .first_order = actions->orders_count };
-        struct pw_action *action = pw_action_add(scheduler, PW_ACT_ORDER);
+        struct pw_action *action = pw_action_add(scheduler, PW_ACT_BOARD);
         uint32_t at = actions->count - 1;
 
         if (action == &actions->spare)
@@ -278,11 +283,8 @@ void pw_island_turn(struct pw_island *island)
                 return;
         }
         action = &actions->items[at];
-        action->island = island->number;
-        action->seq = turn.first_seq;
-        action->members = turn.members;
-        action->orders = actions->orders + turn.first_order;
-        action->order_count = turn.count;
+        action->message = (struct pw_message){ .kind = PW_MSG_ORDER, .island = island->number, .seq = turn.first_seq, .members = turn.members,
+                                               .first_order = turn.first_order, .order_count = turn.count };
         actions->order_batches += turn.count > 0;
 }
 

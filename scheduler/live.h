@@ -66,6 +66,8 @@ struct pw_live {
         uint32_t missing;        /* inputs that are not there */
         uint32_t parts_left, messages; /* messages: on their way to an island */
         uint64_t admission;      /* its number among the admitted, from 1 */
+        uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
+        bool prepared;           /* once at least: boards keep something there */
         uint32_t unprepared;     /* of the messages: prepares that were not answered; nothing is ordered before they are */
         bool refused;            /* one of them failed: nothing is ever ordered */
         struct pw_hold *holds;   /* per chain */

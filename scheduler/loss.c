@@ -85,14 +85,12 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         struct pw_ordered *ordered = &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
         const struct pw_gang *gang = &ordered->part->plan->gangs[ordered->gang];
         struct pw_live *live = ordered->part->live;
-        struct pw_action *action = pw_action_add(scheduler, PW_ACT_FAIL_GANG);
+        struct pw_message *message = pw_action_message(scheduler, PW_MSG_FAIL_GANG);
 
-        action->island = device->island;
-        action->device = device->number;
-        action->seq = seq;
-        action->status = status;
-        action->run = &live->run;
-        action->node = gang->node;
+        message->device = device->number;
+        message->seq = seq;
+        message->status = status;
+        message->node = gang->node;
         pw_live_cause(live, gang->node, device->number, status, device->lost_text);
         for (uint32_t i = 0; i < gang->result_count; i++) {
                 struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
@@ -108,7 +106,7 @@ static void ring_everybody(struct pw_scheduler *scheduler)
         for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
                 if (pw_scheduler_device(scheduler, i))
                         members |= UINT64_C(1) << i;
-        pw_action_add(scheduler, PW_ACT_BELL)->members = members;
+        pw_action_message(scheduler, PW_MSG_BELL)->members = members;
 }
 
 void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, uint64_t seq, enum pw_status status,
@@ -116,7 +114,7 @@ void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, u
 {
         struct pw_device *device = pw_scheduler_device(scheduler, number);
         uint64_t lost_before;
-        struct pw_action *action;
+        struct pw_message *message;
         char *copy = strdup(text);
 
         scheduler->now_us = now_us;
@@ -130,10 +128,9 @@ void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t number, u
         if (seq != pw_device_oldest(device))
                 seq = 0; /* done already, or not ordered for it */
         lost_before = seq ? seq : device->done_seq + 1; /* the next process writes what gang `seq` leaves behind */
-        action = pw_action_add(scheduler, PW_ACT_LOST_BEFORE);
-        action->island = device->island;
-        action->device = number;
-        action->seq = lost_before;
+        message = pw_action_message(scheduler, PW_MSG_LOST_BEFORE);
+        message->device = number;
+        message->seq = lost_before;
         if (seq)
                 fail_gang(scheduler, device, seq, status);
         lose_results(scheduler, device, lost_before);

@@ -258,6 +258,7 @@ void pw_program_destroy(struct pw_program *program)
 void pw_program_maybe_end(struct pw_program *program)
 {
         struct pw_scheduler *scheduler = program->scheduler;
+        struct pw_action *action;
 
         if (!program->row.freed || program->row.runs_in_flight || program->listers)
                 return;
@@ -265,7 +266,9 @@ void pw_program_maybe_end(struct pw_program *program)
         pw_list_remove(&program->of_all);
         for (uint32_t i = 0; i < program->device_count; i++)
                 program->devices[i].rooms->programs--;
-        pw_action_add(scheduler, PW_ACT_PROGRAM_ENDED)->program = &program->row;
+        action = pw_action_add(scheduler, PW_ACT_PROGRAM_ENDED);
+        action->program = &program->row;
+        action->message = (struct pw_message){ .kind = PW_MSG_PROGRAM_ENDED, .run.program = program->row.program };
         pw_list_append(&scheduler->actions.ended_programs, &program->link);
 }
 

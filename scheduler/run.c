@@ -45,6 +45,19 @@ static int64_t record_bytes(const struct pw_program *program)
         return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES + (uint64_t)program->row.input_count * PW_INPUT_APART_BYTES);
 }
 
+/* False: out of memory. Who gives one back finds room for it. */
+static bool take_slot(struct pw_scheduler *scheduler, uint32_t *ret_slot)
+{
+        if (scheduler->free_slot_count) {
+                *ret_slot = scheduler->free_slots[--scheduler->free_slot_count];
+                return true;
+        }
+        if (!pw_grow((void **)&scheduler->free_slots, &scheduler->slot_capacity, scheduler->slot_end + 1, sizeof *scheduler->free_slots))
+                return false;
+        *ret_slot = scheduler->slot_end++;
+        return true;
+}
+
 static void init_part(struct pw_live *live, uint32_t column, uint32_t *noticed, struct pw_stand *stands)
 {
         const struct pw_program *program = live->program;
@@ -63,8 +76,10 @@ static struct pw_live *live_new(struct pw_program *program)
         uint32_t columns = program->plan.column_count, *noticed;
         struct pw_stand *stands;
 
-        if (!live)
+        if (!live || !take_slot(program->scheduler, &live->slot)) {
+                free(live);
                 return NULL;
+        }
         pw_quota_records(program->scheduler, program->quota, record_bytes(program));
         live->program = program;
         live->run.own = live;
@@ -191,7 +206,7 @@ void pw_live_recycle(struct pw_live *live)
 {
         forget_causes(live);
         pw_list_remove(&live->link);
-        if (live->program->idle_run_count >= IDLE_MAX && !live->run.host) {
+        if (live->program->idle_run_count >= IDLE_MAX && !live->prepared) {
                 pw_live_free(live);
                 return;
         }
@@ -203,6 +218,7 @@ void pw_live_free(struct pw_live *live)
 {
         forget_causes(live);
         pw_quota_records(live->program->scheduler, pw_live_quota(live), -record_bytes(live->program));
+        live->program->scheduler->free_slots[live->program->scheduler->free_slot_count++] = live->slot;
         free(live);
 }
 

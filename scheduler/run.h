@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "plane/board.h"
 #include "program/graph/graph.h"
+#include "scheduler/message.h"
 
 struct pw_run;
 struct pw_island;
@@ -69,7 +70,6 @@ struct pw_run {
         struct pw_input_place *inputs;
         struct pw_result **results; /* made by pw_scheduler_run_new(); the daemon puts their `object` in */
         void *own;              /* the scheduler's: live.h */
-        void *host;             /* host.c's: its records */
 };
 
 struct pw_program_row {
@@ -87,8 +87,8 @@ struct pw_program_row {
         uint64_t runs, runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t measured_peak_bytes; /* largest that a device reported */
         bool freed;
+        struct pw_image_place place;  /* where executors read its image and slices: whoever put them there says so, before its first run */
         void *own;                    /* the scheduler's: program.h */
-        void *host;                   /* host.c's: its images */
 };
 
 /* How many small runs take as long to be placed, told of and let go. */
@@ -97,9 +97,9 @@ static inline uint64_t pw_run_weight(const struct pw_run *run) { return 1 + (run
 /* --- actions -------------------------------------------------------------------------------------------------------------- */
 
 enum pw_action_kind {
-        PW_ACT_PREPARE = 1, /* write the record of `run` for `island` into its board (host.h); one per run and host. Before and after:
-                             * pw_scheduler_preparing(), pw_scheduler_prepared() */
-        PW_ACT_ORDER,       /* append `orders` to the log of `island` and ring `members`; one per turn, island and host */
+        PW_ACT_BOARD = 1,   /* `message` to the boards of this host */
+        PW_ACT_PREPARE,     /* the record of `run` for `island` is to be written: pw_scheduler_preparing() makes the message, the answer
+                             * goes to pw_scheduler_prepared() */
         PW_ACT_NOTICE,      /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
         PW_ACT_SUBMIT,      /* message to `island`: admit `run` */
         PW_ACT_RESULT,      /* decide `result`: status and text (the shard list follows from it) */
@@ -107,30 +107,27 @@ enum pw_action_kind {
         PW_ACT_SHARDS_LOST, /* `members`, places of `result`, which is ready and goes on: others hold the same */
         PW_ACT_RELEASE,     /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,   /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
-        PW_ACT_LOST_BEFORE, /* tell the board of `island`: what `device` wrote before `seq` is lost */
-        PW_ACT_FAIL_GANG,   /* the dead member `device` of gang `seq` of `island`: write its mark in error, so that peers go on, and
-                             * `failed`; done follows from the next process, which first writes the heads of what it should have
-                             * written */
         PW_ACT_END_MEMBER,  /* end the process of `device` if it is in gang `seq`: status, and text why */
-        PW_ACT_BELL,        /* ring the executors in `members` */
-        PW_ACT_CANCEL,      /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
         PW_ACT_UNHELD, /* nobody held `object`, a result that is still to come, and now nobody holds what came before it either:
                         * unless somebody holds it by now, pw_scheduler_unheld() is to follow */
-        PW_ACT_PROGRAM_ENDED, /* `program` is to be forgotten by the host: freed after this action */
+        PW_ACT_PROGRAM_ENDED, /* `program` is to be forgotten by the daemon: freed after this action. `message` tells the boards */
 };
 
 struct pw_action {
         enum pw_action_kind kind;
         enum pw_status status;
-        uint32_t island, from, device, node;
-        uint64_t seq, members;
         struct pw_run *run;
-        struct pw_result *result;
         struct pw_program_row *program;
-        void *object;
-        struct pw_order_item { struct pw_run *run; uint32_t node; uint64_t members; } *orders; /* in the queue's own pool */
-        uint32_t order_count;
         char *text; /* owned by the queue */
+        union {
+                struct pw_message message;
+                struct {
+                        uint32_t island, from, device, node;
+                        uint64_t seq, members;
+                        struct pw_result *result;
+                        void *object;
+                };
+        };
 };
 
 struct pw_actions {
@@ -138,8 +135,10 @@ struct pw_actions {
         uint32_t count, capacity;
         uint32_t done; /* of them are worked off: the daemon's */
         struct pw_action spare; /* takes what does not fit into memory */
-        struct pw_order_item *orders;
+        struct pw_order_item *orders; /* of messages */
+        uint8_t *bytes;
         uint32_t orders_count, orders_capacity;
+        uint64_t bytes_count, bytes_capacity;
         /* Messages since the start, for `pathways status` and tests. */
         uint64_t prepares, order_batches, notices;
         /* What the actions name for the last time. */
@@ -148,6 +147,16 @@ struct pw_actions {
 /* Done with all of them. While they are worked off, calls of the scheduler append more: go by index, and copy an action before
  * such a call. */
 void pw_actions_clear(struct pw_actions *actions);
+/* The bytes of a message that was done, where nothing came behind them, are free for the next. */
+static inline void pw_actions_give_back(struct pw_actions *actions, const struct pw_message *message)
+{
+        if (message->at + message->bytes == actions->bytes_count)
+                actions->bytes_count = message->at;
+}
+static inline struct pw_message_pools pw_actions_pools(const struct pw_actions *actions)
+{
+        return (struct pw_message_pools){ actions->orders, actions->bytes };
+}
 
 /* --- listings --------------------------------------------------------------------------------------------------------------- */
 

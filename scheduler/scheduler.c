@@ -91,6 +91,7 @@ void pw_scheduler_free(struct pw_scheduler *scheduler)
         pw_table_done(&scheduler->programs);
         pw_table_done(&scheduler->slices);
         pw_quotas_done(&scheduler->quotas);
+        free(scheduler->free_slots);
         free(scheduler);
 }
 

@@ -54,7 +54,7 @@ void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *
 uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
 /* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that
  * were ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is
- * ordered stays; it runs again after _up. The caller has fed what its board said last (pw_host_poll) before. */
+ * ordered stays; it runs again after _up. The caller has fed what its board said last (pw_boards_poll) before. */
 void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t device, uint64_t seq, enum pw_status status,
                               const char *text, uint64_t now_us);
 void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t device, uint64_t now_us);
@@ -115,7 +115,7 @@ void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t run, uint64_t 
 /* The object of this result is gone (store's FREE_RESULT): its rooms are free once nobody uses them. */
 void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *result, uint64_t now_us);
 
-/* --- what comes back from the executors of this host (host.h reads the boards) --------------------------------------- */
+/* --- what comes back from the executors of this host (daemon/board/ reads the boards) --------------------------------------- */
 
 /* False: the device cannot have done as many, or had done more; nothing is taken of it. */
 bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
@@ -128,8 +128,9 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* Hand a message action back that is for an island (or the coordinator) of this host. */
 void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);
-/* A PREPARE of `run` is about to be done: what is known by now of its inputs is noted, for its record. */
-void pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run);
+/* A PREPARE of `run` for `island` is about to be done: the message, with what is known by now of its inputs. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island,
+                                                    struct pw_message *ret_message, struct pw_error *ret_err);
 /* The answer to a PREPARE; `failed` NULL: it was done. Nothing of a run is ordered before all of its own are answered, and of one of
  * which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. */
 void pw_scheduler_prepared(struct pw_scheduler *scheduler, struct pw_run *run, const struct pw_error *failed, uint64_t now_us);

@@ -47,6 +47,8 @@ struct pw_scheduler {
         struct pw_list unread;           /* runs to be stopped in the next turn, as who read them has ended */
         struct pw_list patient;          /* submitted runs with a deadline, the first one first; */
         struct pw_heap due;              /* those with one that comes out of that order */
+        uint32_t *free_slots;            /* of runs' places in boards, below slot_end */
+        uint32_t free_slot_count, slot_capacity, slot_end;
         uint32_t queue_count, aside_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */
         uint64_t arrivals, admissions; /* ever */
@@ -79,7 +81,10 @@ static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *s
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
-struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler);
+struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_message_kind kind); /* likewise, to the boards */
+struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler); /* NULL: out of memory */
+/* Place for `bytes` bytes in the pool; it may move with the next. NULL: out of memory. */
+void *pw_action_bytes(struct pw_scheduler *scheduler, uint64_t bytes, uint64_t *ret_offset);
 bool pw_actions_init(struct pw_actions *actions); /* false: out of memory */
 void pw_actions_done(struct pw_actions *actions);
 

@@ -20,7 +20,7 @@ EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/check_test tests/world/ending_test tests/world/order_test tests/world/pipeline_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
-world_test_libs = scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+world_test_libs = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
 tests_world_admission_test_SOURCES = tests/world/admission_test.c $(world_sources)
 tests_world_admission_test_LDADD = $(world_test_libs)
 tests_world_admission_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc

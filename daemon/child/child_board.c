@@ -28,7 +28,7 @@ static enum pw_status make_island(struct pw_daemon *daemon, uint32_t island, str
         if (status == PW_OK)
                 status = pw_memfd_readonly(daemon->islands[island].fd, &daemon->islands[island].ro_fd, ret_err);
         if (status == PW_OK)
-                status = pw_host_island(daemon->boards, island, memory, PW_ISLAND_BOARD_BYTES, ret_err);
+                status = pw_boards_island(daemon->boards, island, memory, PW_ISLAND_BOARD_BYTES, ret_err);
         return status;
 }
 
@@ -43,7 +43,7 @@ static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, str
         if (status == PW_OK)
                 status = pw_memfd_readonly(child->board_fd, &child->board_ro_fd, ret_err);
         if (status == PW_OK)
-                status = pw_host_device(daemon->boards, device, child->island, child->board, ret_err);
+                status = pw_boards_device(daemon->boards, device, child->island, child->board, ret_err);
         if (status == PW_OK)
                 status = pw_scheduler_device_add(daemon->scheduler,
                                                  &(struct pw_device_add){ .device = device,
@@ -62,7 +62,7 @@ enum pw_status pw_child_boards(struct pw_daemon *daemon, struct pw_error *ret_er
         daemon->bells = memory;
         if (status != PW_OK)
                 return status;
-        pw_host_bells(daemon->boards, daemon->bells);
+        pw_boards_bells(daemon->boards, daemon->bells);
         for (uint32_t i = 0; status == PW_OK && i < daemon->settings.islands; i++)
                 status = make_island(daemon, i, ret_err);
         for (uint32_t i = 0; status == PW_OK && i < daemon->device_count; i++)
@@ -94,8 +94,8 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
         struct pw_daemon *daemon = child->daemon;
         uint64_t running = atomic_load(&child->board->running);
 
-        pw_host_poll(daemon->boards, daemon->scheduler, pw_now_us());
-        pw_host_settle(daemon->boards, daemon->scheduler, child->number);
+        pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
+        pw_boards_settle(daemon->boards, daemon->scheduler, child->number);
         pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
         pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
         atomic_store(&child->board->spoilt_before,
@@ -104,7 +104,7 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
 
 void pw_child_boards_look(struct pw_daemon *daemon)
 {
-        for (uint64_t rest = pw_host_wrong(daemon->boards); rest; rest &= rest - 1)
+        for (uint64_t rest = pw_boards_wrong(daemon->boards); rest; rest &= rest - 1)
                 pw_child_kill(daemon, (uint32_t)__builtin_ctzll(rest), PW_CRASHED, "impossible counts in its board");
 }
 
@@ -143,7 +143,7 @@ bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t se
         if (!seq || seq > head || head - seq >= PW_ORDER_LOG)
                 return false;
         record = record_at(board, order->run);
-        image = record ? pw_host_image(daemon->boards, record->image_island, record->image, record->image_serial) : NULL;
+        image = record ? pw_boards_image(daemon->boards, record->image_island, record->image, record->image_serial) : NULL;
         if (!image || order->node >= image->node_count)
                 return false;
         *ret_order = (struct pw_child_order){ record, image, pw_image_node(image, order->node) };

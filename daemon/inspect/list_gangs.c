@@ -139,7 +139,7 @@ static void begin_device(struct pw_lister *lister, uint64_t seq)
         gangs->count = gangs->done = gangs->skip = 0;
         gangs->room = share_of(lister);
         gangs->counting = gangs->room < PW_HISTORY + PW_ORDER_LOG;
-        pw_host_gangs_begin(lister->daemon->boards, gangs->device, seq, &gangs->walk);
+        pw_boards_gangs_begin(lister->daemon->boards, gangs->device, seq, &gangs->walk);
 }
 
 static bool begin(struct pw_lister *lister)
@@ -171,7 +171,7 @@ static bool go_on(struct pw_lister *lister)
         if (gangs->counting) {
                 gangs->counting = false;
                 gangs->skip = pw_min_u64(gangs->count - pw_min_u64(gangs->count, gangs->room), gangs->done);
-                pw_host_gangs_begin(lister->daemon->boards, gangs->device, AT_SEQ(lister->at), &gangs->walk);
+                pw_boards_gangs_begin(lister->daemon->boards, gangs->device, AT_SEQ(lister->at), &gangs->walk);
                 return true;
         }
         gangs->device++;
@@ -195,7 +195,7 @@ bool pw_list_gangs_part(struct pw_lister *lister, uint32_t slots)
         gangs->run = 0; /* what was looked up in another turn may be gone */
         if (gangs->device > gangs->last)
                 return false;
-        if (gangs->pages >= PAGES_MAX || !pw_host_gangs(lister->daemon->boards, &gangs->walk, slots, gangs->counting ? count_gang : gang_row, lister))
+        if (gangs->pages >= PAGES_MAX || !pw_boards_gangs(lister->daemon->boards, &gangs->walk, slots, gangs->counting ? count_gang : gang_row, lister))
                 return go_on(lister);
         if (!gangs->counting)
                 lister->at = AT_MAKE(gangs->device, gangs->pages + 1, gangs->left_out, gangs->walk.seq);

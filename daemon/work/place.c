@@ -13,7 +13,7 @@
 enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_program_row *row, struct pw_error *ret_err)
 {
         uint64_t plan_bytes = pw_program_bytes(row) - row->image->bytes;
-        enum pw_status status = pw_host_program_reserve(daemon->boards, row, &row->placed_bytes, ret_err);
+        enum pw_status status = pw_boards_image_reserve(daemon->boards, row, &row->placed_bytes, ret_err);
 
         if (status == PW_OK)
                 status = pw_kept_ask(daemon, tenant, PW_KEPT_PROGRAMS, row->placed_bytes + plan_bytes, ret_err);
@@ -35,13 +35,13 @@ struct leaving {
         struct pw_list link;         /* in daemon->leaving */
         struct pw_tenant *payer;     /* NULL: nobody was charged */
         uint64_t kept_bytes, placed_bytes;
-        struct pw_host_range range;
+        struct pw_image_place range;
 };
 
 static void give_pages(struct pw_compile_work *work)
 {
         const struct leaving *leaving = (struct leaving *)work;
-        const struct pw_host_range *range = &leaving->range;
+        const struct pw_image_place *range = &leaving->range;
         struct pw_error err; /* who takes the place has the pages then */
 
         if (range->bytes)
@@ -50,7 +50,7 @@ static void give_pages(struct pw_compile_work *work)
 
 static void give_place(const struct leaving *leaving)
 {
-        pw_host_range_give(leaving->daemon->boards, &leaving->range);
+        pw_boards_image_give(leaving->daemon->boards, &leaving->range);
         leaving->daemon->placed_bytes -= leaving->placed_bytes;
         if (leaving->payer)
                 pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
@@ -71,7 +71,7 @@ void pw_program_unplace(struct pw_daemon *daemon, struct pw_program_row *row)
         struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes, .placed_bytes = row->placed_bytes };
         struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
 
-        now.range = pw_host_program_detach(daemon->boards, row);
+        now.range = pw_boards_image_detach(daemon->boards, row);
         row->payer = NULL;
         row->kept_bytes = row->placed_bytes = 0;
         if (!leaving) {
@@ -94,7 +94,7 @@ void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row)
 
 void pw_program_look_away(const struct pw_daemon *daemon, const struct pw_program_row *row)
 {
-        struct pw_host_range range = pw_host_program_range(row);
+        struct pw_image_place range = row->place;
         uint64_t begin = (uint64_t)range.line * PW_LINE_BYTES;
         uint64_t from = pw_round_up(begin, PAGE_BYTES), end = (begin + range.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
 

@@ -136,7 +136,7 @@ static void work_place(struct pw_compile_work *work)
 {
         struct job *job = (struct job *)work;
 
-        pw_host_program_fill(job->daemon->boards, job->compile.program);
+        pw_boards_image_fill(job->daemon->boards, job->compile.program);
         pw_program_look_away(job->daemon, job->compile.program);
         pw_compile_reply(&job->compile);
 }
@@ -249,7 +249,6 @@ static void install(struct job *job)
                 status = pw_scheduler_program_install(job->daemon->scheduler, job->compile.program, &err);
         if (status != PW_OK) {
                 pw_program_unplace(job->daemon, job->compile.program);
-                (void)!pw_host_apply(job->daemon->boards, &(struct pw_action){ .kind = PW_ACT_PROGRAM_ENDED, .program = job->compile.program }, NULL);
                 pw_compile_fail(&job->compile, status, &err);
                 step(job);
                 return;
@@ -273,7 +272,7 @@ static void send_reply(struct job *job)
                 return;
         }
         job->installed = false; /* the session's now */
-        compile->image = pw_host_program_settle(job->daemon->boards, compile->program);
+        compile->image = pw_boards_image_settle(job->daemon->boards, compile->program);
         compile->program = NULL;
         struct pw_outgoing *reply = compile->reply;
         compile->reply = NULL;

@@ -89,6 +89,7 @@ static bool add_gangs(struct work *work, struct pw_plan_island *plan, const uint
                         continue;
                 plan->gangs[plan->gang_count++] = (struct pw_gang){
                         .node = n, .members = members, .first_result = first[n], .result_count = count[n],
+                        .seq_slot = node->seq_slot, .is_behind = node->behind_count,
                         .load = node->kind == PW_NODE_LOAD ? 1 + node->input_index : 0 };
                 plan->members |= members;
                 work->plan->step_members[n] += (uint32_t)__builtin_popcountll(members);

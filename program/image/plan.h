@@ -20,6 +20,8 @@ struct pw_gang {                /* a node in one island */
         uint64_t last;          /* members for which it is the run's last gang in this island */
         uint32_t notify;        /* columns that have a gang which needs this one, in this run or in one behind it */
         struct pw_need_list needs, behind;   /* of its own run; of the runs whose blocks it took over */
+        uint32_t seq_slot;      /* others wait for its sequence number, which is written there; PW_NO_SEQ: nobody does */
+        bool is_behind;         /* it may come behind nodes of the runs whose blocks its run took over, in any island */
         uint32_t passes;        /* in this island: those runs' gangs before this one are ordered first */
         uint32_t first_result, result_count; /* in the program's `written` */
 };

@@ -3,7 +3,7 @@ checks = tests/check/commands.sh tests/check/direction.sh tests/check/examples.s
 	tests/check/manuals.sh tests/check/metrics.sh tests/check/names.sh tests/check/options.sh tests/check/orders.sh \
 	tests/check/readme.sh tests/check/sizes.sh tests/check/statuses.sh tests/check/structs.sh tests/check/symbols.sh \
 	tests/check/synopses.sh
-checks += tests/check/limits.sh tests/check/protocol.sh tests/check/clocks.sh tests/check/outcomes.sh tests/check/packages.sh
+checks += tests/check/limits.sh tests/check/protocol.sh tests/check/clocks.sh tests/check/messages.sh tests/check/outcomes.sh tests/check/packages.sh
 dist_check_SCRIPTS += $(checks)
 TESTS += $(checks)
 EXTRA_DIST += tests/README.md tests/check/tree.sh tests/check/libraries.txt tests/check/orders.txt tests/check/outcomes.txt \

@@ -69,8 +69,8 @@ static void look(struct fuzz_host *host, struct fuzz_bytes *bytes)
         struct pw_child_order order;
         Pathways__Wire__TraceRequest request = PATHWAYS__WIRE__TRACE_REQUEST__INIT;
 
-        pw_host_each_gang(host->daemon.boards, HOSTILE, row, host);
-        (void)pw_host_next_gang(host->daemon.boards, HOSTILE, &next);
+        pw_boards_each_gang(host->daemon.boards, HOSTILE, row, host);
+        (void)pw_boards_next_gang(host->daemon.boards, HOSTILE, &next);
         (void)pw_child_order(&host->daemon, HOSTILE, fuzz_take(bytes, 1), &order);
         request.last = fuzz_take(bytes, 1) % 8 == 0;
         pw_trace_request(&host->clients[1].session, 5, &request);
@@ -125,7 +125,7 @@ static void one_step(struct fuzz_host *host, struct fuzz_bytes *bytes, uint32_t 
         case 14: forget(host, bytes); break;
         default: fuzz_host_turn(host);
         }
-        assert(!(pw_host_wrong(host->daemon.boards) & ~(UINT64_C(1) << HOSTILE)));
+        assert(!(pw_boards_wrong(host->daemon.boards) & ~(UINT64_C(1) << HOSTILE)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)

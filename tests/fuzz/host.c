@@ -165,20 +165,20 @@ static void open_boards(struct fuzz_host *host)
         struct pw_daemon *daemon = &host->daemon;
         enum pw_status status = PW_OK;
 
-        daemon->boards = pw_host_new();
+        daemon->boards = pw_boards_new();
         daemon->bells = zeroed(&bells, sizeof *daemon->bells);
         assert(daemon->boards);
-        pw_host_bells(daemon->boards, daemon->bells);
+        pw_boards_bells(daemon->boards, daemon->bells);
         for (uint32_t i = 0; i < FUZZ_ISLANDS && status == PW_OK; i++) {
                 daemon->islands[i].board = zeroed(&islands[i], PW_ISLAND_BOARD_BYTES);
-                status = pw_host_island(daemon->boards, i, daemon->islands[i].board, PW_ISLAND_BOARD_BYTES, NULL);
+                status = pw_boards_island(daemon->boards, i, daemon->islands[i].board, PW_ISLAND_BOARD_BYTES, NULL);
         }
         for (uint32_t i = 0; i < FUZZ_DEVICES && status == PW_OK; i++) {
                 struct pw_device_add add = { i, i / 2, "emulated", DEVICE_BYTES };
 
                 daemon->children[i] = (struct pw_child){ .daemon = daemon, .number = i, .island = i / 2,
                                                          .board = zeroed(&devices[i], sizeof(struct pw_device_board)) };
-                status = pw_host_device(daemon->boards, i, i / 2, daemon->children[i].board, NULL);
+                status = pw_boards_device(daemon->boards, i, i / 2, daemon->children[i].board, NULL);
                 if (status == PW_OK)
                         status = pw_scheduler_device_add(daemon->scheduler, &add, NULL);
                 if (status == PW_OK)
@@ -191,6 +191,8 @@ static uint32_t compile(struct fuzz_host *host, struct pw_graph *graph)
 {
         struct pw_image *image = NULL;
         uint32_t handle = 0;
+        uint64_t placed_bytes;
+        struct pw_program_row *row;
         enum pw_status status = pw_graph_check(graph, NULL);
 
         if (status == PW_OK)
@@ -200,6 +202,10 @@ static uint32_t compile(struct fuzz_host *host, struct pw_graph *graph)
         if (status == PW_OK)
                 status = pw_scheduler_program_add(host->daemon.scheduler, image, graph, "ann", 1, &handle, NULL);
         assert(status == PW_OK);
+        row = pw_scheduler_program(host->daemon.scheduler, handle);
+        status = pw_boards_image_reserve(host->daemon.boards, row, &placed_bytes, NULL);
+        assert(status == PW_OK);
+        pw_boards_image_fill(host->daemon.boards, row);
         pw_graph_free(graph);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
                 pw_table_put(&host->clients[i].session.programs, handle, host);
@@ -360,7 +366,7 @@ void fuzz_host_turn(struct fuzz_host *host)
                 ;
         assert(turns < TURNS_MAX); /* it comes to rest */
         (void)!pw_turn_may_sleep(&host->daemon);
-        pw_host_awake(host->daemon.boards);
+        pw_boards_awake(host->daemon.boards);
 }
 
 void fuzz_host_work(struct fuzz_host *host, uint32_t device)
@@ -430,7 +436,7 @@ void fuzz_host_close(struct fuzz_host *host)
         fixture_close(&host->fixture);
         pw_submit_done(daemon);
         pw_scheduler_free(daemon->scheduler);
-        pw_host_free(daemon->boards);
+        pw_boards_free(daemon->boards);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
                 pw_table_done(&host->clients[i].session.programs);
         pw_table_done(&daemon->sessions);

@@ -214,15 +214,15 @@ enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire
 uint64_t pw_now_us(void) { return 1000000; }
 void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) { (void)log, (void)level, (void)format; }
 
-bool pw_host_poll(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
+bool pw_boards_poll(struct pw_boards *boards, struct pw_scheduler *scheduler, uint64_t now_us)
 {
-        (void)host, (void)scheduler, (void)now_us;
+        (void)boards, (void)scheduler, (void)now_us;
         return false;
 }
 void pw_child_boards_look(struct pw_daemon *daemon) { (void)daemon; }
-bool pw_host_sleep(struct pw_host *host, struct pw_scheduler *scheduler, uint64_t now_us)
+bool pw_boards_sleep(struct pw_boards *boards, struct pw_scheduler *scheduler, uint64_t now_us)
 {
-        return pw_host_poll(host, scheduler, now_us);
+        return pw_boards_poll(boards, scheduler, now_us);
 }
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }

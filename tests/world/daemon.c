@@ -321,13 +321,56 @@ static void refused(struct world *world, const struct pw_run *run)
         world_log(world, "run %lu is refused", (unsigned long)run->number);
 }
 
-static void check_orders(struct world *world, const struct pw_action *action)
+static void check_orders(struct world *world, const struct pw_message *message, const struct pw_order_item *items)
 {
-        for (uint32_t i = 0; i < action->order_count; i++) {
-                const struct pw_order_item *item = &action->orders[i];
-                if (world_find_run(world, item->run->number)->refused)
-                        world_fail(world, "a gang of run %lu is ordered, which has no record", (unsigned long)item->run->number);
+        for (uint32_t i = 0; i < message->order_count; i++)
+                if (world_find_run(world, items[i].run)->refused)
+                        world_fail(world, "a gang of run %lu is ordered, which has no record", (unsigned long)items[i].run);
+}
+
+static enum pw_status apply(struct world *world, const struct pw_message *message, struct pw_error *ret_err)
+{
+        struct pw_message_pools pools = pw_actions_pools(pw_scheduler_actions(world->scheduler));
+
+        if (message->kind == PW_MSG_ORDER)
+                check_orders(world, message, pools.orders + message->first_order);
+        return pw_boards_apply(world->host, message, &pools, ret_err);
+}
+
+/* The board may have room for the image by now. */
+static void place_image(struct world *world, struct pw_program_row *row)
+{
+        uint64_t bytes;
+
+        if (!row->place.bytes && pw_boards_image_reserve(world->host, row, &bytes, NULL) == PW_OK)
+                pw_boards_image_fill(world->host, row);
+}
+
+static void prepare(struct world *world, const struct pw_action *action)
+{
+        struct pw_actions *actions = pw_scheduler_actions(world->scheduler);
+        struct pw_message message;
+        struct pw_error err;
+        enum pw_status status;
+
+        place_image(world, action->run->row);
+        status = pw_scheduler_preparing(world->scheduler, action->run, action->island, &message, &err);
+        if (status == PW_OK) {
+                status = apply(world, &message, &err);
+                pw_actions_give_back(actions, &message);
         }
+        if (status != PW_OK && !world->options.arena_bytes)
+                world_fail(world, "%s", err.text);
+        if (status != PW_OK)
+                refused(world, action->run);
+        pw_scheduler_prepared(world->scheduler, action->run, status == PW_OK ? NULL : &err, world->now_us);
+}
+
+static void forget_program(struct world *world, const struct pw_action *action)
+{
+        struct pw_image_place place = pw_boards_image_detach(world->host, action->program);
+
+        pw_boards_image_give(world->host, &place);
 }
 
 static void work_off(struct world *world)
@@ -337,19 +380,16 @@ static void work_off(struct world *world)
 
         for (uint32_t i = 0; i < actions->count; i++) {
                 struct pw_action action = actions->items[i];
-                enum pw_status status;
-                if (action.kind == PW_ACT_PREPARE)
-                        pw_scheduler_preparing(world->scheduler, action.run);
-                status = pw_host_apply(world->host, &action, &err);
-                if (status != PW_OK && !(action.kind == PW_ACT_PREPARE && world->options.arena_bytes))
-                        world_fail(world, "%s", err.text);
+
                 switch (action.kind) {
-                case PW_ACT_ORDER: check_orders(world, &action); break;
-                case PW_ACT_PREPARE:
-                        if (status != PW_OK)
-                                refused(world, action.run);
-                        pw_scheduler_prepared(world->scheduler, action.run, status == PW_OK ? NULL : &err, world->now_us);
+                case PW_ACT_PROGRAM_ENDED:
+                        forget_program(world, &action);
+                        __attribute__((fallthrough));
+                case PW_ACT_BOARD:
+                        if (apply(world, &action.message, &err) != PW_OK)
+                                world_fail(world, "%s", err.text);
                         break;
+                case PW_ACT_PREPARE: prepare(world, &action); break;
                 case PW_ACT_SUBMIT:
                 case PW_ACT_NOTICE:
                         if (world->options.slow_messages)
@@ -365,7 +405,8 @@ static void work_off(struct world *world)
                                 world->ending |= UINT64_C(1) << action.device;
                         break;
                 case PW_ACT_RUN_ENDED: end_run(world, action.run); break;
-                default: break;
+                case PW_ACT_SHARDS_LOST:
+                case PW_ACT_UNHELD: break;
                 }
         }
         pw_actions_clear(actions);
@@ -380,7 +421,7 @@ static void look_at_order(struct world *world)
 
 void world_daemon(struct world *world)
 {
-        pw_host_poll(world->host, world->scheduler, world->now_us);
+        pw_boards_poll(world->host, world->scheduler, world->now_us);
         do
                 pw_scheduler_tick(world->scheduler, world->now_us);
         while (pw_deadlines_next_us(world->scheduler) <= world->now_us); /* in parts, in turns that have nothing else to do */
@@ -430,7 +471,7 @@ void world_kill(struct world *world, uint32_t device)
         world->deaths++;
         pw_list_each(&world->runs, run, struct world_run, link)
                 run->any |= !run->ended && is_touched(run, device);
-        pw_host_poll(world->host, world->scheduler, world->now_us);
+        pw_boards_poll(world->host, world->scheduler, world->now_us);
         pw_scheduler_device_down(world->scheduler, device, seq, PW_CRASHED, "SIGKILL", world->now_us);
         work_off(world);
         if (seq && atomic_load(&self->board->failed.seq) != seq)

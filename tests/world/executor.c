@@ -112,7 +112,7 @@ static void report(const struct gang *gang, uint32_t result, const struct shard 
 
         snprintf(report.text, sizeof report.text, "%s", text);
         if (!pw_report_push(gang->self->board, &report)) {
-                pw_host_poll(gang->world->host, gang->world->scheduler, gang->world->now_us);
+                pw_boards_poll(gang->world->host, gang->world->scheduler, gang->world->now_us);
                 if (!pw_report_push(gang->self->board, &report))
                         world_fail(gang->world, "the ring of reports of device %u stays full", gang->self->device);
         }

@@ -41,12 +41,12 @@ static void test_window(void **state)
                 assert_true(world_step(&world, 0));
         world_daemon(&world);
         assert_int_equal(ordered(0), 8);
-        assert_false(pw_host_sleep(world.host, world.scheduler, world.now_us));
+        assert_false(pw_boards_sleep(world.host, world.scheduler, world.now_us));
         assert_int_equal(atomic_load(&world.boards[0]->daemon_asleep), 1);
         assert_int_equal(atomic_load(&world.boards[0]->ring_at[0]), 4);
         for (uint32_t i = 0; i < 2; i++)
                 assert_true(world_step(&world, 0));
-        assert_true(pw_host_sleep(world.host, world.scheduler, world.now_us));
+        assert_true(pw_boards_sleep(world.host, world.scheduler, world.now_us));
         world_daemon(&world);
         assert_int_equal(ordered(0), 12);
         world_settle(&world);
@@ -371,7 +371,7 @@ static void test_full_reports(void **state)
 
         (void)state;
         begin(1, 2, 8);
-        pw_host_bells(world.host, &bells);
+        pw_boards_bells(world.host, &bells);
         for (uint32_t d = 0; d < 2; d++)
                 while (pw_report_push(world.executors[d].board, &report))
                         ;
@@ -390,7 +390,7 @@ static void test_death_while_ringing(void **state)
 
         (void)state;
         begin(2, 4, 8);
-        pw_host_bells(world.host, &bells);
+        pw_boards_bells(world.host, &bells);
         atomic_store(&bells.sleepers[1].bits, 0); /* 0 and 3 slept; the dead took them off */
         world_kill(&world, 1);
         assert_int_equal(pw_bells_seen(&bells, 0), 1);
@@ -492,7 +492,7 @@ static void test_first_come(void **state)
         runs[0] = world_submit(&world, both, (struct world_object *[]){ world_put(&world, both, 0, true) }, false);
         runs[1] = world_submit(&world, one, (struct world_object *[]){ world_put(&world, one, 0, true) }, false);
         world_daemon(&world);
-        assert_true(pw_host_next_gang(world.host, 0, &first));
+        assert_true(pw_boards_next_gang(world.host, 0, &first));
         assert_int_equal(first.run, runs[0]->number);
         world_settle(&world);
         assert_int_equal(world.good, 2);
@@ -562,11 +562,11 @@ static void test_turns(void **state)
         assert_passes(&(struct crowd){ .devices = 4, .islands = 2, .count = 1250 });
 }
 
-/* What the host keeps of a run, its places in boards, is found by nobody else: it stays with the run's record, however many there are. */
+/* What boards keep at a run's slot goes with its program, and is nobody else's before: the slot stays with the run's record, however many
+ * there are. */
 static void test_places_stay_with_records(void **state)
 {
         enum { MANY = 4200 };
-        static char places[MANY];
         uint32_t found = 0;
 
         (void)state;
@@ -578,8 +578,8 @@ static void test_places_stay_with_records(void **state)
                 for (uint32_t i = 0; i < MANY; i++) {
                         runs[i] = pw_scheduler_run_new(world.scheduler, world.programs[0].handle);
                         assert_non_null(runs[i]);
-                        found += runs[i]->host != NULL;
-                        runs[i]->host = &places[i];
+                        found += pw_live_of(runs[i])->prepared;
+                        pw_live_of(runs[i])->prepared = true;
                         pw_scheduler_cancel(world.scheduler, runs[i]->number, "test", 0);
                 }
                 for (uint32_t i = 0; i < MANY; i++)
@@ -587,6 +587,7 @@ static void test_places_stay_with_records(void **state)
                 pw_actions_clear(pw_scheduler_actions(world.scheduler));
         }
         assert_int_equal(found, MANY);
+        assert_int_equal(world.scheduler->slot_end, MANY);
         world_done(&world);
 }
 

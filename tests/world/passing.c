@@ -86,7 +86,7 @@ static void check_waiting(struct world *world, struct world_run *run, const stru
 /* Who waited before the gang `seq` is passed by none of its tenant's on any of its devices, open or not. */
 static void check_order(struct world *world, uint32_t island, uint64_t seq, const struct pw_order_item *item)
 {
-        const struct pw_live *ordered = pw_live_of(item->run);
+        const struct pw_live *ordered = pw_live_find(world->scheduler, item->run);
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link) {
@@ -95,17 +95,17 @@ static void check_order(struct world *world, uint32_t island, uint64_t seq, cons
                     part->live->admission >= ordered->admission || !(waiting_gang(part)->members & item->members))
                         continue;
                 world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
-                           (unsigned long)run->number, (unsigned long)item->run->number);
+                           (unsigned long)run->number, (unsigned long)item->run);
         }
 }
 
-static void note_orders(struct world *world, const struct pw_action *order)
+static void note_orders(struct world *world, const struct pw_message *order, const struct pw_order_item *items)
 {
         for (uint32_t i = 0; i < order->order_count; i++) {
-                const struct pw_order_item *item = &order->orders[i];
+                const struct pw_order_item *item = &items[i];
                 uint64_t seq = order->seq + i;
                 check_order(world, order->island, seq, item);
-                world->passing->gangs[order->island][seq % KEPT].tenant = pw_live_of(item->run)->program->quota;
+                world->passing->gangs[order->island][seq % KEPT].tenant = pw_live_find(world->scheduler, item->run)->program->quota;
                 world->passing->gangs[order->island][seq % KEPT].members = item->members;
         }
 }
@@ -116,8 +116,8 @@ void world_check_passing(struct world *world)
         struct world_run *run;
 
         for (uint32_t i = 0; i < actions->count; i++)
-                if (actions->items[i].kind == PW_ACT_ORDER)
-                        note_orders(world, &actions->items[i]);
+                if (actions->items[i].kind == PW_ACT_BOARD && actions->items[i].message.kind == PW_MSG_ORDER)
+                        note_orders(world, &actions->items[i].message, actions->orders + actions->items[i].message.first_order);
         pw_list_each(&world->runs, run, struct world_run, link)
                 for (uint32_t i = 0; i < world->options.islands; i++) {
                         const struct pw_part *part = waiting_part(run, i);

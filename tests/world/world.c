@@ -82,7 +82,7 @@ static void add_island(struct world *world, uint32_t island)
         world->boards[island] = map(BOARD_BYTES);
         if (world->options.arena_bytes)
                 bytes = offsetof(struct pw_island_board, arena) + world->options.arena_bytes;
-        if (pw_host_island(world->host, island, world->boards[island], bytes, &err) != PW_OK)
+        if (pw_boards_island(world->host, island, world->boards[island], bytes, &err) != PW_OK)
                 world_fail(world, "%s", err.text);
 }
 
@@ -102,7 +102,7 @@ static void add_device(struct world *world, uint32_t island)
                 status = pw_scheduler_segment(world->scheduler, number, world_tenants[t], WORLD_SEGMENTS + t * WORLD_DEVICES + number,
                                               executor->memory_bytes, &err);
         if (status == PW_OK)
-                status = pw_host_device(world->host, number, island, executor->board, &err);
+                status = pw_boards_device(world->host, number, island, executor->board, &err);
         if (status != PW_OK)
                 world_fail(world, "%s", err.text);
 }
@@ -120,7 +120,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
         world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host }, &err);
-        world->host = pw_host_new();
+        world->host = pw_boards_new();
         assert_non_null(world->scheduler);
         assert_non_null(world->host);
         pw_list_init(&world->objects);
@@ -152,7 +152,7 @@ void world_done(struct world *world)
         pw_list_each(&world->runs, run, struct world_run, link)
                 free(run);
         pw_scheduler_free(world->scheduler);
-        pw_host_free(world->host);
+        pw_boards_free(world->host);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (world->boards[i])
                         munmap(world->boards[i], BOARD_BYTES);

@@ -13,7 +13,7 @@
 #ifndef PW_TESTS_WORLD_H
 #define PW_TESTS_WORLD_H
 
-#include "scheduler/host.h"
+#include "daemon/board/boards.h"
 #include "scheduler/scheduler.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ struct world {
         struct world_options options;
         bool trace;
         struct pw_scheduler *scheduler;
-        struct pw_host *host;
+        struct pw_boards *host;
         struct pw_island_board *boards[PW_ISLANDS_MAX];
         struct world_executor executors[WORLD_DEVICES];
         uint32_t device_count;

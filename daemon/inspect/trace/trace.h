@@ -13,7 +13,7 @@
 /* Begin a trace of the session, or go on with it: answer when there is a batch, or the time is over. */
 void pw_trace_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request);
 void pw_trace_session_end(struct pw_dsession *session);
-/* Behind pw_host_poll() and before anything is ordered: run records are then still those of the gangs that are done. */
+/* Behind pw_boards_poll() and before anything is ordered: run records are then still those of the gangs that are done. */
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us);
 void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us);
 struct pw_traced_move { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; };

@@ -55,7 +55,7 @@ static uint32_t laggard(const struct pw_chain *chain, const struct pw_gang_row *
                 uint32_t device = (uint32_t)__builtin_ctzll(rest);
                 struct pw_gang_row other;
 
-                if (device < daemon->device_count && pw_host_next_gang(daemon->boards, device, &other) &&
+                if (device < daemon->device_count && pw_boards_next_gang(daemon->boards, device, &other) &&
                     (other.seq < gang->seq || (other.seq == gang->seq && !other.running)))
                         return device;
         }
@@ -75,7 +75,7 @@ static uint32_t sender(const struct pw_chain *chain, const struct pw_gang_row *g
                 uint32_t device = (uint32_t)__builtin_ctzll(rest);
                 struct pw_gang_row other;
 
-                if (device < daemon->device_count && pw_host_next_gang(daemon->boards, device, &other) &&
+                if (device < daemon->device_count && pw_boards_next_gang(daemon->boards, device, &other) &&
                     (other.run != gang->run || other.node < gang->node))
                         return device;
         }
@@ -213,7 +213,7 @@ void pw_why_device(struct pw_chain *chain, uint32_t device)
                 return;
         chain->devices |= UINT64_C(1) << device;
         pw_text_format(what, sizeof what, "device h%u:%u", daemon->host, device);
-        if (!pw_why_child(chain, &daemon->children[device], what) && pw_host_next_gang(daemon->boards, device, &gang))
+        if (!pw_why_child(chain, &daemon->children[device], what) && pw_boards_next_gang(daemon->boards, device, &gang))
                 why_running(chain, &gang, what);
 }
 
@@ -257,7 +257,7 @@ enum pw_status pw_why_gang(struct pw_chain *chain, const char *text, uint64_t se
 
         if (status != PW_OK)
                 return status;
-        pw_host_each_gang(lister->daemon->boards, device, match_gang, &wanted);
+        pw_boards_each_gang(lister->daemon->boards, device, match_gang, &wanted);
         if (!wanted.found || !is_run_visible(chain, wanted.row.run))
                 return pw_error_set(lister->err, PW_NOT_FOUND,
                                     "gang %" PRIu64 " of device h%u:%u: not ordered, or forgotten; `pathways gangs` lists them, "

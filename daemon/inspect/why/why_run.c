@@ -113,9 +113,9 @@ static uint32_t rank_of(struct pw_daemon *daemon, uint32_t device, uint64_t run)
         struct pw_gang_row gang;
         uint32_t rank;
 
-        if (device >= daemon->device_count || !pw_host_next_gang(daemon->boards, device, &gang))
+        if (device >= daemon->device_count || !pw_boards_next_gang(daemon->boards, device, &gang))
                 return 0;
-        pw_host_each_gang(daemon->boards, device, match_left, &left);
+        pw_boards_each_gang(daemon->boards, device, match_left, &left);
         rank = 1 + (gang.run == run) + (left.found ? 8 : 0);
         if (gang.running && pw_child_order(daemon, device, gang.seq, &order) && order.node->kind == PW_NODE_CALL)
                 rank += 2;

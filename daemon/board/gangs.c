@@ -1,22 +1,15 @@
 /* The gangs of a device as its board tells them: for listings. */
-#include "scheduler/prepare.h"
+#include "daemon/board/boards_private.h"
 
 #include "base/memory.h"
 
-const struct pw_image *pw_host_image(const struct pw_host *host, uint32_t island, uint32_t line, uint32_t serial)
-{
-        const struct pw_host_program *program = island < PW_ISLANDS_MAX ? pw_table_get(&host->islands[island].images, line) : NULL;
-
-        return program && program->image.serial == serial ? pw_host_at(host, island, line) : NULL;
-}
-
 /* What is ordered at `seq`, whether or not the device is a member. */
-static struct pw_gang_row ordered_row(struct pw_host *host, uint32_t device, uint64_t seq)
+static struct pw_gang_row ordered_row(struct pw_boards *boards, uint32_t device, uint64_t seq)
 {
-        struct pw_device_board *board = host->devices[device].board;
-        uint32_t island = host->devices[device].island;
-        const struct pw_order *order = &host->islands[island].board->log[seq % PW_ORDER_LOG];
-        const struct pw_run_record *record = pw_host_at(host, island, order->run);
+        struct pw_device_board *board = boards->devices[device].board;
+        uint32_t island = boards->devices[device].island;
+        const struct pw_order *order = &boards->islands[island].board->log[seq % PW_ORDER_LOG];
+        const struct pw_run_record *record = pw_boards_at(boards, island, order->run);
         struct pw_gang_row gang = { .seq = seq, .run = record->run, .device = device, .node = order->node,
                                     .running = seq == atomic_load(&board->running), .members = order->members };
 
@@ -26,24 +19,24 @@ static struct pw_gang_row ordered_row(struct pw_host *host, uint32_t device, uin
 }
 
 /* The first that the device has not done, as far as it is in reach. */
-static uint64_t first_ordered(const struct pw_host *host, uint32_t device, uint64_t head)
+static uint64_t first_ordered(const struct pw_boards *boards, uint32_t device, uint64_t head)
 {
-        uint64_t seq = atomic_load(&host->devices[device].board->done.seq) + 1;
+        uint64_t seq = atomic_load(&boards->devices[device].board->done.seq) + 1;
 
         return head >= PW_ORDER_REACH ? pw_max_u64(seq, head - PW_ORDER_REACH + 1) : seq;
 }
 
-static uint64_t head_of(const struct pw_host *host, uint32_t device)
+static uint64_t head_of(const struct pw_boards *boards, uint32_t device)
 {
-        return atomic_load(&host->islands[host->devices[device].island].board->head);
+        return atomic_load(&boards->islands[boards->devices[device].island].board->head);
 }
 
-static void each_ordered(struct pw_host *host, uint32_t device, void (*row)(void *, const struct pw_gang_row *), void *context)
+static void each_ordered(struct pw_boards *boards, uint32_t device, void (*row)(void *, const struct pw_gang_row *), void *context)
 {
-        uint64_t head = head_of(host, device);
+        uint64_t head = head_of(boards, device);
 
-        for (uint64_t seq = first_ordered(host, device, head); seq <= head; seq++) {
-                struct pw_gang_row gang = ordered_row(host, device, seq);
+        for (uint64_t seq = first_ordered(boards, device, head); seq <= head; seq++) {
+                struct pw_gang_row gang = ordered_row(boards, device, seq);
 
                 if (gang.members >> device & 1)
                         row(context, &gang);
@@ -60,10 +53,10 @@ static struct pw_gang_row past_row(const struct pw_device_board *board, uint32_t
 
 static uint64_t first_past(uint64_t count) { return count > PW_HISTORY ? count - PW_HISTORY : 0; }
 
-void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row),
+void pw_boards_each_gang(struct pw_boards *boards, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row),
                        void *context)
 {
-        struct pw_device_board *board = device < PW_DEVICES_MAX ? host->devices[device].board : NULL;
+        struct pw_device_board *board = device < PW_DEVICES_MAX ? boards->devices[device].board : NULL;
         uint64_t count = board ? atomic_load(&board->history_count) : 0;
 
         for (uint64_t i = first_past(count); i < count; i++) {
@@ -71,7 +64,7 @@ void pw_host_each_gang(struct pw_host *host, uint32_t device, void (*row)(void *
                 row(context, &gang);
         }
         if (board)
-                each_ordered(host, device, row, context);
+                each_ordered(boards, device, row, context);
 }
 
 /* The first of the history behind `seq`; an executor may have written anything there. */
@@ -90,23 +83,23 @@ static uint64_t past_behind(const struct pw_device_board *board, uint64_t seq, u
         return first;
 }
 
-void pw_host_gangs_begin(const struct pw_host *host, uint32_t device, uint64_t seq, struct pw_gang_walk *ret_walk)
+void pw_boards_gangs_begin(const struct pw_boards *boards, uint32_t device, uint64_t seq, struct pw_gang_walk *ret_walk)
 {
-        const struct pw_device_board *board = device < PW_DEVICES_MAX ? host->devices[device].board : NULL;
+        const struct pw_device_board *board = device < PW_DEVICES_MAX ? boards->devices[device].board : NULL;
         struct pw_gang_walk walk = { .device = device, .seq = seq };
 
         if (board) {
                 walk.past_end = atomic_load(&board->history_count);
                 walk.past = past_behind(board, seq, walk.past_end);
-                walk.head = head_of(host, device);
+                walk.head = head_of(boards, device);
         }
         *ret_walk = walk;
 }
 
-bool pw_host_gangs(struct pw_host *host, struct pw_gang_walk *walk, uint32_t most,
+bool pw_boards_gangs(struct pw_boards *boards, struct pw_gang_walk *walk, uint32_t most,
                    bool (*row)(void *context, const struct pw_gang_row *row), void *context)
 {
-        struct pw_device_board *board = walk->device < PW_DEVICES_MAX ? host->devices[walk->device].board : NULL;
+        struct pw_device_board *board = walk->device < PW_DEVICES_MAX ? boards->devices[walk->device].board : NULL;
         struct pw_gang_row gang;
 
         if (!board)
@@ -120,10 +113,10 @@ bool pw_host_gangs(struct pw_host *host, struct pw_gang_walk *walk, uint32_t mos
                         return true;
                 walk->seq = pw_max_u64(walk->seq, gang.seq);
         }
-        for (uint64_t seq = pw_max_u64(first_ordered(host, walk->device, walk->head), walk->seq + 1); seq <= walk->head; seq++) {
+        for (uint64_t seq = pw_max_u64(first_ordered(boards, walk->device, walk->head), walk->seq + 1); seq <= walk->head; seq++) {
                 if (!most--)
                         return true;
-                gang = ordered_row(host, walk->device, seq);
+                gang = ordered_row(boards, walk->device, seq);
                 if (gang.members >> walk->device & 1 && !row(context, &gang))
                         return true;
                 walk->seq = seq;
@@ -139,12 +132,12 @@ static void keep_first(void *context, const struct pw_gang_row *row)
                 *first = *row;
 }
 
-bool pw_host_next_gang(struct pw_host *host, uint32_t device, struct pw_gang_row *ret_row)
+bool pw_boards_next_gang(struct pw_boards *boards, uint32_t device, struct pw_gang_row *ret_row)
 {
         struct pw_gang_row first = { 0 };
 
-        if (device < PW_DEVICES_MAX && host->devices[device].board)
-                each_ordered(host, device, keep_first, &first);
+        if (device < PW_DEVICES_MAX && boards->devices[device].board)
+                each_ordered(boards, device, keep_first, &first);
         if (first.seq)
                 *ret_row = first;
         return first.seq;

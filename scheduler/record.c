@@ -1,0 +1,238 @@
+/* What boards are told of a run: its record, as executors read it, and the gangs that are ordered. */
+#include "scheduler/record.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "scheduler/state.h"
+
+static uint32_t shard_count(const struct pw_live *live, uint32_t input)
+{
+        const struct pw_input_place *place = &live->run.inputs[input];
+
+        if (live->inputs[input].status != PW_OK)
+                return 0;
+        return place->source == PW_INPUT_RESULT ? place->result->room_count : !place->is_inline;
+}
+
+/* Hands out parts of the record one after the other; with `base` NULL it only counts. */
+struct writer { char *base; uint32_t at; };
+
+static uint32_t part(struct writer *writer, uint64_t count, size_t bytes)
+{
+        uint32_t at = writer->at;
+
+        writer->at += (uint32_t)pw_round_up(count * bytes, 8);
+        return at;
+}
+
+static void *at(const struct writer *writer, uint32_t offset) { return writer->base ? writer->base + offset : NULL; }
+
+static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, uint32_t block)
+{
+        const struct pw_slice_map *map = &live->program->row.slices[live->program->blocks[block].slice];
+        uint32_t offset = part(writer, map->device_count, sizeof(struct pw_run_room));
+        struct pw_run_room *rooms = at(writer, offset);
+
+        for (uint32_t i = 0; rooms && i < map->device_count; i++)
+                rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->devices[i])->rooms->segment, 0,
+                                                 pw_live_block(live, block, i), live->program->blocks[block].bytes };
+        return offset;
+}
+
+static uint32_t write_result(struct writer *writer, const struct pw_live *live, uint32_t index)
+{
+        const struct pw_result *result = live->run.results[index];
+        uint32_t offset = part(writer, result->room_count, sizeof(struct pw_run_room));
+        struct pw_run_room *rooms = at(writer, offset);
+
+        for (uint32_t i = 0; rooms && i < result->room_count; i++)
+                rooms[i] = (struct pw_run_room){ result->rooms[i].segment, 0, result->rooms[i].offset, result->rooms[i].bytes };
+        return offset;
+}
+
+static void write_host_input(const struct pw_input_place *place, struct pw_run_input *input, struct pw_run_shard *shards)
+{
+        input->mesh[0] = input->mesh[1] = 1;
+        input->bytes = place->bytes;
+        input->is_inline = place->is_inline;
+        if (place->is_inline)
+                memcpy(input->value, place->value, sizeof input->value);
+        else
+                *shards = (struct pw_run_shard){ place->segment, PW_NODE_NONE, place->offset, place->bytes, 0 };
+}
+
+/* Where a load finds place `place`: in a room that lives. What is in place has no other. */
+static struct pw_run_shard shard_of(const struct pw_result *result, uint32_t place, bool in_place)
+{
+        uint32_t living = in_place ? place : pw_living_replica(&result->value.sharding, result->mesh, place, result->lost);
+
+        if (living == UINT32_MAX) /* it is an error, and its rooms say so */
+                living = place;
+        return (struct pw_run_shard){ result->rooms[living].segment, result->rooms[living].device, result->rooms[living].offset,
+                                      result->rooms[living].bytes, result->seqs[living] };
+}
+
+static void write_result_input(const struct pw_result *result, struct pw_run_input *input, struct pw_run_shard *shards)
+{
+        if (pw_dims_bytes(result->value.dtype, &result->value.dims, &input->bytes, NULL) != PW_OK)
+                input->bytes = 0;
+        input->sharding = result->value.sharding;
+        memcpy(input->mesh, result->mesh, sizeof input->mesh);
+        for (uint32_t i = 0; i < result->room_count; i++)
+                shards[i] = shard_of(result, i, input->in_place);
+}
+
+static void write_input(struct writer *writer, const struct pw_live *live, uint32_t index, struct pw_run_input *inputs)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        uint32_t count = shard_count(live, index), offset = part(writer, count, sizeof(struct pw_run_shard));
+
+        if (!inputs)
+                return;
+        inputs[index] = (struct pw_run_input){ .in_place = live->inputs[index].in_place, .status = live->inputs[index].status,
+                                               .shard_count = count, .shards = offset };
+        if (live->inputs[index].status != PW_OK)
+                return;
+        if (place->source == PW_INPUT_HOST)
+                write_host_input(place, &inputs[index], at(writer, offset));
+        else
+                write_result_input(place->result, &inputs[index], at(writer, offset));
+}
+
+/* The same walk counts and writes. Returns the bytes of the record. */
+static uint32_t write_record(struct writer *writer, const struct pw_live *live)
+{
+        const struct pw_program *program = live->program;
+        const struct pw_image *image = program->row.image;
+        struct pw_run_record none, *record = &none;
+        uint32_t *blocks, *results;
+        struct pw_run_input *inputs;
+
+        if (writer->base)
+                record = (struct pw_run_record *)writer->base;
+        part(writer, 1, sizeof *record);
+        record->island_numbers = part(writer, program->plan.column_count, sizeof(uint32_t));
+        record->seqs = part(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
+        record->ahead_seqs = part(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
+        record->slices = part(writer, image->slice_count, sizeof(uint32_t));
+        blocks = at(writer, record->blocks = part(writer, program->block_count, sizeof *blocks));
+        results = at(writer, record->results = part(writer, image->result_count, sizeof *results));
+        inputs = at(writer, record->inputs = part(writer, image->input_count, sizeof *inputs));
+        for (uint32_t i = 0; i < program->block_count; i++) {
+                uint32_t offset = write_rooms(writer, live, i);
+                if (blocks)
+                        blocks[i] = offset;
+        }
+        for (uint32_t i = 0; i < image->result_count; i++) {
+                uint32_t offset = write_result(writer, live, i);
+                if (results)
+                        results[i] = offset;
+        }
+        for (uint32_t i = 0; i < image->input_count; i++)
+                write_input(writer, live, i, inputs);
+        return record->bytes = writer->at;
+}
+
+/* What is the program's, and the numbers that are written as gangs are ordered. */
+static void write_constants(const struct pw_live *live, struct pw_run_record *record)
+{
+        const struct pw_program *program = live->program;
+        const struct pw_image_place *place = &program->row.place;
+        uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = place->slices;
+        uint32_t *slices = (uint32_t *)((char *)record + record->slices);
+        size_t seqs_bytes = (size_t)program->row.image->seq_count * program->plan.column_count * sizeof(uint64_t);
+
+        record->run = live->run.number;
+        record->image_island = place->island;
+        record->image = place->line;
+        record->image_serial = place->serial;
+        record->island_count = program->plan.column_count;
+        record->program = live->run.program;
+        record->cancelled_at = UINT32_MAX;
+        memset((char *)record + record->seqs, 0, seqs_bytes);
+        memset((char *)record + record->ahead_seqs, 0, seqs_bytes);
+        for (uint32_t c = 0; c < program->plan.column_count; c++)
+                numbers[c] = program->plan.columns[c].island;
+        for (uint32_t i = 0; i < program->row.image->slice_count; i++) {
+                slices[i] = line;
+                line += (uint32_t)(pw_slice_record_bytes(program->row.slices[i].device_count) / PW_LINE_BYTES);
+        }
+}
+
+static struct pw_run_ref ref_of(const struct pw_live *live) { return (struct pw_run_ref){ live->run.number, live->slot, live->run.program }; }
+
+enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island, struct pw_message *ret_message,
+                                      struct pw_error *ret_err)
+{
+        struct pw_live *live = pw_live_of(run);
+        struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
+        uint32_t column = 0, bytes;
+        uint64_t offset;
+
+        for (uint32_t i = 0; i < run->input_count; i++)
+                pw_input_never_comes(live, i);
+        while (live->program->plan.columns[column].island != island)
+                column++;
+        bytes = (uint32_t)pw_round_up(write_record(&counter, live), PW_LINE_BYTES);
+        writer.base = pw_action_bytes(scheduler, bytes, &offset);
+        if (!writer.base)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->number);
+        write_record(&writer, live);
+        write_constants(live, (struct pw_run_record *)(void *)writer.base);
+        live->prepared = true;
+        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = island, .column = column, .bytes = bytes, .at = offset,
+                                            .run = ref_of(live), .image = live->program->row.place };
+        return PW_OK;
+}
+
+void pw_message_cancel(struct pw_live *live)
+{
+        pw_action_message(live->program->scheduler, PW_MSG_CANCEL)->run = ref_of(live);
+}
+
+/* --- orders ------------------------------------------------------------------------------------------------------------------ */
+
+/* Whose block the value lies in that `node` reads. NULL: nobody's, or that run has ended. */
+static const struct pw_live *ahead_of(const struct pw_live *live, const struct pw_image_node *node)
+{
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->inputs)[0]);
+
+        return live->holds[live->program->blocks[value->index].chain].ahead;
+}
+
+static void tell_behind(const struct pw_live *live, const struct pw_image_node *node, struct pw_behind *behind, struct pw_order_item *item)
+{
+        const struct pw_image *image = live->program->row.image;
+        const uint32_t *nodes = PW_IMAGE_AT(image, uint32_t, node->behind);
+
+        for (uint32_t i = 0; i < node->behind_count; i++) {
+                const struct pw_image_node *on = pw_image_node(image, nodes[i]);
+                const struct pw_live *ahead = ahead_of(live, on);
+                if (ahead)
+                        behind[item->behind_count++] = (struct pw_behind){ ahead->run.number, ahead->slot, on->seq_slot };
+        }
+}
+
+bool pw_order_tell(struct pw_live *live, const struct pw_gang *gang, struct pw_order_item *item)
+{
+        const struct pw_image_node *node = pw_image_node(live->program->row.image, gang->node);
+        const struct pw_input_place *place = gang->load ? &live->run.inputs[gang->load - 1] : NULL;
+        uint32_t shards = place && place->source == PW_INPUT_RESULT ? shard_count(live, gang->load - 1) : 0;
+        uint32_t behind = live->ahead_count ? node->behind_count : 0;
+        struct pw_run_shard *list;
+
+        if (!shards && !behind)
+                return true;
+        list = pw_action_bytes(live->program->scheduler, shards * sizeof *list + behind * sizeof(struct pw_behind), &item->at);
+        if (!list)
+                return false;
+        item->input = place ? gang->load - 1 : 0;
+        item->shard_count = shards;
+        for (uint32_t i = 0; i < shards; i++)
+                list[i] = shard_of(place->result, i, live->inputs[item->input].in_place);
+        if (behind)
+                tell_behind(live, node, (struct pw_behind *)(void *)(list + shards), item);
+        return true;
+}

@@ -1,0 +1,12 @@
+/* Filling in what boards are told of runs (message.h). Private to scheduler/. */
+#ifndef PW_SCHEDULER_RECORD_H
+#define PW_SCHEDULER_RECORD_H
+
+#include "scheduler/live.h"
+#include "scheduler/message.h"
+
+/* What the board needs to know of a gang that is a load, or comes behind other runs, besides the fields of its item. False: out of memory. */
+bool pw_order_tell(struct pw_live *live, const struct pw_gang *gang, struct pw_order_item *item);
+void pw_message_cancel(struct pw_live *live);
+
+#endif
