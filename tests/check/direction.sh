@@ -53,7 +53,7 @@ from != folder($2) && !allowed[from, folder($2)] { print $1 ": " from " may not 
 # shellcheck disable=SC2046
 grep -HnoE '^[ ]*#[ ]*include[ ]*[<"][^>"]+' $(sources '*.[ch]') |
         sed -E 's/^([^:]*):[0-9]+:[ ]*#[ ]*include[ ]*([<"])(.*)$/\1 \3 \2/' >"$work/includes"
-awk -v rules="$work/rules" -v list=tests/check/libraries.txt "$judge" \
-        "$work/rules" tests/check/libraries.txt "$work/includes" >"$work/out"
+awk -v rules="$work/rules" -v list=tests/check/lists/libraries.txt "$judge" \
+        "$work/rules" tests/check/lists/libraries.txt "$work/includes" >"$work/out"
 all_bad "$work/out"
 finish

@@ -6,5 +6,5 @@ checks = tests/check/commands.sh tests/check/direction.sh tests/check/examples.s
 checks += tests/check/limits.sh tests/check/protocol.sh tests/check/clocks.sh tests/check/messages.sh tests/check/outcomes.sh tests/check/packages.sh
 dist_check_SCRIPTS += $(checks)
 TESTS += $(checks)
-EXTRA_DIST += tests/README.md tests/check/tree.sh tests/check/libraries.txt tests/check/orders.txt tests/check/outcomes.txt \
+EXTRA_DIST += tests/README.md tests/check/tree.sh tests/check/lists/libraries.txt tests/check/lists/orders.txt tests/check/lists/outcomes.txt \
 	tests/check/README.md

@@ -18,7 +18,7 @@ ready='PW_CANCELLED|PW_NO_SPACE|PW_TOO_LARGE|PW_SHAPE|PW_GONE|PW_FAILED'
 {
         grep -F -w -f "$work/calls" "$work/seen" | grep -vE " ($any)\$|^pw_get(_shard)? ($ready)\$|^pw_relocate (PW_CANCELLED|PW_FAILED)\$" |
                 grep -vE '^pw_(c[^o]|[^c]).* PW_DAEMON_GONE$'
-        grep -oE '^pw_[a-z_]+ PW_[A-Z_]+' tests/check/outcomes.txt
+        grep -oE '^pw_[a-z_]+ PW_[A-Z_]+' tests/check/lists/outcomes.txt
         echo pw_connect PW_LIMIT
 } | sort -u >"$work/tests"
 awk '/^\.S[sh] / { inside = /Statuses by call/ }
@@ -32,6 +32,6 @@ while read -r call status file rest; do
         *) bad "outcomes.txt: $call $status: neither a test nor a reason" ;;
         esac
 done <<END
-$(grep '^pw_' tests/check/outcomes.txt)
+$(grep '^pw_' tests/check/lists/outcomes.txt)
 END
 finish
