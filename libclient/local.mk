@@ -21,12 +21,12 @@ lib_LTLIBRARIES += libclient/libpathways.la
 libclient_libpathways_la_SOURCES =
 libclient_libpathways_la_LIBADD = $(libclient_parts)
 # nodelete: a thread that ends after dlclose() still finds the destructor of its lanes.
-libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,-z,nodelete  \
+libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,-z,nodelete \
 	-Wl,--version-script='$(srcdir)/libclient/libpathways.map'
 EXTRA_libclient_libpathways_la_DEPENDENCIES = libclient/libpathways.map
 
 libclient_tests = libclient/room_test libclient/socket/connection_test libclient/object/future_test libclient/session_test \
-	libclient/program/program_test
+	libclient/program/program_test libclient/program/sharded_test
 check_PROGRAMS += $(libclient_tests)
 TESTS += $(libclient_tests)
 libclient_test_libs = libclient/libclient.la $(CMOCKA_LIBS)
@@ -39,5 +39,9 @@ libclient_socket_connection_test_SOURCES = libclient/socket/connection_test.c
 libclient_socket_connection_test_LDADD = $(libclient_test_libs)
 libclient_session_test_SOURCES = libclient/session_test.c $(libclient_fake)
 libclient_session_test_LDADD = $(libclient_test_libs)
-libclient_program_program_test_SOURCES = libclient/program/program_test.c $(libclient_fake)
+libclient_program_program_test_SOURCES = libclient/program/program_test.c libclient/program/program_fixture_test.h \
+	$(libclient_fake)
 libclient_program_program_test_LDADD = $(libclient_test_libs)
+libclient_program_sharded_test_SOURCES = libclient/program/sharded_test.c libclient/program/program_fixture_test.h \
+	$(libclient_fake)
+libclient_program_sharded_test_LDADD = $(libclient_test_libs)

@@ -12,7 +12,7 @@ EXTRA_DIST += store/README.md
 store_fixture = store/fixture_test.c store/fixture_test.h
 store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/look_test \
 	store/model_test store/object/name_test store/object/reclaim_test store/object/ref_test store/room/room_test \
-	store/room/search_test
+	store/room/queue_test store/room/search_test
 store_tests += store/object/move_test store/account/quota_test store/object/transfer_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
@@ -37,8 +37,10 @@ store_object_reclaim_test_SOURCES = store/object/reclaim_test.c $(store_fixture)
 store_object_reclaim_test_LDADD = $(store_test_libs)
 store_object_ref_test_SOURCES = store/object/ref_test.c $(store_fixture)
 store_object_ref_test_LDADD = $(store_test_libs)
-store_room_room_test_SOURCES = store/room/room_test.c $(store_fixture)
+store_room_room_test_SOURCES = store/room/room_test.c store/room/host_test.h $(store_fixture)
 store_room_room_test_LDADD = $(store_test_libs)
+store_room_queue_test_SOURCES = store/room/queue_test.c store/room/host_test.h $(store_fixture)
+store_room_queue_test_LDADD = $(store_test_libs)
 store_room_search_test_SOURCES = store/room/search_test.c $(store_fixture)
 store_room_search_test_LDADD = $(store_test_libs)
 store_object_transfer_test_SOURCES = store/object/transfer_test.c $(store_fixture)

@@ -343,35 +343,6 @@ static void step(struct world *world)
         model_do_actions(world);
 }
 
-static void open_world(struct world *world, uint64_t seed)
-{
-        static const uint64_t capacities[] = { PW_MIB / 2, PW_MIB, 3 * PW_MIB, 12 * PW_MIB };
-        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, SLOTS, PW_MIB);
-
-        memset(world, 0, sizeof *world);
-        world->seed = seed * UINT64_C(0x9e3779b97f4a7c15);
-        world->now_us = 1000000;
-        world->objects = calloc(OBJECTS, sizeof *world->objects);
-        world->hints = calloc(1, sizeof *world->hints);
-        for (uint32_t i = 0; i < PW_HINT_BUCKETS; i += 2)
-                world->hints->waiters[i] = 1;
-        world->futures = (struct pw_map){ aligned_alloc(4096, layout.bytes), layout.bytes, true };
-        memset(world->futures.base, 0, layout.bytes);
-        world->store = pw_store_new(&(struct pw_store_params){
-                .host = 0, .epoch = 3, .capacity_bytes = PW_MIB + capacities[seed % 4], .reserved_bytes = PW_MIB });
-        world->next_segment = FUTURES_SEGMENT;
-        assert_int_equal(pw_store_segment_add(world->store,
-                                              &(struct pw_store_segment_params){ .segment = FUTURES_SEGMENT,
-                                                                                 .layout = layout,
-                                                                                 .tenant = "ann",
-                                                                                 .map = world->futures,
-                                                                                 .hints = world->hints },
-                                              NULL),
-                         PW_OK);
-        for (uint32_t i = 0; i < CLIENTS; i++)
-                model_open_client(world, &world->clients[i]);
-}
-
 static void left_ref(void *context, const struct pw_ref_row *row)
 {
         (void)context;
@@ -438,7 +409,7 @@ static void one_seed(uint64_t seed)
         struct world *world = malloc(sizeof *world);
 
         print_message("seed %llu\n", (unsigned long long)seed);
-        open_world(world, seed);
+        model_open_world(world, seed);
         for (uint32_t i = 0; i < STEPS; i++) {
                 step(world);
                 model_check_held(world);
@@ -485,7 +456,7 @@ static void test_lanes_end(void **state)
         uint64_t old = 0;
 
         (void)state;
-        open_world(world, 3);
+        model_open_world(world, 3);
         for (uint32_t i = 0; i < 1000; i++) {
                 for (uint32_t row = 0; row < ROWS; row++) {
                         uint32_t object = have_slot(world, client, row);

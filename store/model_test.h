@@ -109,6 +109,8 @@ struct world {
         uint64_t grants, refusals, looks, cancels, freed_payloads, puts, opened, reopened, donated;
 };
 
+/* A store, its memory, and clients with a segment each, from a seed. */
+void model_open_world(struct world *world, uint64_t seed);
 /* Below `sides`. */
 uint32_t model_dice(struct world *world, uint32_t sides);
 /* A session and its segment. */

@@ -349,3 +349,32 @@ bool model_take_slot(struct world *world, struct client *client, uint32_t row_nu
                                            .deadline_us = world->now_us + model_dice(world, 3) * 1000 });
         return false;
 }
+
+void model_open_world(struct world *world, uint64_t seed)
+{
+        static const uint64_t capacities[] = { PW_MIB / 2, PW_MIB, 3 * PW_MIB, 12 * PW_MIB };
+        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, SLOTS, PW_MIB);
+
+        memset(world, 0, sizeof *world);
+        world->seed = seed * UINT64_C(0x9e3779b97f4a7c15);
+        world->now_us = 1000000;
+        world->objects = calloc(OBJECTS, sizeof *world->objects);
+        world->hints = calloc(1, sizeof *world->hints);
+        for (uint32_t i = 0; i < PW_HINT_BUCKETS; i += 2)
+                world->hints->waiters[i] = 1;
+        world->futures = (struct pw_map){ aligned_alloc(4096, layout.bytes), layout.bytes, true };
+        memset(world->futures.base, 0, layout.bytes);
+        world->store = pw_store_new(&(struct pw_store_params){
+                .host = 0, .epoch = 3, .capacity_bytes = PW_MIB + capacities[seed % 4], .reserved_bytes = PW_MIB });
+        world->next_segment = FUTURES_SEGMENT;
+        assert_int_equal(pw_store_segment_add(world->store,
+                                              &(struct pw_store_segment_params){ .segment = FUTURES_SEGMENT,
+                                                                                 .layout = layout,
+                                                                                 .tenant = "ann",
+                                                                                 .map = world->futures,
+                                                                                 .hints = world->hints },
+                                              NULL),
+                         PW_OK);
+        for (uint32_t i = 0; i < CLIENTS; i++)
+                model_open_client(world, &world->clients[i]);
+}

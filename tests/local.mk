@@ -14,16 +14,20 @@ soak: all
 .PHONY: soak
 
 # A host in one process under virtual time, from a seed.
-world_sources = tests/world/daemon.c tests/world/executor.c tests/world/passing.c tests/world/program.c tests/world/world.c program/graph/graph_make.c
+world_sources = tests/world/daemon.c tests/world/executor.c tests/world/passing.c tests/world/program.c tests/world/world.c \
+	program/graph/graph_make.c
 noinst_HEADERS += tests/world/world.h
 EXTRA_DIST += tests/world/README.md
-world_tests = tests/world/admission_test tests/world/check_test tests/world/ending_test tests/world/order_test tests/world/pipeline_test tests/world/world_test
+world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test \
+	tests/world/order_test tests/world/pipeline_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
 world_test_libs = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
-tests_world_admission_test_SOURCES = tests/world/admission_test.c $(world_sources)
+tests_world_admission_test_SOURCES = tests/world/admission_test.c tests/world/admission.h $(world_sources)
 tests_world_admission_test_LDADD = $(world_test_libs)
 tests_world_admission_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
+tests_world_waiting_test_SOURCES = tests/world/waiting_test.c tests/world/admission.h $(world_sources)
+tests_world_waiting_test_LDADD = $(world_test_libs)
 tests_world_check_test_SOURCES = tests/world/check_test.c $(world_sources)
 tests_world_check_test_LDADD = $(world_test_libs)
 tests_world_ending_test_SOURCES = tests/world/ending_test.c $(world_sources)

@@ -1,15 +1,5 @@
 /* The launch loop: how errors travel, and what happens around deaths. */
-#include "executor/fixture_test.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/wait.h>
-
-#include <cmocka.h>
-
-static const uint32_t devices[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+#include "executor/gang/failure.h"
 
 static void check_failed(struct world *world, const struct run *run)
 {
@@ -378,172 +368,7 @@ static void test_crash_before_reader(void **state)
         program_done(&program);
 }
 
-/* Where an input lies, less was granted than its shape needs: nothing is read behind that. */
-static void test_short_shards(void **state)
-{
-        static const struct { uint64_t bytes; bool room; enum pw_status status; } cases[] = {
-                { 8, false, PW_OK }, { 7, false, PW_PROTOCOL }, { 0, false, PW_PROTOCOL },
-                { PW_ROOM_HEAD + 7, true, PW_PROTOCOL }, { 8, true, PW_PROTOCOL },
-        };
-        (void)state;
-
-        for (uint32_t i = 0; i < pw_array_count(cases); i++) {
-                struct input input = { .bytes = 8, .mesh = { 1 }, .shard_count = 1 };
-                uint32_t segment = cases[i].room ? DEVICE_SEGMENT(0) : HOST_SEGMENT;
-                struct program program;
-                struct world world;
-                struct run run;
-
-                world_init(&world, 1, 1);
-                program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
-                input.shards[0] = (struct pw_run_shard){ .segment = segment, .device = cases[i].room ? 0 : PW_NODE_NONE,
-                                                         .offset = world_room(&world, segment, 4096), .bytes = cases[i].bytes };
-                run_init(&run, &program, &input);
-                world_start_all(&world);
-                run_order_all(&run);
-                run_wait(&run);
-                assert_int_equal(run_head(&run, 1, 0)->status, cases[i].status);
-                if (cases[i].status != PW_OK)
-                        assert_non_null(strstr(world_report(&world, 0).text, "where it lies, its shape needs"));
-                world_done(&world);
-                program_done(&program);
-        }
-}
-
-/* --- a function writes past its output -------------------------------------------------------------------------------------- */
-
-/* Behind the room too: whoever copied of the device meanwhile has to know before the process is gone, and the daemon ever hears of it. */
-static void test_past_the_room(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        (void)state;
-
-        for (uint32_t far = 0; far < 2; far++) {
-                struct program program;
-                struct world world;
-                struct run run;
-                int status;
-
-                world_init(&world, 1, 1);
-                program_init(&program, &world, build_failing(1, far ? "broken/far" : "broken/over", 0, true));
-                run_init(&run, &program, &input);
-                world_start_all(&world);
-                run_order_all(&run);
-                if (far) {
-                        assert_int_equal(waitpid(world.pids[0], &status, 0), world.pids[0]);
-                        world.pids[0] = 0;
-                        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == PW_EXIT_OVERRUN);
-                        assert_true(atomic_load(&world.boards[0]->spoilt_before) > 0);
-                        assert_int_equal(atomic_load(&world.boards[0]->spoilt_before), atomic_load(&world.boards[0]->running));
-                } else {
-                        run_wait(&run);
-                        assert_int_equal(run_head(&run, 1, 0)->status, PW_OVERRUN);
-                        assert_int_equal(atomic_load(&world.boards[0]->spoilt_before), 0);
-                }
-                world_done(&world);
-                program_done(&program);
-        }
-}
-
 /* --- a function writes past its room while another device copies from there ---------------------------------------------- */
-
-static struct world
-        *spoilt; /* doorbells[1]: the gang of device 1 in which that comes out right after device 0 copied; 0: in none */
-
-static enum pw_status assemble_and_spoil(const struct pw_assembly *assembly, uint64_t *ret_moved, struct pw_error *ret_err)
-{
-        enum pw_status status = pw_collective_kind("host")->assemble(assembly, ret_moved, ret_err);
-        uint64_t seq = atomic_load(&spoilt->doorbells[1]);
-
-        if (seq)
-                atomic_store(&spoilt->boards[1]->spoilt_before, seq);
-        return status;
-}
-
-static const struct pw_collective_kind spoiling = { .name = "spoiling", .assemble = assemble_and_spoil };
-
-/* load -> call -> all-reduce of marked shards (`pair`: of shards that are done) -> scale: results of the two calls. */
-static struct build *build_reduce(bool pair)
-{
-        struct build *build = build_new();
-        uint32_t slice = build_slice(build, devices, 2, 0), values[4];
-
-        for (uint32_t i = 0; i < 4; i++)
-                values[i] = build_value(build, slice, PW_F64, PW_SCALAR, i == 1 ? PW_PARTIAL(PW_SUM) : PW_BROADCAST);
-        build_input(build, values[0]);
-        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { values[0] }, .input_count = 1, .output = values[1] });
-        if (pair) {
-                uint32_t send = build_transfer(
-                        build, &(struct build_transfer){ .from = values[1], .to = values[2], .phase = PW_PHASE_SEND });
-                build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2], .phase = PW_PHASE_RECV,
-                                                                .send_node = send });
-        } else {
-                build_transfer(build, &(struct build_transfer){ .from = values[1], .to = values[2] });
-        }
-        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { values[2] }, .input_count = 1, .output = values[3] });
-        build_result(build, values[1]);
-        build_result(build, values[3]);
-        return build;
-}
-
-static void spoil(struct world *world, uint64_t seq)
-{
-        atomic_store(&world->boards[1]->spoilt_before, 0);
-        atomic_store(&world->doorbells[1], seq);
-}
-
-static void check_lost(const struct run *run, uint32_t result, uint32_t place)
-{
-        assert_int_equal(run_head(run, result, place)->status, PW_DEVICE_LOST);
-        assert_int_equal(run_head(run, result, place)->cause_device, 1);
-}
-
-static void test_spoilt_while_copied(void **state)
-{
-        double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
-        (void)state;
-
-        for (uint32_t pair = 0; pair < 2; pair++) {
-                struct program program;
-                struct world world;
-                struct run runs[3];
-                world_init(&world, 2, 1);
-                spoilt = &world;
-                program_init(&program, &world, build_reduce(pair));
-                world_start(&world, 1);
-                world.collective = &spoiling;
-                world_start(&world, 0);
-                run_init(&runs[0], &program, &input); /* nothing is spoilt */
-                run_order_all(&runs[0]);
-                run_wait(&runs[0]);
-                assert_true(*(const double *)run_data(&runs[0], 1, 0) == 8.0);
-                run_init(&runs[1], &program, &input);
-                run_order(&runs[1], 0);
-                run_order(&runs[1], 1);
-                run_wait(&runs[1]);
-                spoil(&world, 100);
-                for (uint32_t node = 2; node < 4 + pair; node++)
-                        run_order(&runs[1], node);
-                run_wait(&runs[1]);
-                check_lost(&runs[1], 1, 0);
-                assert_int_equal(run_head(&runs[1], 1, 1)->status, PW_OK); /* it read its own, and what device 0 holds */
-                assert_int_equal(run_head(&runs[1], 0, 0)->status, PW_OK);
-                struct input shard = { .bytes = 8, .mesh = { 1 }, .shard_count = 1 };
-                shard.shards[0] =
-                        (struct pw_run_shard){ .segment = DEVICE_SEGMENT(1), .device = 1, .offset = runs[0].results[1][1],
-                                                .bytes = pw_room_bytes(8) };
-                run_init(&runs[2], &program, &shard);
-                spoil(&world, 100);
-                run_order_all(&runs[2]);
-                run_wait(&runs[2]);
-                check_lost(&runs[2], 0, 0);
-                assert_int_equal(run_head(&runs[2], 0, 1)->status, PW_OK);
-                world_done(&world);
-                program_done(&program);
-        }
-}
 
 /* What a device lost stands in the board of its own island: who reads of it in another one looks there. */
 static void test_lost_in_another_island(void **state)
@@ -582,7 +407,6 @@ int main(void)
                 cmocka_unit_test(test_waiting_for_a_peer), cmocka_unit_test(test_lost_in_another_island),
                 cmocka_unit_test(test_lost_device), cmocka_unit_test(test_lost_and_failed),
                 cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_crash_before_reader),
-                cmocka_unit_test(test_short_shards), cmocka_unit_test(test_past_the_room), cmocka_unit_test(test_spoilt_while_copied),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

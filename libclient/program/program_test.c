@@ -1,47 +1,11 @@
 /* Tracing and running: the table of wrong traces, what a compiled program sends, donations, and errors of results. */
-#include "libclient/fake/fake_daemon.h"
-#include "libclient/session.h"
+#include "libclient/program/program_fixture_test.h"
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <sys/mman.h>
-
-#include <cmocka.h>
-
-struct world {
-        struct fake_daemon *fake;
-        struct pw_session *session;
-        struct pw_slice *slice;
-        struct pw_program *other; /* a program with one value, to take values from */
-        struct pw_value *foreign;
-};
-
-static int start(void **state, const struct fake_params *params)
-{
-        struct world *world = calloc(1, sizeof *world);
-        world->fake = fake_start(params);
-        struct pw_session_params session = { .fd = fake_client_fd(world->fake) };
-        *state = world;
-        assert_int_equal(pw_session_open(&session, &world->session, NULL), PW_OK);
-        assert_int_equal(pw_slice_open(world->session, &(struct pw_slice_params){ .device_count = 4 }, &world->slice, NULL), PW_OK);
-        world->other = pw_program_new(world->session, "other");
-        world->foreign = pw_input(world->other, world->slice, PW_F32, PW_DIMS(4), PW_BROADCAST, 0);
-        return 0;
-}
 static int setup(void **state) { return start(state, &(struct fake_params){ .room_bytes = 0 }); }
+
 static int setup_hold(void **state) { return start(state, &(struct fake_params){ .hold_runs = true }); }
+
 static int setup_fail(void **state) { return start(state, &(struct fake_params){ .fail_runs = true }); }
-static int teardown(void **state)
-{
-        struct world *world = *state;
-        pw_program_free(world->other);
-        pw_slice_close(world->slice);
-        pw_close(world->session);
-        fake_stop(world->fake);
-        free(world);
-        return 0;
-}
 
 /* --- wrong traces --------------------------------------------------------------------------------------------------------- */
 
@@ -49,57 +13,70 @@ static struct pw_value *good_input(struct world *world, struct pw_program *progr
 {
         return pw_input(program, world->slice, PW_F32, PW_DIMS(8, 3), PW_SPLIT(0), 0);
 }
+
 static void split_of_no_dim(struct world *world, struct pw_program *program)
 {
         good_input(world, program);
         pw_result(program, pw_input(program, world->slice, PW_F32, PW_DIMS(8), PW_SPLIT(1), 0));
 }
+
 static void no_dtype(struct world *world, struct pw_program *program)
 {
         pw_result(program, pw_input(program, world->slice, (enum pw_dtype)77, PW_DIMS(8), PW_BROADCAST, 0));
 }
+
 static void too_large(struct world *world, struct pw_program *program)
 {
         pw_result(program, pw_input(program, world->slice, PW_F64, PW_DIMS(UINT64_MAX / 4, 4), PW_BROADCAST, 0));
 }
+
 static void no_slice(struct world *world, struct pw_program *program)
 {
         (void)world;
         pw_result(program, pw_input(program, NULL, PW_F32, PW_DIMS(8), PW_BROADCAST, 0));
 }
+
 static void foreign_arg(struct world *world, struct pw_program *program)
 {
         pw_result(program,
                   pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program), world->foreign), PW_SPLIT(0)));
 }
+
 static void foreign_result(struct world *world, struct pw_program *program) { pw_result(program, world->foreign); }
+
 static void null_arg(struct world *world, struct pw_program *program)
 {
         pw_result(program, pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program), NULL), PW_SPLIT(0)));
 }
+
 static void null_result(struct world *world, struct pw_program *program)
 {
         (void)world;
         pw_result(program, NULL);
 }
+
 static void no_function(struct world *world, struct pw_program *program)
 {
         pw_result(program, pw_call(program, world->slice, "add", PW_ARGS(good_input(world, program)), PW_SPLIT(0)));
 }
+
 static void no_such_output(struct world *world, struct pw_program *program)
 {
         struct pw_value *value = pw_call(program, world->slice, "pw/add", PW_ARGS(good_input(world, program)), PW_SPLIT(0));
         pw_result(program, pw_output(value, 1));
 }
+
 static void output_of_input(struct world *world, struct pw_program *program)
 {
         pw_result(program, pw_output(good_input(world, program), 0));
 }
+
 static void outputs_without_shardings(struct world *world, struct pw_program *program)
 {
         struct pw_call_params params = { .output_count = 3 };
         pw_result(program, pw_call_with(program, world->slice, "pw/add", PW_NO_ARGS, PW_BROADCAST, &params));
 }
+
 static void too_many_outputs(struct world *world, struct pw_program *program)
 {
         struct pw_call_params params = { .output_count = PW_OUTPUTS_MAX + 1 };
@@ -162,34 +139,6 @@ static void test_without_session(void **state)
 }
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
-
-static struct pw_program *step(struct world *world, unsigned flags)
-{
-        struct pw_program *program = pw_program_new(world->session, "test/step");
-        struct pw_value *weights = pw_input(program, world->slice, PW_I64, PW_SCALAR, PW_BROADCAST, flags);
-        struct pw_value *images = pw_input(program, world->slice, PW_F32, PW_DIMS(2, 3), PW_BROADCAST, 0);
-        pw_result(program, pw_call(program, world->slice, "test/step", PW_ARGS(weights, images), PW_BROADCAST));
-        assert_int_equal(pw_compile(program, NULL), PW_OK);
-        return program;
-}
-
-static struct pw_future *put_weights(struct world *world)
-{
-        int64_t zero = 0;
-        struct pw_future *future;
-        struct pw_put_params params = { .dtype = PW_I64, .dims = PW_SCALAR };
-        assert_int_equal(pw_put(world->session, &zero, sizeof zero, &params, &future, NULL), PW_OK);
-        return future;
-}
-
-static struct pw_future *put_images(struct world *world)
-{
-        float images[6] = { 0 };
-        struct pw_future *future;
-        struct pw_put_params params = { .dtype = PW_F32, .dims = PW_DIMS(2, 3) };
-        assert_int_equal(pw_put(world->session, images, sizeof images, &params, &future, NULL), PW_OK);
-        return future;
-}
 
 static void test_trace_is_sent(void **state)
 {
@@ -330,163 +279,6 @@ static void test_results_fail(void **state)
 
 /* --- sharded results --------------------------------------------------------------------------------------------------------- */
 
-/* The one result of a run of one step. */
-static struct pw_future *run_once(struct world *world)
-{
-        struct pw_program *program = step(world, 0);
-        struct pw_future *weights = put_weights(world), *images = put_images(world), *result;
-        assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &result, NULL), PW_OK);
-        pw_unref(weights);
-        pw_unref(images);
-        pw_program_free(program);
-        return result;
-}
-
-static void expect_gathered(struct pw_future *future, const int32_t want[5])
-{
-        struct pw_view view;
-        assert_int_equal(pw_get(future, PW_FOREVER, &view, NULL), PW_OK);
-        assert_int_equal(view.bytes, 5 * sizeof(int32_t));
-        assert_int_equal(view.dtype, PW_I32);
-        assert_int_equal(view.dims.dim[0], 5);
-        assert_memory_equal(view.data, want, view.bytes);
-        pw_view_done(&view);
-}
-
-static void expect_shard(struct pw_future *future, uint32_t shard, uint64_t count, int32_t first)
-{
-        struct pw_view view;
-        assert_int_equal(pw_get_shard(future, shard, PW_FOREVER, &view, NULL), PW_OK);
-        assert_int_equal(view.bytes, count * sizeof(int32_t));
-        assert_int_equal(view.dims.dim[0], count);
-        assert_int_equal(*(const int32_t *)view.data, first);
-        pw_view_done(&view);
-}
-
-static void test_split_is_gathered(void **state)
-{
-        struct pw_future *result = run_once(*state);
-        struct pw_view view;
-        struct pw_info info;
-        expect_gathered(result, (const int32_t[]){ 1, 2, 3, 10, 20 });
-        expect_shard(result, 0, 3, 1);
-        expect_shard(result, 1, 2, 10);
-        assert_int_equal(pw_get_shard(result, 2, PW_FOREVER, &view, NULL), PW_INVALID);
-        assert_int_equal(pw_future_info(result, &info, NULL), PW_OK);
-        assert_int_equal(info.shard_count, 2);
-        assert_int_equal(info.bytes, 20);
-        pw_unref(result);
-}
-
-static void test_partial_is_reduced(void **state)
-{
-        struct pw_future *result = run_once(*state);
-        expect_gathered(result, (const int32_t[]){ 11, 22, 33, 44, 55 });
-        expect_shard(result, 1, 5, 10);
-        pw_unref(result);
-}
-
-static void test_broadcast_is_shard_0(void **state)
-{
-        struct pw_future *result = run_once(*state);
-        expect_gathered(result, (const int32_t[]){ 1, 2, 3, 4, 5 });
-        pw_unref(result);
-}
-
-static void test_short_shard(void **state)
-{
-        struct pw_future *result = run_once(*state);
-        struct pw_view view;
-        assert_int_equal(pw_get(result, PW_FOREVER, &view, NULL), PW_PROTOCOL);
-        pw_unref(result);
-}
-
-/* Values of one column whose sum is another one in every other order of the shards. */
-#define COLUMNS 6u
-static const float in_order[4][COLUMNS] = {
-        { 1e8f, 1, 1e8f, 3e7f, 1, 1e-8f },
-        { 3, 1e8f, 5, 7, 1e-8f, 1 },
-        { -1e8f, -1e8f, 9, -3e7f, 1e8f, -1 },
-        { 7, 3, -1e8f, 1, -1e8f, 5e-8f },
-};
-
-static void test_partial_is_summed_in_order(void **state)
-{
-        struct pw_future *result = run_once(*state);
-        struct pw_view view;
-        assert_int_equal(pw_get(result, PW_FOREVER, &view, NULL), PW_OK);
-        assert_int_equal(view.bytes, COLUMNS * sizeof(float));
-        for (uint32_t i = 0; i < COLUMNS; i++) {
-                volatile float sum = in_order[0][i];
-                for (uint32_t shard = 1; shard < 4; shard++)
-                        sum = sum + in_order[shard][i];
-                assert_true(((const float *)view.data)[i] == sum);
-        }
-        pw_view_done(&view);
-        pw_unref(result);
-}
-
-/* The device of shard 0 is lost while the value is gathered: when it comes to shard 2, what it read of shard 0 may be anything. */
-static struct { struct fake_daemon *fake; uint8_t *page; int times; } losing;
-
-static void on_read(int signal)
-{
-        (void)signal;
-        losing.times++;
-        fake_lose(losing.fake, 1);
-        mprotect(losing.page, 4096, PROT_READ);
-}
-
-static void test_gathers_again_after_a_loss(void **state)
-{
-        struct world *world = *state;
-        struct pw_future *result = run_once(world);
-        struct sigaction before, action = { .sa_handler = on_read };
-        struct pw_view view;
-        assert_int_equal(pw_get_shard(result, 2, PW_FOREVER, &view, NULL), PW_OK);
-        losing.fake = world->fake;
-        losing.page = (uint8_t *)(uintptr_t)view.data;
-        losing.times = 0;
-        pw_view_done(&view);
-        assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
-        assert_int_equal(mprotect(losing.page, 4096, PROT_NONE), 0);
-        assert_int_equal(pw_get(result, PW_FOREVER, &view, NULL), PW_OK);
-        assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
-        assert_int_equal(losing.times, 1);
-        for (int32_t i = 0; i < 4; i++)
-                assert_int_equal(((const int32_t *)view.data)[i], i + 1);
-        pw_view_done(&view);
-        pw_unref(result);
-}
-
-static int setup_in_order(void **state)
-{
-        static const struct fake_value value = { .dtype = PW_F32, .dims = { 1, { COLUMNS } }, .mesh = { 4, 1 }, .shard_count = 4,
-                                                 .sharding = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_BROADCAST } },
-                                                 .shard_bytes = sizeof in_order[0],
-                                                 .data = in_order };
-        return start(state, &(struct fake_params){ .value = &value });
-}
-/* Split over the rows of the mesh, the same in each column: shards 0 and 1, 2 and 3 hold the same. */
-static int setup_losing(void **state)
-{
-        static const int32_t shards[4][2] = { { 77, 77 }, { 1, 2 }, { 3, 4 }, { 3, 4 } };
-        static const struct fake_value value = { .dtype = PW_I32, .dims = { 1, { 4 } }, .mesh = { 2, 2 }, .shard_count = 4,
-                                                 .sharding = { { PW_AXIS_SPLIT(0), PW_AXIS_BROADCAST } },
-                                                 .shard_bytes = sizeof shards[0], .data = shards };
-        return start(state, &(struct fake_params){ .value = &value });
-}
-static int setup_split(void **state) { return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_SPLIT(0) }); }
-static int setup_partial(void **state)
-{
-        return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_PARTIAL(PW_SUM) });
-}
-static int setup_broadcast(void **state) { return start(state, &(struct fake_params){ .sharded = true }); }
-static int setup_short(void **state)
-{
-        return start(state, &(struct fake_params){ .sharded = true, .sharding = PW_SPLIT(0), .short_shard = true });
-}
-
 static void test_slices(void **state)
 {
         struct world *world = *state;
@@ -512,13 +304,7 @@ int main(void)
                 TEST(test_wrong_traces), TEST(test_without_session), TEST(test_trace_is_sent), TEST(test_donated_loop),
                 TEST(test_donated_but_held), TEST(test_wrong_runs),
                 cmocka_unit_test_setup_teardown(test_results_wait, setup_hold, teardown),
-                cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown),
-                cmocka_unit_test_setup_teardown(test_split_is_gathered, setup_split, teardown),
-                cmocka_unit_test_setup_teardown(test_partial_is_reduced, setup_partial, teardown),
-                cmocka_unit_test_setup_teardown(test_partial_is_summed_in_order, setup_in_order, teardown),
-                cmocka_unit_test_setup_teardown(test_gathers_again_after_a_loss, setup_losing, teardown),
-                cmocka_unit_test_setup_teardown(test_broadcast_is_shard_0, setup_broadcast, teardown),
-                cmocka_unit_test_setup_teardown(test_short_shard, setup_short, teardown), TEST(test_slices),
+                cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown), TEST(test_slices),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

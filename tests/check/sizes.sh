@@ -1,5 +1,5 @@
 #!/bin/sh
-# No .c above 500 lines, of a test 800; no header above 250 (the public ones excepted); no function above 80. No folder with more than
+# No .c above 500 lines; no header above 250 (the public ones excepted); no function above 80. No folder with more than
 # 25 files at one level, besides its README.md and local.mk.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
@@ -9,7 +9,8 @@ is_public() { case " $public_headers " in *" $1 "*) true ;; *) false ;; esac; }
 for file in $(sources '*.c' '*.h'); do
         lines=$(wc -l <"$file")
         case $file in
-        tests/*.c | *_test.c) limit=800 ;;
+        # Still to be split.
+        tests/model/world.c | tests/world/order_test.c) limit=800 ;;
         *.c) limit=500 ;;
         *) limit=250 ;;
         esac

@@ -8,6 +8,7 @@
 #include "libclient/session.h"
 #include "plane/control.h"
 #include "plane/segment.h"
+#include "tests/fuzz/answer_play.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -17,7 +18,6 @@
 #include <sys/socket.h>
 
 #define OWN 7u
-#define FUTURES 3u
 #define SLOTS 64u
 #define PAGE 4096u
 #define ROOMS (64u * PAGE)
@@ -96,7 +96,7 @@ static void room_fill(struct broken *broken, Pathways__Wire__RoomGrant *room, co
 
         room->look = fuzz_take(&broken->bytes, 1) == 0xff;
         room->extent = (uint32_t)twist(broken, *granted / count);
-        room->segment = (uint32_t)twist(broken, ask->futures ? FUTURES : OWN);
+        room->segment = (uint32_t)twist(broken, ask->futures ? ANSWER_FUTURES : OWN);
         room->first_slot = (uint32_t)twist(broken, *granted);
         room->slot_count = (uint32_t)twist(broken, count);
         room->room_bytes = twist(broken, ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class % PW_CLASS_COUNT));
@@ -134,7 +134,7 @@ static void welcome_fill(struct broken *broken, struct parts *parts)
         pathways__wire__segment_info__init(&parts->own);
         pathways__wire__segment_info__init(&parts->futures);
         info_fill(broken, &parts->own, OWN, PW_SEGMENT_CLIENT);
-        info_fill(broken, &parts->futures, FUTURES, PW_SEGMENT_FUTURES);
+        info_fill(broken, &parts->futures, ANSWER_FUTURES, PW_SEGMENT_FUTURES);
         welcome->version = (uint32_t)twist(broken, PW_WIRE_VERSION);
         welcome->epoch = 3;
         welcome->host_capacity = twist(broken, ROOMS);
@@ -192,7 +192,8 @@ static void listing_fill(struct broken *broken, struct parts *parts)
 
 static void object_fill(struct broken *broken, struct parts *parts)
 {
-        struct pw_id id = pw_id_make(0, 3, (uint32_t)twist(broken, FUTURES) & PW_SEGMENT_MAX, (uint32_t)twist(broken, 0) & PW_SLOT_MAX, 1);
+        struct pw_id id = pw_id_make(0, 3, (uint32_t)twist(broken, ANSWER_FUTURES) & PW_SEGMENT_MAX,
+                                      (uint32_t)twist(broken, 0) & PW_SLOT_MAX, 1);
 
         pathways__wire__object__init(&parts->object);
         pathways__wire__object_id__init(&parts->id);
@@ -317,7 +318,8 @@ static void spoil_shards(struct broken *broken, struct pw_entry *entry)
         list->sharding.axis[0].dim = (uint8_t)twist(broken, 0);
         list->sharding.axis[0].op = (uint8_t)twist(broken, 0);
         for (uint32_t i = 0; i < 2; i++)
-                list->shards[i] = (struct pw_shard_place){ twist(broken, 2 * PAGE + i * 64u), twist(broken, 16), (uint32_t)twist(broken, FUTURES), i };
+                list->shards[i] = (struct pw_shard_place){ twist(broken, 2 * PAGE + i * 64u), twist(broken, 16),
+                                                                   (uint32_t)twist(broken, ANSWER_FUTURES), i };
         entry->room_offset = twist(broken, PAGE);
 }
 
@@ -331,7 +333,7 @@ static void spoil_entry(struct broken *broken)
         entry->bytes = twist(broken, 8);
         entry->dtype = (uint8_t)twist(broken, PW_OPAQUE);
         entry->is_inline = shape & 1;
-        entry->room_segment = (uint32_t)twist(broken, FUTURES);
+        entry->room_segment = (uint32_t)twist(broken, ANSWER_FUTURES);
         entry->room_offset = twist(broken, PAGE);
         if (flags)
                 spoil_shards(broken, entry);
@@ -417,94 +419,6 @@ static void *be_broken(void *context)
 
 /* --- the program --------------------------------------------------------------------------------------------------------------- */
 
-/* Every byte of a view can be read. */
-static void view_read(struct pw_view *view)
-{
-        for (uint64_t i = 0; i < view->bytes; i++)
-                (void)((const volatile uint8_t *)view->data)[i];
-        pw_view_done(view);
-}
-
-static void look_at(struct pw_future *future)
-{
-        struct pw_view view;
-        struct pw_info info;
-
-        if (pw_get(future, 2000, &view, NULL) == PW_OK)
-                view_read(&view);
-        if (pw_get_shard(future, 1, 0, &view, NULL) == PW_OK)
-                view_read(&view);
-        (void)!pw_future_info(future, &info, NULL);
-        (void)!pw_poll(future);
-}
-
-static struct pw_future *play_objects(struct pw_session *session)
-{
-        struct pw_put_params frozen = { .flags = PW_PUT_FROZEN, .timeout_us = 2000 };
-        struct pw_future *future = NULL, *other = NULL;
-        double numbers[4] = { 1 };
-
-        if (pw_put(session, "12345678", 8, &(struct pw_put_params){ .timeout_us = 2000 }, &other, NULL) == PW_OK) {
-                look_at(other);
-                pw_unref(other);
-        }
-        if (pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4), .timeout_us = 2000 }, &future, NULL) != PW_OK)
-                future = NULL;
-        if (future && pw_name(future, "name", NULL) == PW_OK && pw_lookup(session, "name", 1000, &other, NULL) == PW_OK) {
-                look_at(other);
-                pw_unref(other);
-        }
-        if (pw_put(session, numbers, sizeof numbers, &frozen, &other, NULL) == PW_OK) {
-                look_at(other);
-                pw_unref(other);
-        }
-        for (uint32_t i = 0; i < 3; i++)
-                if (pw_open(session, pw_id_make(0, 3, i == 2 ? 9 : FUTURES, i, 1), &other, NULL) == PW_OK) {
-                        look_at(other);
-                        pw_unref(other);
-                }
-        return future;
-}
-
-static void play_run(struct pw_session *session, struct pw_future *input)
-{
-        struct pw_slice *slice = NULL;
-        struct pw_program *program;
-        struct pw_future *result;
-
-        if (pw_slice_open(session, &(struct pw_slice_params){ .device_count = 2 }, &slice, NULL) != PW_OK)
-                return;
-        program = pw_program_new(session, "fuzz");
-        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(4), PW_SPLIT(0), 0)), PW_SPLIT(0)));
-        if (pw_compile(program, NULL) == PW_OK && pw_run(program, PW_FUTURES(input), &result, NULL) == PW_OK) {
-                look_at(result);
-                (void)!pw_relocate(&result, &(struct pw_relocate_params){ .timeout_us = 2000 }, NULL);
-                (void)!pw_cancel(result, NULL);
-                pw_unref(result);
-        }
-        pw_program_free(program);
-        pw_slice_close(slice);
-}
-
-static void play(struct pw_session *session)
-{
-        struct pw_future *future = play_objects(session);
-        struct pw_listing *listing;
-        struct pw_trace_part *part;
-
-        if (pw_list(session, "objects", NULL, 4, &listing, NULL) == PW_OK)
-                pw_listing_free(listing);
-        if (pw_trace_next(session, 0, true, &part, NULL) == PW_OK)
-                pw_trace_part_free(part);
-        if (future) {
-                play_run(session, future);
-                (void)!pw_lease(future, 1, NULL);
-                (void)!pw_transfer(future, "pid 1", NULL);
-                look_at(future);
-                pw_unref(future);
-        }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
 {
         struct broken broken = { .bytes = { data, count } };
@@ -518,7 +432,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
         broken.fd = sockets[0];
         if (pthread_create(&thread, NULL, be_broken, &broken) == 0) {
                 if (pw_session_open(&(struct pw_session_params){ .fd = sockets[1] }, &session, NULL) == PW_OK) {
-                        play(session);
+                        answer_play(session);
                         pw_close(session);
                 }
                 pthread_join(thread, NULL);

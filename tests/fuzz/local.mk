@@ -16,7 +16,7 @@ TESTS += $(fuzz_programs)
 endif
 fuzz_flags = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
-tests_fuzz_answer_fuzz_SOURCES = tests/fuzz/answer_fuzz.c $(fuzz_main)
+tests_fuzz_answer_fuzz_SOURCES = tests/fuzz/answer_fuzz.c tests/fuzz/answer_play.c tests/fuzz/answer_play.h $(fuzz_main)
 tests_fuzz_answer_fuzz_LDADD = libclient/libclient.la
 tests_fuzz_answer_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_entry_fuzz_SOURCES = tests/fuzz/entry_fuzz.c $(fuzz_main)

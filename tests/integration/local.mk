@@ -30,10 +30,13 @@ integration_tests += tests/integration/client/rude_test
 tests_integration_client_rude_test_SOURCES = tests/integration/client/rude_test.c tests/integration/older.c \
 	tests/integration/older.h tests/integration/process.c $(integration_raw) $(integration_sources)
 tests_integration_client_rude_test_LDADD = $(integration_libraries)
-integration_tests += tests/integration/client/tenants_test
+integration_tests += tests/integration/client/tenants_test tests/integration/client/beside_test
 tests_integration_client_tenants_test_SOURCES = tests/integration/client/tenants_test.c tests/integration/other.c \
 	tests/integration/other.h $(integration_sources)
 tests_integration_client_tenants_test_LDADD = $(integration_libraries)
+tests_integration_client_beside_test_SOURCES = tests/integration/client/beside_test.c tests/integration/other.c \
+	tests/integration/other.h $(integration_sources)
+tests_integration_client_beside_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/vandal_test
 tests_integration_client_vandal_test_SOURCES = tests/integration/client/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_client_vandal_test_LDADD = $(integration_libraries)
@@ -146,10 +149,13 @@ integration_tests += tests/integration/operator/why_memory_test
 tests_integration_operator_why_memory_test_SOURCES = tests/integration/operator/why_memory_test.c \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_operator_why_memory_test_LDADD = $(integration_libraries)
-integration_tests += tests/integration/operator/why_test
-tests_integration_operator_why_test_SOURCES = tests/integration/operator/why_test.c tests/integration/operator/chain.c \
-	tests/integration/operator/chain.h $(integration_sources)
+integration_tests += tests/integration/operator/why_test tests/integration/operator/why_run_test
+tests_integration_operator_why_test_SOURCES = tests/integration/operator/why_test.c tests/integration/operator/why.h \
+	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_operator_why_test_LDADD = $(integration_libraries)
+tests_integration_operator_why_run_test_SOURCES = tests/integration/operator/why_run_test.c tests/integration/operator/why.h \
+	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
+tests_integration_operator_why_run_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/admission_test
 tests_integration_work_admission_test_SOURCES = tests/integration/work/admission_test.c $(integration_sources)
 tests_integration_work_admission_test_LDADD = $(integration_libraries)
