@@ -47,12 +47,14 @@ EXTRA_DIST += daemon/README.md
 noinst_LTLIBRARIES += daemon/libboard.la
 daemon_libboard_la_SOURCES = daemon/board/boards.c daemon/board/gangs.c daemon/board/poll.c daemon/board/prepare.c
 
-check_PROGRAMS += daemon/closer_test daemon/http/http_address_test daemon/inspect/trace/trace_log_test \
+check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/http/http_address_test daemon/inspect/trace/trace_log_test \
 	daemon/memory/limits_test daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test \
 	daemon/work/compiler_test daemon/work/describe_test daemon/work/shapes_test tests/conformance/meta_test
-TESTS += daemon/closer_test daemon/http/http_address_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
+TESTS += daemon/board/boards_test daemon/closer_test daemon/http/http_address_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/work/compiler_test \
 	daemon/work/describe_test daemon/work/shapes_test tests/conformance/meta_test
+daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la \
+	$(CMOCKA_LIBS)
 daemon_closer_test_SOURCES = daemon/closer.c daemon/closer_test.c daemon/thread.c
 daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
 daemon_work_compiler_test_SOURCES = daemon/thread.c daemon/work/compiler.c daemon/work/compiler_test.c

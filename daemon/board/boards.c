@@ -105,12 +105,18 @@ static void write_behind(struct pw_boards *boards, struct pw_run_record *record,
 static void fill_order(struct pw_boards *boards, uint32_t island, const struct pw_order_item *item, const uint8_t *bytes, uint64_t seq,
                        struct pw_order *ret_order)
 {
-        const struct pw_boards_run *run = boards->runs[item->slot];
-        uint32_t column = column_of(run, island);
-        struct pw_run_record *record = pw_boards_record(boards, run, column);
+        const struct pw_boards_run *run = pw_boards_run(boards, item->run, item->slot);
         const struct pw_run_shard *shards = (const void *)(bytes + item->at);
         const struct pw_behind *behind = (const void *)(shards + item->shard_count);
+        struct pw_run_record *record;
+        uint32_t column;
 
+        if (!run) { /* never prepared: its place in the order stays, and nobody's is in it */
+                *ret_order = (struct pw_order){ 0, item->node, 0 };
+                return;
+        }
+        column = column_of(run, island);
+        record = pw_boards_record(boards, run, column);
         if (item->shard_count)
                 write_load(record, item, shards);
         for (uint32_t i = 0; i < item->behind_count; i++)

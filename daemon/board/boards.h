@@ -20,7 +20,8 @@ PW_MUST_CHECK enum pw_status pw_boards_device(struct pw_boards *boards, uint32_t
 void pw_boards_bells(struct pw_boards *boards, struct pw_bells *bells);
 
 /* Do what a message says; `pools` came with it. The room of a run's record stays for the next run at its slot, until PROGRAM_ENDED.
- * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY: only of PREPARE, nothing of the run is then to be ordered. */
+ * What is said of a run that has no record, or no longer, does nothing: an order of it has no members.
+ * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY, PW_INVALID: only of PREPARE, nothing of the run is then to be ordered. */
 PW_MUST_CHECK enum pw_status pw_boards_apply(struct pw_boards *boards, const struct pw_message *message, const struct pw_message_pools *pools,
                                              struct pw_error *ret_err);
 /* The image and slice records of a program that is made (pw_program_make()), put where the executors of all of its islands read them, before

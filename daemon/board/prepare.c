@@ -179,6 +179,9 @@ enum pw_status pw_boards_prepare(struct pw_boards *boards, const struct pw_messa
         run = run_at(boards, &message->run, told->island_count);
         if (!run)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)message->run.run);
+        if (run->column_count != told->island_count || message->column >= run->column_count)
+                return pw_error_set(ret_err, PW_INVALID, "slot %u has records for %u islands, run %lu has %u", message->run.slot,
+                                    run->column_count, (unsigned long)message->run.run, told->island_count);
         record = &run->records[message->column];
         if (record->bytes < message->bytes) {
                 give(boards, message->island, record->line, record->bytes);
