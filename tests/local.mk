@@ -19,10 +19,11 @@ world_sources = tests/world/daemon.c tests/world/executor.c tests/world/passing.
 noinst_HEADERS += tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test \
-	tests/world/order_test tests/world/pipeline_test tests/world/world_test
+	tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
-world_test_libs = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+world_test_libs = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la \
+	$(CMOCKA_LIBS)
 tests_world_admission_test_SOURCES = tests/world/admission_test.c tests/world/admission.h $(world_sources)
 tests_world_admission_test_LDADD = $(world_test_libs)
 tests_world_admission_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
@@ -32,8 +33,10 @@ tests_world_check_test_SOURCES = tests/world/check_test.c $(world_sources)
 tests_world_check_test_LDADD = $(world_test_libs)
 tests_world_ending_test_SOURCES = tests/world/ending_test.c $(world_sources)
 tests_world_ending_test_LDADD = $(world_test_libs)
-tests_world_order_test_SOURCES = tests/world/order_test.c $(world_sources)
+tests_world_order_test_SOURCES = tests/world/order_test.c tests/world/order.h $(world_sources)
 tests_world_order_test_LDADD = $(world_test_libs)
+tests_world_loss_test_SOURCES = tests/world/loss_test.c tests/world/order.h $(world_sources)
+tests_world_loss_test_LDADD = $(world_test_libs)
 tests_world_pipeline_test_SOURCES = tests/world/pipeline_test.c $(world_sources)
 tests_world_pipeline_test_LDADD = $(world_test_libs)
 tests_world_world_test_SOURCES = tests/world/world_test.c $(world_sources)

@@ -9,8 +9,6 @@ is_public() { case " $public_headers " in *" $1 "*) true ;; *) false ;; esac; }
 for file in $(sources '*.c' '*.h'); do
         lines=$(wc -l <"$file")
         case $file in
-        # Still to be split.
-        tests/model/world.c | tests/world/order_test.c) limit=800 ;;
         *.c) limit=500 ;;
         *) limit=250 ;;
         esac

@@ -19,9 +19,9 @@ tests_model_subjects = base/error.c base/handles.c base/hash.c base/heap.c base/
 	daemon/client/look.c daemon/client/move.c daemon/memory/recount.c daemon/turn.c libclient/object/frozen.c \
 	libclient/object/future.c libclient/object/open.c libclient/socket/outgoing.c libclient/object/put.c \
 	libclient/room.c libclient/take.c libclient/object/unref.c libclient/object/wait.c
-tests_model_sources = tests/model/world.c tests/model/entry_model.c tests/model/lane_model.c tests/model/reclaim_model.c \
-	tests/model/wait_model.c tests/model/letgo_model.c tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c \
-	tests/model/move_model.c tests/model/move_segment.c
+tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand_in.c tests/model/entry_model.c \
+	tests/model/lane_model.c tests/model/reclaim_model.c tests/model/wait_model.c tests/model/letgo_model.c \
+	tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c tests/model/move_model.c tests/model/move_segment.c
 tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
 tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)
 dist_check_SCRIPTS += tests/model/mutations.sh

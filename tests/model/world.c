@@ -1,24 +1,12 @@
 /* The daemon's loop and the clients' session, as far as the models need them, around the product's own sources. */
 #include "tests/model/world.h"
 
-#include "daemon/child/child.h"
-#include "daemon/child/child_board.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/look.h"
-#include "daemon/client/name.h"
-#include "daemon/client/request.h"
-#include "daemon/effect.h"
-#include "daemon/inspect/list.h"
-#include "daemon/inspect/trace/trace.h"
-#include "daemon/memory/audit.h"
-#include "daemon/memory/overhead.h"
 #include "daemon/turn.h"
-#include "daemon/work/describe.h"
 #include "store/object.h"
 #include "tests/model/runs.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/random.h>
 
 struct world world;
@@ -35,13 +23,6 @@ ssize_t getrandom(void *data, size_t bytes, unsigned flags)
 
 /* --- the daemon: one look at everything that epoll would tell, then turns ------------------------------------------------- */
 
-/* Without a point. */
-static uint32_t peek(_Atomic uint32_t *place)
-{
-        model_see(place);
-        return *(volatile uint32_t *)place;
-}
-
 /* It looks at all of it each time, whatever it finds: each of these may be what it waits for. */
 static bool anything_told(void *context)
 {
@@ -50,8 +31,8 @@ static bool anything_told(void *context)
         (void)context;
         for (uint32_t i = 0; i < world.client_count; i++) {
                 struct world_client *client = &world.clients[i];
-                told |= peek(&client->socket) | (peek(&client->asked) ^ peek(&client->answered));
-                told |= peek(&client->hung_up) & !client->session.ended;
+                told |= world_peek(&client->socket) | (world_peek(&client->asked) ^ world_peek(&client->answered));
+                told |= world_peek(&client->hung_up) & !client->session.ended;
                 told |= model_dead((int)i) & !client->noticed;
         }
         return told;
@@ -104,7 +85,7 @@ static void poll_all(void)
         model_point(&world.clients[0].socket); /* what the kernel knows, in one step */
         for (uint32_t i = 0; i < world.client_count; i++) {
                 struct world_client *client = &world.clients[i];
-                told[i] = (struct told){ peek(&client->socket), peek(&client->asked), peek(&client->hung_up),
+                told[i] = (struct told){ world_peek(&client->socket), world_peek(&client->asked), world_peek(&client->hung_up),
                                          model_dead((int)i) && !client->noticed };
                 if (told[i].came)
                         model_wrote(&client->socket);
@@ -128,319 +109,6 @@ static void serve(void *context)
                         model_wait(anything_told, NULL);
         }
 }
-
-struct pw_client_segment *world_segment(uint32_t number)
-{
-        return number == WORLD_FUTURES ? &world.futures : &world.clients[number / 10 - 1].segment;
-}
-
-bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
-{
-        struct pw_store_actions *actions = pw_store_actions(daemon->store);
-        uint32_t i = 0;
-
-        for (; i < actions->count; i++) {
-                struct pw_store_action action = actions->items[i];
-                uint32_t client = action.segment / 10 - 1;
-
-                if (action.kind == PW_STORE_WAKE)
-                        pw_hint_wake(world.tenant.hints, pw_map_entry(&world_segment(action.segment)->map, action.slot), action.segment,
-                                     action.slot);
-                else if (action.kind == PW_STORE_PUNCH || action.kind == PW_STORE_SEGMENT_IDLE)
-                        world.punched |= 1u << client;
-                if (action.kind == PW_STORE_SEGMENT_IDLE) {
-                        struct pw_store_leaving leaving = pw_store_segment_remove(daemon->store, action.segment);
-                        pw_store_pages_gone(daemon->store, leaving.owner, leaving.bytes, now_us);
-                } else if (action.kind == PW_STORE_PUNCH)
-                        pw_store_pages_gone(daemon->store, action.owner, action.bytes, now_us);
-                if (action.kind == PW_STORE_FREE_RESULT)
-                        runs_free_room(action.payload);
-                else if (action.kind == PW_STORE_CANCEL_RUN)
-                        runs_cancel(action.number);
-                else if (action.kind == PW_STORE_END_SESSION)
-                        pw_session_end(&world.clients[action.number - 1].session, action.text);
-                else if (action.kind == PW_STORE_DRAIN)
-                        daemon->more = true, pw_lanes_hungry(daemon);
-                else if (action.kind == PW_STORE_POPULATE)
-                        pw_store_populated(daemon->store, action.token, PW_OK, now_us);
-        }
-        pw_store_actions_clear(actions);
-        return i != 0;
-}
-
-void pw_session_end(struct pw_dsession *session, const char *why)
-{
-        struct world_client *client = &world.clients[session->number - 1];
-
-        if (session->ended)
-                return;
-        model_must(!why, why ? why : "");
-        pw_lanes_drain(session);
-        session->ended = true;
-        pw_list_remove(&session->of_speakers);
-        pw_list_remove(&session->of_look);
-        pw_list_append(&world.daemon.ended, &session->of_ended);
-        pw_store_session_end(world.daemon.store, session->number, client->noticed, pw_now_us());
-        world.daemon.more = true;
-}
-
-void pw_sessions_reap(struct pw_daemon *daemon)
-{
-        struct pw_dsession *session;
-
-        pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
-                pw_list_remove(&session->of_ended);
-                (void)pw_lanes_end(session, &(uint32_t){ UINT32_MAX });
-                pw_table_remove(&daemon->sessions, session->number);
-        }
-}
-
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
-{
-        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
-
-        return session && !session->ended ? session : NULL;
-}
-
-enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire__ObjectId *wire, struct pw_object **ret_object,
-                               struct pw_error *ret_err)
-{
-        struct pw_id id = { wire->place, wire->epoch, wire->generation };
-
-        *ret_object = pw_store_find(session->daemon->store, session->number, pw_id_segment(id), pw_id_slot(id), id.generation);
-        return *ret_object ? PW_OK : pw_error_set(ret_err, PW_GONE, "gone");
-}
-
-uint64_t pw_now_us(void) { return 1000000; }
-void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) { (void)log, (void)level, (void)format; }
-
-bool pw_boards_poll(struct pw_boards *boards, struct pw_scheduler *scheduler, uint64_t now_us)
-{
-        (void)boards, (void)scheduler, (void)now_us;
-        return false;
-}
-void pw_child_boards_look(struct pw_daemon *daemon) { (void)daemon; }
-bool pw_boards_sleep(struct pw_boards *boards, struct pw_scheduler *scheduler, uint64_t now_us)
-{
-        return pw_boards_poll(boards, scheduler, now_us);
-}
-void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)scheduler, (void)now_us; }
-uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
-bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { (void)scheduler; return false; }
-void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
-bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
-bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
-bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
-void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
-void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
-void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move) { (void)daemon, (void)move; }
-void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
-uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
-void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
-
-/* --- the clients' session ------------------------------------------------------------------------------------------------- */
-
-static struct world_client *client_of(const struct pw_session *session)
-{
-        return pw_container_of(session, struct world_client, library);
-}
-
-enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **ret_lane, struct pw_error *ret_err)
-{
-        (void)ret_err;
-        *ret_lane = client_of(session)->lane;
-        return PW_OK;
-}
-
-enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment, struct pw_error *ret_err)
-{
-        (void)session, (void)ret_err;
-        *ret_segment = world_segment(number);
-        return PW_OK;
-}
-
-enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment, struct pw_error *ret_err)
-{
-        return pw_session_segment(session, number, ret_segment, ret_err);
-}
-
-/* --- the socket, which has room for one byte or one frame at a time --------------------------------------------------------- */
-
-static struct world_client *socket_of(int fd) { return &world.clients[fd - 1]; }
-
-static bool put_on(struct world_client *client, enum world_item item)
-{
-        uint32_t nothing = WORLD_NOTHING;
-
-        return atomic_compare_exchange_strong(&client->socket, &nothing, item);
-}
-
-static bool socket_empty(void *context)
-{
-        return peek(&((struct world_client *)context)->socket) == WORLD_NOTHING;
-}
-
-ssize_t model_send(int fd, const void *bytes, size_t count)
-{
-        (void)bytes;
-        errno = EAGAIN;
-        return put_on(socket_of(fd), WORLD_BELL) ? (ssize_t)count : -1;
-}
-
-/* Whoever sends holds send_lock: what is empty stays so. */
-enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t *message, uint32_t bytes, const int *fds, uint32_t fd_count,
-                             struct pw_error *ret_err)
-{
-        (void)kind, (void)message, (void)bytes, (void)fds, (void)fd_count, (void)ret_err;
-        while (!put_on(socket_of(socket), WORLD_FRAME))
-                model_wait(socket_empty, socket_of(socket));
-        return PW_OK;
-}
-uint32_t pw_frame_header(uint8_t header[PW_FRAME_HEADER], enum pw_frame_kind kind, uint32_t bytes, uint32_t fd_count)
-{
-        (void)header, (void)kind, (void)bytes, (void)fd_count;
-        return PW_FRAME_HEADER;
-}
-void world_frame(uint32_t i)
-{
-        model_must(pw_connection_send(&world.clients[i].connection, PW_FRAME_REQUEST, NULL, 0, NULL) == PW_OK, "a frame is sent");
-}
-
-/* Who waits for a lock is handed it, so that what it waits for stays so. */
-enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED, LOCK_HANDED };
-static _Atomic uint32_t *word_of(pthread_mutex_t *lock) { return (_Atomic uint32_t *)(void *)lock; }
-static bool handed(void *context) { return peek(context) == LOCK_HANDED; }
-
-int model_trylock(pthread_mutex_t *lock)
-{
-        uint32_t before = LOCK_FREE;
-
-        return atomic_compare_exchange_strong(word_of(lock), &before, LOCK_HELD) ? 0 : EBUSY;
-}
-
-int model_lock(pthread_mutex_t *lock)
-{
-        uint32_t before = LOCK_FREE;
-
-        while (!atomic_compare_exchange_strong(word_of(lock), &before, before == LOCK_FREE ? LOCK_HELD : LOCK_AWAITED))
-                ;
-        if (before == LOCK_FREE)
-                return 0;
-        model_wait(handed, word_of(lock));
-        atomic_store(word_of(lock), LOCK_HELD);
-        return 0;
-}
-
-int model_unlock(pthread_mutex_t *lock)
-{
-        uint32_t before = LOCK_HELD;
-
-        while (!atomic_compare_exchange_strong(word_of(lock), &before, before == LOCK_AWAITED ? LOCK_HANDED : LOCK_FREE))
-                ;
-        return 0;
-}
-
-enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number, struct pw_error *ret_err)
-{
-        (void)map, (void)segment, (void)number;
-        return pw_error_set(ret_err, PW_PROTOCOL, "its segment has had a number from the beginning");
-}
-
-bool pw_descriptor_is_ours(const struct pw_descriptor *descriptor) { return descriptor->fd > 0; }
-void pw_connection_lost(struct pw_connection *connection) { (void)connection; }
-
-/* What the daemon reads of it, for daemon/client/input.c. */
-void pw_decoder_init(struct pw_decoder *decoder) { (void)decoder; }
-void pw_decoder_done(struct pw_decoder *decoder) { (void)decoder; }
-void pw_decoder_rest(struct pw_decoder *decoder) { (void)decoder; }
-enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes, struct pw_error *ret_err)
-{
-        (void)decoder, (void)looks, (void)ret_err;
-        *ret_bytes = socket_of(socket)->came != WORLD_NOTHING;
-        socket_of(socket)->decoded = socket_of(socket)->came;
-        socket_of(socket)->came = WORLD_NOTHING;
-        return PW_OK;
-}
-enum pw_status pw_frame_next(struct pw_decoder *decoder, struct pw_frame *ret_frame, struct pw_error *ret_err)
-{
-        struct world_client *client = pw_container_of(decoder, struct world_client, session.decoder);
-        uint32_t came = client->decoded;
-
-        (void)ret_err;
-        client->decoded = WORLD_NOTHING;
-        *ret_frame = (struct pw_frame){ .kind = came == WORLD_BELL ? PW_FRAME_DOORBELL : PW_FRAME_REQUEST };
-        return came == WORLD_NOTHING ? PW_NOT_READY : PW_OK;
-}
-void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
-void pw_request_answered(struct pw_dsession *session, const struct pw_frame *frame) { (void)session, (void)frame; }
-struct event;
-int event_add(struct event *event, const struct timeval *after);
-int event_add(struct event *event, const struct timeval *after) { (void)event, (void)after; return 0; }
-int event_del(struct event *event);
-int event_del(struct event *event) { (void)event; return 0; }
-
-void pw_connection_nudge(struct pw_connection *connection) { (void)connection; }
-bool pw_connection_hung_up(struct pw_connection *connection) { (void)connection; return false; }
-enum pw_status pw_connection_check(const struct pw_connection *connection, struct pw_error *ret_err)
-{
-        (void)connection;
-        return pw_error_set(ret_err, PW_DAEMON_GONE, "gone");
-}
-static bool fenced(void *context)
-{
-        struct world_client *client = context;
-
-        return peek(&client->answered) == peek(&client->asked);
-}
-enum pw_status pw_session_fence(struct pw_session *session, struct pw_error *ret_err)
-{
-        struct world_client *client = client_of(session);
-
-        (void)ret_err;
-        atomic_fetch_add(&client->asked, 1);
-        model_wait(fenced, client);
-        return PW_OK;
-}
-enum pw_status world_ask(uint32_t i, void (*request)(struct pw_dsession *session))
-{
-        struct world_client *client = &world.clients[i];
-
-        client->request = request;
-        (void)!pw_session_fence(&client->library, NULL);
-        atomic_load(&client->answered); /* with the reply */
-        return (enum pw_status)client->reply;
-}
-void pw_session_reply_ok(struct pw_dsession *session, uint64_t id) { (void)id, world.clients[session->number - 1].reply = PW_OK; }
-void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text)
-{
-        (void)id, (void)text;
-        world.clients[session->number - 1].reply = status;
-}
-/* A few handles, gone with the execution. */
-struct pw_slab *pw_slab_new(struct pw_slab *before, const _Atomic uint32_t *revoked)
-{
-        struct pw_slab *slab = model_alloc(sizeof *slab);
-
-        (void)revoked;
-        *slab = (struct pw_slab){ before, NULL, model_alloc(8 * sizeof(struct pw_future)), 8, 8 * sizeof(struct pw_future) };
-        return slab;
-}
-/* Nobody grants more than world_grant() did. */
-enum pw_status pw_session_call(struct pw_session *session, Pathways__Wire__Request *request, Pathways__Wire__Reply__BodyCase body,
-                               struct pw_answer *ret_answer, struct pw_error *ret_err)
-{
-        (void)session, (void)request, (void)body, (void)ret_answer;
-        return pw_error_set(ret_err, PW_NO_SPACE, "no room");
-}
-void pw_answer_done(struct pw_answer *answer) { (void)answer; }
-void pw_session_post_fence(struct pw_session *session) { (void)session; }
-void pw_session_unref(struct pw_session *session) { (void)session; }
 
 /* --- building it ---------------------------------------------------------------------------------------------------------- */
 

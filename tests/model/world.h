@@ -86,4 +86,11 @@ void world_end(void);
 /* Objects that the store still has. */
 uint32_t world_objects(void);
 
+/* Without a point. */
+static inline uint32_t world_peek(_Atomic uint32_t *place)
+{
+        model_see(place);
+        return *(volatile uint32_t *)place;
+}
+
 #endif
