@@ -18,13 +18,13 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c daemon/memory/segment.c \
 	daemon/memory/worker.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/module/module.c daemon/module/module_file.c \
 	daemon/module/module_look.c daemon/notify.c daemon/own_file.c daemon/rundir.c daemon/settings/environment.c \
-	daemon/settings/operators.c daemon/settings/quota.c daemon/settings/reload.c daemon/settings/settings.c daemon/thread.c \
-	daemon/turn.c daemon/work/cancel.c daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c \
-	daemon/work/describe.c daemon/work/graph_wire.c daemon/work/place.c daemon/work/program.c daemon/work/shapes.c \
-	daemon/work/slice.c daemon/work/submit.c
-daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'   \
+	daemon/settings/operators.c daemon/settings/quota.c daemon/settings/reload.c daemon/settings/settings.c \
+	daemon/settings/weight.c daemon/thread.c daemon/turn.c daemon/work/cancel.c daemon/work/compile.c daemon/work/compiler.c \
+	daemon/work/compiling.c daemon/work/describe.c daemon/work/graph_wire.c daemon/work/place.c daemon/work/program.c \
+	daemon/work/shapes.c daemon/work/slice.c daemon/work/submit.c
+daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'    \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_libraries = daemon/libdaemon.la daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la \
+daemon_libraries = daemon/libdaemon.la daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la  \
 	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/spawn.h daemon/client/lane.h daemon/client/look.h daemon/client/move.h \
@@ -37,10 +37,10 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/memory/limits.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h daemon/memory/segment.h \
 	daemon/memory/worker.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h daemon/module/module_file.h \
 	daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h daemon/settings/environment.h \
-	daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h daemon/thread.h \
-	daemon/turn.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h daemon/work/compiling.h \
-	daemon/work/describe.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h daemon/work/shapes.h \
-	daemon/work/slice.h daemon/work/submit.h
+	daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h \
+	daemon/settings/weight.h daemon/thread.h daemon/turn.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h \
+	daemon/work/compiling.h daemon/work/describe.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h \
+	daemon/work/shapes.h daemon/work/slice.h daemon/work/submit.h
 EXTRA_DIST += daemon/README.md
 
 # The boards, for whoever plays a host.
@@ -69,7 +69,7 @@ daemon_memory_limits_test_SOURCES = daemon/memory/limits.c daemon/memory/limits_
 daemon_memory_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_file.c daemon/module/module_look.c \
 	daemon/module/module_test.c daemon/thread.c
-daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS)  \
+daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS)   \
 	$(CMOCKA_LIBS) -lpthread
 daemon_memory_overhead_test_SOURCES = daemon/memory/overhead.c daemon/memory/overhead_test.c
 daemon_memory_overhead_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
@@ -82,7 +82,7 @@ tests_conformance_meta_test_SOURCES = daemon/meta/embedded.c daemon/meta/kinds.c
 tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 
 # What an installed service consists of besides.
-EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf   \
+EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf    \
 	daemon/systemd/tmpfiles.d/pathways.conf
 if WITH_SYSTEMD
 sysusersdir = $(prefix)/lib/sysusers.d

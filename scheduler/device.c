@@ -3,7 +3,7 @@
 
 #include "scheduler/scheduler.h"
 
-struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead)
+struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead, bool counts)
 {
         struct pw_device *device = calloc(1, sizeof *device);
         uint64_t capacity = 1;
@@ -18,8 +18,9 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead)
         pw_list_init(&device->turns);
         device->kind = strdup(add->kind);
         device->seqs = calloc(capacity, sizeof *device->seqs);
+        device->charges = counts ? calloc(capacity, sizeof *device->charges) : NULL;
         device->markers = calloc(capacity, sizeof *device->markers);
-        if (device->kind && device->seqs && device->markers)
+        if (device->kind && device->seqs && device->markers && !counts == !device->charges)
                 return device;
         pw_device_free(device);
         return NULL;
@@ -37,6 +38,7 @@ void pw_device_free(struct pw_device *device)
         free(device->rooms);
         free(device->kind);
         free(device->seqs);
+        free(device->charges);
         free(device->markers);
         free(device->lost_text);
         free(device);

@@ -11,6 +11,7 @@
 
 #include "base/range.h"
 #include "scheduler/line.h"
+#include "scheduler/policy.h"
 #include "scheduler/quota.h"
 #include "scheduler/run.h"
 
@@ -44,6 +45,7 @@ struct pw_device {
         uint64_t ordered, done, done_seq;
         uint64_t *seqs;        /* of the gangs that are ordered and not done: at count & seq_mask */
         uint64_t seq_mask;
+        struct pw_policy_charge *charges; /* of the same gangs, where the policy counts; else NULL */
         bool window_wanted;    /* a gang waits for this device to get on */
         struct pw_list turns;  /* struct pw_stand: a part of each tenant at most, as they took turns */
         struct pw_part *parked;/* at the front of the island's, it waits for this device's window; NULL: none */
@@ -54,7 +56,8 @@ struct pw_device {
         char *lost_text;       /* how it was lost last; NULL: never */
 };
 
-struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead); /* NULL: out of memory */
+/* `counts`: the policy's. NULL: out of memory. */
+struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead, bool counts);
 void pw_device_free(struct pw_device *device);
 
 /* memory.c */
@@ -73,6 +76,11 @@ void pw_room_change(struct pw_device *device, const struct pw_room *room, enum p
 static inline void pw_device_order(struct pw_device *device, uint64_t seq)
 {
         device->seqs[device->ordered++ & device->seq_mask] = seq;
+}
+/* Of its gang `index`, from 0 on. */
+static inline struct pw_policy_charge *pw_device_charge(const struct pw_device *device, uint64_t index)
+{
+        return &device->charges[index & device->seq_mask];
 }
 /* The first gang that it has not done. 0: none, as on its board: no gang has that number, whatever an executor writes there. */
 static inline uint64_t pw_device_oldest(const struct pw_device *device)

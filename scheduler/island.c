@@ -22,16 +22,19 @@ struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number,
                                       .log = calloc(PW_ORDER_LOG, sizeof *island->log) };
         pw_list_init(&island->woken);
         pw_list_init(&island->fronts);
-        if (island->log)
+        if (island->log && policy->make(&island->state))
                 return island;
+        free(island->log);
         free(island);
         return NULL;
 }
 
 void pw_island_free(struct pw_island *island)
 {
-        if (island)
-                free(island->log);
+        if (!island)
+                return;
+        island->policy->end(island->state);
+        free(island->log);
         free(island);
 }
 
@@ -39,6 +42,7 @@ void pw_island_enter(struct pw_island *island, struct pw_part *part)
 {
         part->entered = true;
         part->key = island->policy->key(part);
+        island->policy->enter(island->state, part);
         island->admitted++;
         pw_part_wake(part);
 }
@@ -143,6 +147,8 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
         for (uint64_t rest = gang->members; rest; rest &= rest - 1) {
                 uint32_t number = (uint32_t)__builtin_ctzll(rest);
                 struct pw_device *device = turn->scheduler->devices[number];
+                if (island->policy->counts)
+                        island->policy->ordered(island->state, part, pw_device_charge(device, device->ordered));
                 pw_device_order(device, seq);
                 if (marked >> number & 1)
                         pw_device_mark(device, part, index);
@@ -322,6 +328,8 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
 
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count)
 {
+        for (uint64_t i = island->policy->counts ? device->done : count; i < count; i++)
+                island->policy->done(island->state, pw_device_charge(device, i));
         device->done = count;
         device->done_seq = device->seqs[(count - 1) & device->seq_mask];
         while (device->marker_first != device->marker_end) {

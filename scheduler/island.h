@@ -5,8 +5,8 @@
  * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
  *
  *   - each device of it has been given less than W gangs that it has not done (the window), no part of its tenant that came
- *     earlier waits for one of these devices, and no part of another tenant whose turn there came before (line.h): so nobody is
- *     overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
+ *     earlier waits for one of these devices, and no part of another tenant whose turn there comes before (line.h, policy.h): so nobody
+ *     is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
  *   - of a load: the input's writer is ordered wherever it is read; and where the input is updated in place, whoever else
  *     reads that room is done or ordered before it on the same device;
@@ -19,6 +19,7 @@
 #define PW_SCHEDULER_ISLAND_H
 
 #include "scheduler/live.h"
+#include "scheduler/policy.h"
 
 struct pw_ordered { struct pw_part *part; uint32_t gang; };
 
@@ -26,6 +27,7 @@ struct pw_island {
         uint32_t number;
         struct pw_scheduler *scheduler;
         const struct pw_policy *policy;
+        struct pw_policy_state *state; /* the policy's */
         uint64_t members;       /* its devices */
         struct pw_list woken;   /* parts that came, or for which came what they waited for */
         bool jumbled;           /* of these some stand before others that come first by their key */
@@ -38,14 +40,6 @@ struct pw_island {
         uint64_t reach;         /* known: gangs up to this may be ordered without overwriting one that is not done */
         struct pw_ordered *log; /* PW_ORDER_LOG: what was ordered at seq */
 };
-
-/* Which part's gangs are ordered first, of those of one tenant. All slots are filled. */
-struct pw_policy {
-        const char *name;
-        /* The part with the least key comes first. No two in an island have the same, and it stays the same. */
-        uint64_t (*key)(const struct pw_part *part);
-};
-const struct pw_policy *pw_policy_find(const char *name); /* NULL: none */
 
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy);
 void pw_island_free(struct pw_island *island);

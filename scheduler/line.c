@@ -62,16 +62,45 @@ static void come_to_front(struct pw_part *part)
         part->island->dirty = true;
 }
 
+/* It is at the front no longer, if it was. */
+static void leave_front(struct pw_part *part)
+{
+        if (part->parked)
+                part->parked->parked = NULL;
+        part->parked = NULL;
+        pw_list_remove(&part->link);
+}
+
+/* One more is before it. */
+static void fall_back(struct pw_part *part)
+{
+        part->island->kept_back++;
+        if (!part->turns_ahead++)
+                leave_front(part);
+}
+
+/* Into the turns of its device, by key. True: others are before it. */
+static bool line_up_turn(struct pw_stand *stand)
+{
+        struct pw_list *turns = &stand->device->turns, *before = turns->prev;
+
+        while (before != turns && pw_list_item(before, struct pw_stand, turn)->part->turn_key > stand->part->turn_key)
+                before = before->prev;
+        if (before == turns && !pw_list_empty(turns))
+                fall_back(pw_list_first(turns, struct pw_stand, turn)->part);
+        pw_list_append(before->next, &stand->turn);
+        return before != turns;
+}
+
 static void take_turn(struct pw_part *part)
 {
         struct pw_stand *stand = part->stands;
 
         part->has_turn = true;
         part->turns_ahead = 0;
-        each_stand(part, stand, rest) {
-                part->turns_ahead += !pw_list_empty(&stand->device->turns);
-                pw_list_append(&stand->device->turns, &stand->turn);
-        }
+        part->turn_key = part->island->policy->turn(part->island->state, part);
+        each_stand(part, stand, rest)
+                part->turns_ahead += line_up_turn(stand);
         part->island->kept_back += part->turns_ahead;
         if (!part->turns_ahead)
                 come_to_front(part);
@@ -91,10 +120,7 @@ static void give_turn_up(struct pw_part *part)
 
         part->has_turn = false;
         part->island->kept_back -= part->turns_ahead;
-        if (part->parked)
-                part->parked->parked = NULL;
-        part->parked = NULL;
-        pw_list_remove(&part->link);
+        leave_front(part);
         each_stand(part, stand, rest) {
                 struct pw_list *turns = &stand->device->turns;
                 bool first = turns->next == &stand->turn;

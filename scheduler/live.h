@@ -21,6 +21,8 @@ struct pw_part {                 /* a run in one island */
         uint32_t column, next;   /* next: of the plan's gangs */
         uint64_t key;            /* the policy's, once it has entered: who comes first of its tenant's */
         bool entered;
+        struct pw_policy_account *account; /* the policy's, of its tenant; NULL: none */
+        uint64_t turn_key;       /* the policy's, while it has its tenant's turn */
         uint64_t open;           /* devices that still have a gang of it to come */
         uint32_t devices_left;   /* devices that are not done with it */
         enum pw_part_wait wait;  /* why its next gang is not ordered, when it was looked at last */

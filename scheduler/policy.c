@@ -1,24 +1,21 @@
-/* Policies: which of a tenant's runs has its gangs ordered first. The table. */
-#include "scheduler/island.h"
+/* The kinds of policies, and the plain one: tenants in turn, whatever they ask for. */
+#include "scheduler/policy.h"
 
 #include "base/error.h"
+#include "scheduler/live.h"
 #include "scheduler/scheduler.h"
 
 #include <stdio.h>
 
-/* First come is who was admitted first: a run over several islands comes by message, and one that was admitted behind it and has
- * this island alone may be here already. */
-static uint64_t fifo_key(const struct pw_part *part) { return part->live->admission; }
+static const struct pw_policy *const kinds[] = { &pw_policy_fifo, &pw_policy_share };
 
-static const struct pw_policy policies[] = {
-        { "fifo", fifo_key }, /* first come, first served: the simple one */
-};
+const struct pw_policy *pw_policy_at(uint32_t index) { return index < pw_array_count(kinds) ? kinds[index] : NULL; }
 
 const struct pw_policy *pw_policy_find(const char *name)
 {
-        for (uint32_t i = 0; i < pw_array_count(policies); i++)
-                if (!strcmp(policies[i].name, name))
-                        return &policies[i];
+        for (uint32_t i = 0; i < pw_array_count(kinds); i++)
+                if (!strcmp(kinds[i]->name, name))
+                        return kinds[i];
         return NULL;
 }
 
@@ -29,8 +26,49 @@ enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err)
 
         if (pw_policy_find(name))
                 return PW_OK;
-        for (uint32_t i = 0; i < pw_array_count(policies) && used < sizeof names; i++)
-                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", policies[i].name);
-        return pw_error_set(ret_err, PW_INVALID, "--policy \"%.80s\": there %s %s", name,
-                            pw_array_count(policies) == 1 ? "is only" : "are", names);
+        for (uint32_t i = 0; i < pw_array_count(kinds) && used < sizeof names; i++)
+                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", kinds[i]->name);
+        return pw_error_set(ret_err, PW_INVALID, "--policy \"%.80s\": there are only %s", name, names);
 }
+
+uint64_t pw_policy_first_come(const struct pw_part *part) { return part->live->admission; }
+
+/* --- fifo ------------------------------------------------------------------------------------------------------------------- */
+
+static bool make_nothing(struct pw_policy_state **ret_state)
+{
+        *ret_state = NULL;
+        return true;
+}
+
+static void end_nothing(struct pw_policy_state *state) { (void)state; }
+
+static void no_account(struct pw_policy_state *state, struct pw_part *part)
+{
+        (void)state;
+        (void)part;
+}
+
+/* Turns come as they are taken. */
+static uint64_t same_turn(const struct pw_policy_state *state, const struct pw_part *part)
+{
+        (void)state;
+        (void)part;
+        return 0;
+}
+
+static void charge_nothing(struct pw_policy_state *state, struct pw_part *part, struct pw_policy_charge *ret_charge)
+{
+        (void)state;
+        (void)part;
+        *ret_charge = (struct pw_policy_charge){ 0 };
+}
+
+static void count_nothing(struct pw_policy_state *state, const struct pw_policy_charge *charge)
+{
+        (void)state;
+        (void)charge;
+}
+
+const struct pw_policy pw_policy_fifo = { "fifo", false, make_nothing, end_nothing, no_account, no_account, pw_policy_first_come,
+                                          same_turn, charge_nothing, count_nothing };

@@ -15,6 +15,7 @@ struct pw_device_quota *pw_quota_of(struct pw_table *quotas, const char *tenant)
         if (!quota)
                 return NULL;
         quota->bytes = UINT64_MAX;
+        quota->weight = 1;
         pw_list_init(&quota->changed);
         pw_list_init(&quota->blocked);
         pw_list_init(&quota->turn);
@@ -74,6 +75,16 @@ enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *te
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the quota of tenant %s", tenant);
         quota->bytes = bytes;
         scheduler->look = true; /* at who waits for it */
+        return PW_OK;
+}
+
+enum pw_status pw_scheduler_weight(struct pw_scheduler *scheduler, const char *tenant, uint32_t weight, struct pw_error *ret_err)
+{
+        struct pw_device_quota *quota = pw_quota_of(&scheduler->quotas, tenant);
+
+        if (!quota)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the weight of tenant %s", tenant);
+        quota->weight = weight;
         return PW_OK;
 }
 

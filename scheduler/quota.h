@@ -28,6 +28,7 @@ struct pw_queue {
 struct pw_device_quota {
         char *tenant;
         uint64_t bytes;     /* UINT64_MAX: no limit */
+        uint32_t weight;    /* its share of device time, from 1 on */
         uint64_t used[3];   /* by enum pw_room_use */
         uint64_t runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t record_bytes, told_bytes; /* of its runs and their results, in the scheduler's heap; what was said of them last */

@@ -381,6 +381,8 @@ void pw_part_left(struct pw_part *part, uint32_t count)
         if (part->devices_left)
                 return;
         part->island->admitted -= part->entered;
+        if (part->entered)
+                part->island->policy->leave(part->island->state, part);
         part->live->parts_left--;
         pw_live_maybe_end(part->live);
 }

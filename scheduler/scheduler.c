@@ -110,7 +110,7 @@ enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const str
         island = &scheduler->islands[add->island];
         if (!*island)
                 *island = pw_island_new(scheduler, add->island, scheduler->policy);
-        device = *island ? pw_device_new(add, scheduler->ahead) : NULL;
+        device = *island ? pw_device_new(add, scheduler->ahead, scheduler->policy->counts) : NULL;
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", add->device);
         scheduler->devices[add->device] = device;
@@ -163,6 +163,16 @@ bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t number, uint
                 return false;
         pw_island_progress(scheduler->islands[device->island], device, done_count);
         return true;
+}
+
+bool pw_scheduler_counts(const struct pw_scheduler *scheduler) { return scheduler->policy->counts; }
+
+void pw_scheduler_took(struct pw_scheduler *scheduler, uint32_t number, uint64_t index, uint64_t ns)
+{
+        const struct pw_device *device = pw_scheduler_device(scheduler, number);
+
+        if (device && device->charges && index >= device->done && index < device->ordered)
+                pw_device_charge(device, index)->took_ns = ns;
 }
 
 struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t number)

@@ -21,7 +21,7 @@ struct pw_scheduler;
 
 struct pw_scheduler_params {
         uint32_t ahead;       /* W: gangs ordered ahead per device; 0: 64 */
-        const char *policy;   /* "fifo" */
+        const char *policy;   /* "fifo", "share"; NULL: fifo */
         uint64_t admit_us;    /* default deadline of admission; 0: 10 min */
         uint64_t cancelled_us;/* how long members of a cancelled run may go on; 0: 10 s */
         uint32_t host;        /* number, for sentences: "device h0:2" */
@@ -49,6 +49,11 @@ bool pw_scheduler_segments_end(struct pw_scheduler *scheduler, const char *tenan
 /* How much a tenant may have of all devices together; UINT64_MAX: no limit. A run beyond it waits for its tenant's own rooms. */
 PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes,
                                                 struct pw_error *ret_err);
+/* Its share of device time where tenants wait for the same devices, in a policy that has shares: from 1 to PW_WEIGHT_MAX. Counts for
+ * what is ordered and done from now on. */
+#define PW_WEIGHT_MAX 1000u
+PW_MUST_CHECK enum pw_status pw_scheduler_weight(struct pw_scheduler *scheduler, const char *tenant, uint32_t weight,
+                                                 struct pw_error *ret_err);
 /* Tells of each tenant whose runs have records of more or fewer bytes than it said before (by 64 KiB at least, or none at all). */
 void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes), void *context);
 uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
@@ -119,6 +124,10 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 
 /* False: the device cannot have done as many, or had done more; nothing is taken of it. */
 bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
+/* Before that, where pw_scheduler_counts(): how long gang `index` of the device had it, from 0 on, in the order of the device; what is
+ * not said counts as none. */
+bool pw_scheduler_counts(const struct pw_scheduler *scheduler);
+void pw_scheduler_took(struct pw_scheduler *scheduler, uint32_t device, uint64_t index, uint64_t ns);
 /* What was taken of that: gangs done, and the seq of the last of them. */
 struct pw_device_done { uint64_t count, seq; };
 struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t device);

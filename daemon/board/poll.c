@@ -19,6 +19,22 @@ static void tell_peak(struct pw_boards *boards, uint32_t device, struct pw_sched
                 pw_scheduler_peak(scheduler, device, last->run, last->peak_bytes);
 }
 
+/* What the gangs that it has done since took of it, as its history says. */
+static void tell_times(const struct pw_boards *boards, uint32_t device, struct pw_scheduler *scheduler, uint64_t done)
+{
+        const struct pw_device_board *board = boards->devices[device].board;
+        uint64_t first = pw_scheduler_done(scheduler, device).count;
+
+        if (done - first > PW_ORDER_LOG)
+                return; /* that cannot be */
+        for (uint64_t i = first; i < done; i++) {
+                const struct pw_history *past = &board->history[i % PW_HISTORY];
+
+                if (past->end_ns > past->start_ns)
+                        pw_scheduler_took(scheduler, device, i, past->end_ns - past->start_ns);
+        }
+}
+
 static bool take_reports(struct pw_boards *boards, uint32_t device, struct pw_scheduler *scheduler, uint64_t now_us)
 {
         struct pw_device_board *board = boards->devices[device].board;
@@ -78,6 +94,8 @@ static bool progress(struct pw_boards *boards, uint32_t device, struct pw_schedu
 {
         boards->devices[device].done = done;
         tell_peak(boards, device, scheduler);
+        if (pw_scheduler_counts(scheduler))
+                tell_times(boards, device, scheduler, done);
         if (!pw_scheduler_progress(scheduler, device, done, now_us))
                 return false;
         boards->devices[device].done_seq = pw_scheduler_done(scheduler, device).seq;

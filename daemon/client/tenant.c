@@ -10,6 +10,7 @@
 #include "daemon/memory/recount.h"
 #include "daemon/memory/segment.h"
 #include "daemon/settings/quota.h"
+#include "daemon/settings/weight.h"
 #include "daemon/work/compiling.h"
 #include "daemon/work/submit.h"
 
@@ -57,6 +58,8 @@ static enum pw_status make_memory(struct pw_daemon *daemon, struct pw_tenant *te
                 return status;
         tenant->hints = (struct pw_hint_page *)map.base;
         status = pw_quota_apply(daemon, tenant, ret_err);
+        if (status == PW_OK)
+                status = pw_weight_apply(daemon, tenant, ret_err);
         if (status != PW_OK)
                 return status;
         return pw_segment_new(

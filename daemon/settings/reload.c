@@ -7,6 +7,7 @@
 #include "daemon/notify.h"
 #include "daemon/settings/operators.h"
 #include "daemon/settings/quota.h"
+#include "daemon/settings/weight.h"
 #include "daemon/thread.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static const struct live { const char *name; enum pw_status (*apply)(struct pw_d
         { "admit-deadline", admit_deadline }, { "log-level", log_level },   { "modules", pw_modules_refresh },
         { "operators", operators },             { "quota", quotas },
         { "shutdown", nothing_more },         { "socket-mode", socket_mode },
+        { "weight", pw_weights_apply },
 };
 
 static const struct live *find_live(const char *name)

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/http/http_address.h"
 #include "daemon/settings/quota.h"
+#include "daemon/settings/weight.h"
 #include "plane/board.h"
 #include "scheduler/scheduler.h"
 
@@ -40,7 +41,11 @@ static const struct pw_option items[] = {
         { "function-limit", 0, PW_OPTION_DURATION, AT(function_limit_us), "10min", "DURATION",
           "How long a function may take, about, whatever limit of its own it has. One that takes longer ends its executor. "
           "0: as long as it likes." },
-        { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "How islands choose the next gang." },
+        { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "Whose gang islands order next: fifo, tenants in turn; share, by weights." },
+        { "weight", 0, PW_OPTION_LIST, AT(weights), NULL, "TENANT=N",
+          "Policy share: what TENANT has of device time that others want too. "
+          "N against theirs, from 1 to 1000. Not given: 1. TENANT * is every tenant. "
+          "A tenant's own line goes before. May be given several times. SIGHUP applies a change." },
         { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
         { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION",
           "How long a run may wait to be admitted. SIGHUP applies a change." },
@@ -152,6 +157,8 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
                 status = check_durations(settings, ret_err);
         if (status == PW_OK)
                 status = pw_quotas_check(&settings->quotas, ret_err);
+        if (status == PW_OK)
+                status = pw_weights_check(&settings->weights, ret_err);
         if (status != PW_OK)
                 return status;
         if (settings->socket_mode > 0777)

@@ -8,7 +8,7 @@
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
-        struct pw_text_list modules, quotas;
+        struct pw_text_list modules, quotas, weights;
         uint32_t islands, socket_mode, ahead, ready_fd;
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth;
         uint64_t shutdown_us, admit_us, function_limit_us;

@@ -1,10 +1,10 @@
 # Tests with real processes; each starts its own daemon from this build tree.
 integration_tests =
-integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c \
-	tests/integration/harness.h tests/integration/look.c tests/integration/others.c tests/integration/trace.c \
+integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c  \
+	tests/integration/harness.h tests/integration/look.c tests/integration/others.c tests/integration/trace.c  \
 	tests/integration/trace.h
 integration_folder = tests/integration/folder.c tests/integration/folder.h
-integration_metrics = tests/integration/operator/exposition.c tests/integration/operator/exposition.h \
+integration_metrics = tests/integration/operator/exposition.c tests/integration/operator/exposition.h  \
 	tests/integration/operator/http.c tests/integration/operator/http.h
 integration_raw = tests/integration/frame.c tests/integration/frame.h tests/integration/raw.c tests/integration/raw.h
 integration_scene = tests/integration/scene.c tests/integration/scene.h
@@ -14,7 +14,7 @@ integration_tests += tests/integration/client/calls_test
 tests_integration_client_calls_test_SOURCES = tests/integration/client/calls_test.c $(integration_sources)
 tests_integration_client_calls_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/clients_test
-tests_integration_client_clients_test_SOURCES = tests/integration/client/clients_test.c tests/integration/process.c \
+tests_integration_client_clients_test_SOURCES = tests/integration/client/clients_test.c tests/integration/process.c  \
 	tests/integration/process.h $(integration_sources)
 tests_integration_client_clients_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/crowd_test
@@ -27,22 +27,25 @@ integration_tests += tests/integration/client/outcomes_test
 tests_integration_client_outcomes_test_SOURCES = tests/integration/client/outcomes_test.c $(integration_sources)
 tests_integration_client_outcomes_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/rude_test
-tests_integration_client_rude_test_SOURCES = tests/integration/client/rude_test.c tests/integration/older.c \
+tests_integration_client_rude_test_SOURCES = tests/integration/client/rude_test.c tests/integration/older.c  \
 	tests/integration/older.h tests/integration/process.c $(integration_raw) $(integration_sources)
 tests_integration_client_rude_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/client/share_test
+tests_integration_client_share_test_SOURCES = tests/integration/client/share_test.c $(integration_folder) \
+	tests/integration/other.c  tests/integration/other.h $(integration_sources)
+tests_integration_client_share_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/tenants_test tests/integration/client/beside_test
-tests_integration_client_tenants_test_SOURCES = tests/integration/client/tenants_test.c tests/integration/other.c \
+tests_integration_client_tenants_test_SOURCES = tests/integration/client/tenants_test.c tests/integration/other.c  \
 	tests/integration/other.h $(integration_sources)
 tests_integration_client_tenants_test_LDADD = $(integration_libraries)
-tests_integration_client_beside_test_SOURCES = tests/integration/client/beside_test.c tests/integration/other.c \
+tests_integration_client_beside_test_SOURCES = tests/integration/client/beside_test.c tests/integration/other.c  \
 	tests/integration/other.h $(integration_sources)
 tests_integration_client_beside_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/vandal_test
 tests_integration_client_vandal_test_SOURCES = tests/integration/client/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_client_vandal_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/endings_test
-tests_integration_fault_endings_test_SOURCES = tests/integration/fault/endings_test.c $(integration_scene) \
-	$(integration_sources)
+tests_integration_fault_endings_test_SOURCES = tests/integration/fault/endings_test.c $(integration_scene)  $(integration_sources)
 tests_integration_fault_endings_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/faults_test
 tests_integration_fault_faults_test_SOURCES = tests/integration/fault/faults_test.c $(integration_scene) $(integration_sources)
@@ -54,43 +57,41 @@ integration_tests += tests/integration/fault/kills_test
 tests_integration_fault_kills_test_SOURCES = tests/integration/fault/kills_test.c $(integration_sources)
 tests_integration_fault_kills_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/steps_test
-tests_integration_fault_steps_test_SOURCES = tests/integration/fault/steps_test.c tests/integration/fault/places.c \
+tests_integration_fault_steps_test_SOURCES = tests/integration/fault/steps_test.c tests/integration/fault/places.c  \
 	tests/integration/fault/places.h $(integration_sources)
 tests_integration_fault_steps_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/torture_test
 tests_integration_fault_torture_test_SOURCES = tests/integration/fault/torture_test.c $(integration_sources)
 tests_integration_fault_torture_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/daemon_test
-tests_integration_host_daemon_test_SOURCES = tests/integration/host/daemon_test.c $(integration_raw) $(integration_folder) \
+tests_integration_host_daemon_test_SOURCES = tests/integration/host/daemon_test.c $(integration_raw) $(integration_folder)  \
 	$(integration_sources)
 tests_integration_host_daemon_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/folders_test
 tests_integration_host_folders_test_SOURCES = tests/integration/host/folders_test.c $(integration_folder) $(integration_sources)
 tests_integration_host_folders_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/outage_test
-tests_integration_host_outage_test_SOURCES = tests/integration/host/outage_test.c $(integration_raw) $(integration_folder) \
+tests_integration_host_outage_test_SOURCES = tests/integration/host/outage_test.c $(integration_raw) $(integration_folder)  \
 	$(integration_sources)
 tests_integration_host_outage_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/service_test
 tests_integration_host_service_test_SOURCES = tests/integration/host/service_test.c $(integration_folder) $(integration_sources)
 tests_integration_host_service_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/settings_test
-tests_integration_host_settings_test_SOURCES = tests/integration/host/settings_test.c $(integration_folder) \
-	$(integration_sources)
+tests_integration_host_settings_test_SOURCES = tests/integration/host/settings_test.c $(integration_folder)  $(integration_sources)
 tests_integration_host_settings_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/starts_test
 tests_integration_host_starts_test_SOURCES = tests/integration/host/starts_test.c $(integration_sources)
 tests_integration_host_starts_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/third_host_test
-tests_integration_host_third_host_test_SOURCES = tests/integration/host/third_host_test.c $(integration_folder) \
-	$(integration_sources)
+tests_integration_host_third_host_test_SOURCES = tests/integration/host/third_host_test.c $(integration_folder)  $(integration_sources)
 tests_integration_host_third_host_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/object/churn_test
-tests_integration_object_churn_test_SOURCES = tests/integration/object/churn_test.c tests/integration/process.c \
+tests_integration_object_churn_test_SOURCES = tests/integration/object/churn_test.c tests/integration/process.c  \
 	tests/integration/process.h $(integration_sources)
 tests_integration_object_churn_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/object/frozen_test
-tests_integration_object_frozen_test_SOURCES = tests/integration/object/frozen_test.c tests/integration/other.c \
+tests_integration_object_frozen_test_SOURCES = tests/integration/object/frozen_test.c tests/integration/other.c  \
 	tests/integration/other.h $(integration_sources)
 tests_integration_object_frozen_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/object/hold_test
@@ -115,45 +116,43 @@ integration_tests += tests/integration/object/waits_test
 tests_integration_object_waits_test_SOURCES = tests/integration/object/waits_test.c $(integration_raw) $(integration_sources)
 tests_integration_object_waits_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/exits_test
-tests_integration_operator_exits_test_SOURCES = tests/integration/operator/exits_test.c tests/integration/operator/command.c \
+tests_integration_operator_exits_test_SOURCES = tests/integration/operator/exits_test.c tests/integration/operator/command.c  \
 	tests/integration/operator/command.h $(integration_scene) $(integration_sources)
 tests_integration_operator_exits_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/hands_test
-tests_integration_operator_hands_test_SOURCES = tests/integration/operator/hands_test.c tests/integration/operator/command.c \
+tests_integration_operator_hands_test_SOURCES = tests/integration/operator/hands_test.c tests/integration/operator/command.c  \
 	tests/integration/operator/command.h $(integration_sources)
 tests_integration_operator_hands_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/http_test
-tests_integration_operator_http_test_SOURCES = tests/integration/operator/http_test.c $(integration_metrics) \
-	$(integration_sources)
+tests_integration_operator_http_test_SOURCES = tests/integration/operator/http_test.c $(integration_metrics)  $(integration_sources)
 tests_integration_operator_http_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/quota_test
-tests_integration_operator_quota_test_SOURCES = tests/integration/operator/quota_test.c tests/integration/other.c \
+tests_integration_operator_quota_test_SOURCES = tests/integration/operator/quota_test.c tests/integration/other.c  \
 	tests/integration/other.h $(integration_sources)
 tests_integration_operator_quota_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/screen_test
-tests_integration_operator_screen_test_SOURCES = tests/integration/operator/screen_test.c \
+tests_integration_operator_screen_test_SOURCES = tests/integration/operator/screen_test.c  \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)
 tests_integration_operator_screen_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/timeline_test
-tests_integration_operator_timeline_test_SOURCES = tests/integration/operator/timeline_test.c \
-	tests/integration/operator/chrome.c tests/integration/operator/chrome.h tests/integration/operator/recording.c \
-	tests/integration/operator/recording.h tests/integration/operator/command.c tests/integration/operator/command.h \
+tests_integration_operator_timeline_test_SOURCES = tests/integration/operator/timeline_test.c  \
+	tests/integration/operator/chrome.c tests/integration/operator/chrome.h tests/integration/operator/recording.c  \
+	tests/integration/operator/recording.h tests/integration/operator/command.c tests/integration/operator/command.h  \
 	$(integration_sources)
 tests_integration_operator_timeline_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
 integration_tests += tests/integration/operator/trials_test
-tests_integration_operator_trials_test_SOURCES = tests/integration/operator/trials_test.c \
-	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_scene) \
-	$(integration_sources)
+tests_integration_operator_trials_test_SOURCES = tests/integration/operator/trials_test.c  \
+	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_scene)  $(integration_sources)
 tests_integration_operator_trials_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/why_memory_test
-tests_integration_operator_why_memory_test_SOURCES = tests/integration/operator/why_memory_test.c \
+tests_integration_operator_why_memory_test_SOURCES = tests/integration/operator/why_memory_test.c  \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_operator_why_memory_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/why_test tests/integration/operator/why_run_test
-tests_integration_operator_why_test_SOURCES = tests/integration/operator/why_test.c tests/integration/operator/why.h \
+tests_integration_operator_why_test_SOURCES = tests/integration/operator/why_test.c tests/integration/operator/why.h  \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_operator_why_test_LDADD = $(integration_libraries)
-tests_integration_operator_why_run_test_SOURCES = tests/integration/operator/why_run_test.c tests/integration/operator/why.h \
+tests_integration_operator_why_run_test_SOURCES = tests/integration/operator/why_run_test.c tests/integration/operator/why.h  \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_operator_why_run_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/admission_test
@@ -184,8 +183,8 @@ integration_tests += tests/integration/work/runs_test
 tests_integration_work_runs_test_SOURCES = tests/integration/work/runs_test.c $(integration_sources)
 tests_integration_work_runs_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/stages_test
-tests_integration_work_stages_test_SOURCES = tests/integration/work/stages_test.c tests/integration/operator/chrome.c \
-	tests/integration/operator/chrome.h tests/integration/operator/recording.c tests/integration/operator/recording.h \
+tests_integration_work_stages_test_SOURCES = tests/integration/work/stages_test.c tests/integration/operator/chrome.c  \
+	tests/integration/operator/chrome.h tests/integration/operator/recording.c tests/integration/operator/recording.h  \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)
 tests_integration_work_stages_test_LDADD = $(integration_libraries) $(JANSSON_LIBS)
 integration_tests += tests/integration/work/training_test
@@ -195,8 +194,7 @@ integration_tests += tests/integration/work/transfers_test
 tests_integration_work_transfers_test_SOURCES = tests/integration/work/transfers_test.c $(integration_sources)
 tests_integration_work_transfers_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/versions_test
-tests_integration_work_versions_test_SOURCES = tests/integration/work/versions_test.c $(integration_folder) \
-	$(integration_sources)
+tests_integration_work_versions_test_SOURCES = tests/integration/work/versions_test.c $(integration_folder)  $(integration_sources)
 tests_integration_work_versions_test_LDADD = $(integration_libraries)
 
 check_PROGRAMS += $(integration_tests)

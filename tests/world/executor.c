@@ -389,6 +389,7 @@ static bool find_gang(struct world *world, struct world_executor *self)
                 self->seq = self->next++;
                 self->at_gang = true;
                 self->marked = false;
+                self->began_us = world->now_us;
                 atomic_store(&self->board->running, self->seq);
                 gang_of(world, self).run->devices |= UINT64_C(1) << self->device;
                 return true;
@@ -401,7 +402,8 @@ static void finish(struct world *world, struct world_executor *self, const struc
         uint64_t count = atomic_load(&self->board->history_count);
 
         self->board->history[count % PW_HISTORY] =
-                (struct pw_history){ .seq = self->seq, .run = gang->record->run, .node = gang->index };
+                (struct pw_history){ .seq = self->seq, .run = gang->record->run, .node = gang->index,
+                                     .start_ns = self->began_us * 1000, .end_ns = world->now_us * 1000 };
         atomic_store(&self->board->history_count, count + 1);
         atomic_store(&self->board->done.count, atomic_load(&self->board->done.count) + 1);
         atomic_store(&self->board->done.seq, self->seq);

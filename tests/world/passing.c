@@ -51,6 +51,8 @@ static void check_passed(struct world *world, struct world_run *run, const struc
         uint32_t island = part->plan->island;
         uint64_t head = part->island->seq, members = waiting_gang(part)->members;
 
+        if (part->island->policy != &pw_policy_fifo)
+                return; /* others do not take turns evenly */
         for (uint64_t seq = run->first_since[island] + 1; seq <= head; seq++) {
                 const void *tenant = world->passing->gangs[island][seq % KEPT].tenant;
                 uint64_t passed = world->passing->gangs[island][seq % KEPT].members & members;

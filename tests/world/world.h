@@ -74,7 +74,7 @@ struct world_executor {
         uint32_t device, island;
         uint64_t next, seq;       /* seq: of the gang it is at */
         struct pw_order order;
-        uint64_t gangs;
+        uint64_t gangs, began_us; /* began: the one that it is at */
         struct pw_device_board *board;
         uint8_t *memory;          /* so many bytes for each tenant: */
         uint64_t memory_bytes;
@@ -83,6 +83,7 @@ struct world_executor {
 struct world_options {
         uint32_t islands, devices_per_island, ahead;
         uint32_t tenants; /* 0: one */
+        const char *policy; /* NULL: fifo */
         uint32_t host; /* its number */
         uint64_t capacity;
         int donations; /* 0: by chance, 1: always, -1: never */

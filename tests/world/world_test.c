@@ -3,6 +3,7 @@
 #include "tests/world/world.h"
 
 #include "base/memory.h"
+#include "scheduler/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -265,6 +266,19 @@ static void test_tenants(void **state)
                                                       .fail_percent = 5, .cancel_per_mille = 10, .rich = true });
 }
 
+/* Whose turn comes first is the policy's: whatever it says, all that must hold does. */
+static void test_policies(void **state)
+{
+        const struct pw_policy *policy;
+
+        (void)state;
+        for (uint32_t i = 0; (policy = pw_policy_at(i)); i++)
+                play_seeds(13000 + 500 * i, 8, &(struct world_options){ .judged_percent = 25, .tenants = 4, .policy = policy->name,
+                                                                        .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 256 << 10,
+                                                                        .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 2,
+                                                                        .cancel_per_mille = 10, .slow_messages = true, .rich = true });
+}
+
 /* Boards that are too small for the records of all runs at once. */
 static void test_small_arena(void **state)
 {
@@ -376,7 +390,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels), cmocka_unit_test(test_small_arena),
-                cmocka_unit_test(test_tenants),
+                cmocka_unit_test(test_tenants), cmocka_unit_test(test_policies),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
                 cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),

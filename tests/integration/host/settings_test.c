@@ -78,7 +78,11 @@ static void options_that_cannot_be(void **state)
                             "16 MiB|8 devices|4 MiB");
         it_refuses_to_start(host, IT_ARGS("--host-memory", "900TiB"), "900 TiB");
         it_refuses_to_start(host, IT_ARGS("--no-such-option"), "no-such-option");
-        it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic");
+        it_refuses_to_start(host, IT_ARGS("--policy", "magic"), "magic|fifo, share");
+        it_refuses_to_start(host, IT_ARGS("--weight", "bo"), "--weight|bo|bo=4");
+        it_refuses_to_start(host, IT_ARGS("--weight", "bo=0"), "--weight|1 to 1000");
+        it_refuses_to_start(host, IT_ARGS("--weight", "bo=1001"), "--weight|1 to 1000");
+        it_refuses_to_start(host, IT_ARGS("--weight", "bo=4", "--weight", "bo=5"), "--weight|bo=5|already|bo=4");
         it_refuses_to_start(host, IT_ARGS("--shutdown", "18446744073709551615us"), "--shutdown: at most 36500d");
         it_refuses_to_start(host, IT_ARGS("--admit-deadline", "36501d"), "--admit-deadline: at most 36500d");
         it_refuses_to_start(host, IT_ARGS("--admit-deadline", "0"), "--admit-deadline 0: at least 1us");
