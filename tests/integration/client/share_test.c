@@ -40,7 +40,7 @@ static int want_device(void *context, int pipe)
                                                  &(struct pw_call_params){ .params = &us, .params_bytes = sizeof us });
         struct pw_future *input = it_put_f64(session, PW_DIMS(2), 5);
 
-        for (uint32_t i = 0; session; i = (i + 1) % IN_FLIGHT) {
+        for (uint32_t i = 0;; i = (i + 1) % IN_FLIGHT) { /* until it is killed */
                 struct pw_view view;
 
                 if (results[i]) {
@@ -51,7 +51,6 @@ static int want_device(void *context, int pipe)
                 }
                 results[i] = it_run_1(program, input);
         }
-        return 0;
 }
 
 /* What each has of all that was done in so many us, in parts of 10,000. */
