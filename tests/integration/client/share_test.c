@@ -51,6 +51,7 @@ static int want_device(void *context, int pipe)
                 }
                 results[i] = it_run_1(program, input);
         }
+        return 0;
 }
 
 /* What each has of all that was done in so many us, in parts of 10,000. */
