@@ -1,5 +1,5 @@
-/* What comes first: a binary heap of items that lie in other structs, by a key such as a time. Adding, removing and taking the first
- * cost the logarithm of the count, wherever in the order the item is. One owner; no locks.
+/* What comes first: a binary heap of items that lie in other structs, by a key such as a time. Adding, removing and taking the
+ * first cost the logarithm of the count, wherever in the order the item is. One owner; no locks.
  */
 #ifndef PW_BASE_HEAP_H
 #define PW_BASE_HEAP_H

@@ -74,7 +74,8 @@ void pw_log(const struct pw_log *log, enum pw_log_level level, const char *forma
                 memcpy(line + used - 3, "...", 3);
         }
         line[used] = 0;
-        pw_text_make_plain(line + head); /* what came from users may hold line ends, and what a terminal obeys; a line is one event */
+        /* what came from users may hold line ends, and what a terminal obeys; a line is one event */
+        pw_text_make_plain(line + head);
         line[used++] = '\n';
         /* Who reads the log may be gone, or stopped, its disk may be full: the daemon goes on without the line, and counts it. */
         if (write_line(log->fd, line, used) != (ssize_t)used && log->lost)

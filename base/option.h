@@ -52,8 +52,8 @@ PW_MUST_CHECK enum pw_status pw_options_parse(const struct pw_options *options, 
  * Only a list may be given twice, on a line each. *ret_lines has place for a number per option: the line of its last value in the
  * file, 0: none; it is written in any case.
  * Errors: PW_BAD_CONFIG with file, line and the nearest known key; PW_NOT_FOUND. */
-PW_MUST_CHECK enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path, uint32_t *ret_lines,
-                                             struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_options_read(const struct pw_options *options, void *settings, const char *path,
+                                             uint32_t *ret_lines, struct pw_error *ret_err);
 void pw_options_help(const struct pw_options *options, FILE *out);
 /* The options as mdoc(7) list items, for the manual pages. */
 void pw_options_mdoc(const struct pw_options *options, FILE *out);

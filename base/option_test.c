@@ -160,7 +160,8 @@ static void test_file(void **state)
         assert_int_equal(lines[pw_option_find(&options, "modules") - items], 7);
         assert_int_equal(lines[pw_option_find(&options, "islands") - items], 8);
         assert_int_equal(lines[pw_option_find(&options, "quiet") - items], 5);
-        assert_int_equal(read_text(settings, "  # comment\n\tislands = 4\n   modules = u v \n     host-memory   =\t3GiB\n \n", &err), PW_OK);
+        assert_int_equal(read_text(settings, "  # comment\n\tislands = 4\n   modules = u v \n     host-memory   =\t3GiB\n \n",
+                                   &err), PW_OK);
         assert_int_equal(settings->islands, 4);
         assert_int_equal(settings->modules.count, 1);
         assert_string_equal(settings->modules.items[0], "u v");
@@ -253,7 +254,8 @@ static void test_changes(void **state)
 {
         static const char *const before[] = { "", "1 GiB", "10 s", "1", "0666", "no", "no", "/usr/lib/pathways/modules" };
         static const char *const after[] = { "/run", "2 GiB", "20 s", "3", "0600", "yes", "yes", "/a, /b" };
-        char *argv[] = { (char *)"x", (char *)"--run-dir=/run", (char *)"--host-memory=2GiB", (char *)"--deadline=20s", (char *)"--islands=3",
+        char *argv[] = { (char *)"x", (char *)"--run-dir=/run", (char *)"--host-memory=2GiB", (char *)"--deadline=20s",
+                         (char *)"--islands=3",
                          (char *)"--socket-mode=600", (char *)"-qh", (char *)"--modules=/a", (char *)"--modules=/b", NULL };
         struct settings *settings = *state, others;
         char text[80];

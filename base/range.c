@@ -47,7 +47,8 @@ struct pw_range {
         struct node *bins[][SUB_COUNT]; /* as many doublings as the space has */
 };
 
-/* Clients choose what they keep: not so that the table has them all in one place. One key for each offset: each step has its inverse. */
+/* Clients choose what they keep: not so that the table has them all in one place. One key for each offset: each step has its
+ * inverse. */
 static uint64_t key_of(const struct pw_range *range, uint64_t offset)
 {
         uint64_t key = (offset ^ range->secret) * UINT64_C(0xff51afd7ed558ccd); /* MurmurHash3's finalizer, Appleby */
@@ -146,7 +147,8 @@ struct pw_range *pw_range_new(uint64_t size, uint64_t align)
                 return NULL;
         }
         stock(range);
-        (void)!getrandom(&range->secret, sizeof range->secret, GRND_NONBLOCK); /* where there is none yet: keys that can be guessed */
+        /* where there is none yet: keys that can be guessed */
+        (void)!getrandom(&range->secret, sizeof range->secret, GRND_NONBLOCK);
         range->shift = (uint32_t)__builtin_ctzll(align);
         range->units = size >> range->shift;
         node->size = range->units;

@@ -29,7 +29,10 @@ static struct pw_table_cell *find(struct pw_table_cell *cells, uint32_t capacity
 
 /* --- growing and shrinking: a cell of `old` whose value has moved, or was removed, says `old` in its place ------------------- */
 
-static bool is_there(const struct pw_table *table, const struct pw_table_cell *old) { return old->value && old->value != table->old; }
+static bool is_there(const struct pw_table *table, const struct pw_table_cell *old)
+{
+        return old->value && old->value != table->old;
+}
 
 static void *find_old(const struct pw_table *table, uint64_t key, struct pw_table_cell **ret_cell)
 {
@@ -77,7 +80,7 @@ static bool double_capacity(struct pw_table *table)
         return table->capacity < CAPACITY_MAX && set_capacity(table, table->capacity ? table->capacity * 2 : CAPACITY_MIN);
 }
 
-/* --- what callers ask ---------------------------------------------------------------------------------------------------------- */
+/* --- what callers ask --------------------------------------------------------------------------------------------------------- */
 
 void pw_table_done(struct pw_table *table)
 {

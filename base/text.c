@@ -52,7 +52,8 @@ char *pw_text_make_plain(char *text)
         return text;
 }
 
-/* Where the last word begins that may have lost its end; one that takes more than half of the text: where its last character does. */
+/* Where the last word begins that may have lost its end; one that takes more than half of the text: where its last character
+ * does. */
 static size_t whole_words(const char *text, size_t length)
 {
         size_t end = length;

@@ -1,7 +1,7 @@
 /* Text that came from people or their programs, on its way to a terminal, a log or a list.
  *
- * Plain text is valid UTF-8 without what a terminal obeys or what turns a line about: control characters (C0, DEL, C1), separators of
- * lines and paragraphs, marks of writing direction.
+ * Plain text is valid UTF-8 without what a terminal obeys or what turns a line about: control characters (C0, DEL, C1), separators
+ * of lines and paragraphs, marks of writing direction.
  */
 #ifndef PW_BASE_TEXT_H
 #define PW_BASE_TEXT_H

@@ -79,7 +79,8 @@ static void test_format(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_plain), cmocka_unit_test(test_not_plain), cmocka_unit_test(test_format) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_plain), cmocka_unit_test(test_not_plain),
+                                            cmocka_unit_test(test_format) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* Yielding, for as long as those who get the processor give it back soon.
  *
- * Where each of them waits as this process does a yield takes microseconds, and whoever is awaited runs next. Beside processes that compute
- * it takes as long as their slices do, and a yield is then the end of one's own: who yields again and again hardly runs at all, while
- * who sleeps is woken and has its share. So after a yield that took long its caller sleeps in place of yielding, for many times as long.
+ * Where each of them waits as this process does a yield takes microseconds, and whoever is awaited runs next. Beside processes that
+ * compute it takes as long as their slices do, and a yield is then the end of one's own: who yields again and again hardly runs at
+ * all, while who sleeps is woken and has its share. So after a yield that took long its caller sleeps in place of yielding, for
+ * many times as long.
  */
 #ifndef PW_BASE_YIELD_H
 #define PW_BASE_YIELD_H
@@ -20,7 +21,10 @@ struct pw_yield {
         uint64_t paid_ns; /* what went by is paid for by the time until then */
 };
 
-static inline bool pw_yield_may(const struct pw_yield *yield, uint64_t now_ns) { return yield->paid_ns < now_ns + PW_YIELD_BURST_NS; }
+static inline bool pw_yield_may(const struct pw_yield *yield, uint64_t now_ns)
+{
+        return yield->paid_ns < now_ns + PW_YIELD_BURST_NS;
+}
 
 /* One was begun and ended at these times. */
 static inline void pw_yield_took(struct pw_yield *yield, uint64_t begun_ns, uint64_t ended_ns)

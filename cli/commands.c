@@ -42,16 +42,20 @@ static const struct pw_option gang_list_options[] = {
         COMMON_OPTIONS,
 };
 static const struct pw_option put_options[] = {
-        { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME", "Bind NAME to the object, which lives until the name is freed, or for the --ttl." },
+        { "name", 0, PW_OPTION_TEXT, AT(name), NULL, "NAME",
+          "Bind NAME to the object, which lives until the name is freed, or for the --ttl." },
         { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
-          "Keep it for so long, 250ms, 3s, 2min, 1h or 2d, not 0; then the name goes too. Where neither a name nor this is given: 10min." },
+          "Keep it for so long, 250ms, 3s, 2min, 1h or 2d, not 0; then the name goes too. Where neither a name nor this is given: "
+          "10min." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for room." },
-        { "frozen", 0, PW_OPTION_FLAG, AT(frozen), NULL, NULL, "Where nobody can change the bytes any more, neither this process." },
+        { "frozen", 0, PW_OPTION_FLAG, AT(frozen), NULL, NULL,
+          "Where nobody can change the bytes any more, neither this process." },
         TYPE_OPTIONS("opaque", NULL),
         COMMON_OPTIONS,
 };
 static const struct pw_option get_options[] = {
-        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the bytes to FILE; without it, or \"-\": to standard output." },
+        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE",
+          "Write the bytes to FILE; without it, or \"-\": to standard output." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "1min", "DURATION", "How long to wait for the value." },
         { "wait", 0, PW_OPTION_FLAG, AT(wait), NULL, NULL, "Wait for a name to be bound, too." },
         COMMON_OPTIONS,
@@ -70,7 +74,8 @@ static const struct pw_option move_options[] = {
         { "devices", 'd', PW_OPTION_COUNT, AT(devices), "0", "N", "To N devices. 0: to host memory." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Of N islands. 0: of as few as possible." },
         { "sharding", 0, PW_OPTION_TEXT, AT(sharding), "broadcast", "HOW", "How it lies there: broadcast or split:DIM." },
-        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for the value, for room and for the copy." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION",
+          "How long to wait for the value, for room and for the copy." },
         COMMON_OPTIONS,
 };
 static const struct pw_option run_options[] = {
@@ -89,8 +94,10 @@ static const struct pw_option run_options[] = {
 };
 
 static const struct pw_option trace_options[] = {
-        { "seconds", 's', PW_OPTION_DURATION, AT(seconds_us), "5s", "S", "For so long, 3 or 250ms, not 0; an interrupt ends it before." },
-        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE", "Write the trace to FILE; without it, or \"-\": to standard output." },
+        { "seconds", 's', PW_OPTION_DURATION, AT(seconds_us), "5s", "S",
+          "For so long, 3 or 250ms, not 0; an interrupt ends it before." },
+        { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE",
+          "Write the trace to FILE; without it, or \"-\": to standard output." },
         COMMON_OPTIONS,
 };
 
@@ -187,19 +194,22 @@ const struct pw_command pw_commands[] = {
           OPTIONS("put", put_options), FORM(id_columns), { 0 } },
         { "get", "ID|NAME", 1, 1, "Wait for an object and write its bytes.", pw_command_get, OPTIONS("get", get_options),
           FORM(value_columns), { 0 } },
-        { "wait", "ID|NAME...", 1, UINT32_MAX, "Wait until objects are ready. Exits with 4 at the deadline, with 1 if one is in error.",
+        { "wait", "ID|NAME...", 1, UINT32_MAX,
+          "Wait until objects are ready. Exits with 4 at the deadline, with 1 if one is in error.",
           pw_command_wait, OPTIONS("wait", wait_options), FORM(wait_columns), { 0 } },
-        { "move", "ID|NAME", 1, 1, "Move the result of a run to another memory. It keeps its id; names and leases alone may hold it.",
+        { "move", "ID|NAME", 1, 1,
+          "Move the result of a run to another memory. It keeps its id; names and leases alone may hold it.",
           pw_command_move, OPTIONS("move", move_options), FORM(id_columns), { 0 } },
-        { "transfer", "ID|NAME OWNER", 2, 3, "Charge an object to another owner. OWNER is CLIENT[PID] or pid N, a process that then "
+        { "transfer", "ID|NAME OWNER", 2, 3,
+          "Charge an object to another owner. OWNER is CLIENT[PID] or pid N, a process that then "
           "holds it, or name NAME.",
           pw_command_transfer, OPTIONS("transfer", common_options), FORM(id_columns), { 0 } },
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
           OPTIONS("memory", watch_options), FORM(memory_columns), { 0 } },
-        { "owners", "", 0, 0, "Who is charged for how much, and since when. Beside it, what the tenant has of its quota.", pw_command_list,
-          OPTIONS("owners", list_options),
+        { "owners", "", 0, 0, "Who is charged for how much, and since when. Beside it, what the tenant has of its quota.",
+          pw_command_list, OPTIONS("owners", list_options),
           FORM_NOTES(owner_columns, owner_notes), { 0 } },
         { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
           OPTIONS("programs", list_options), FORM_NOTES(program_columns, program_notes), FORM(node_columns) },
@@ -207,10 +217,12 @@ const struct pw_command pw_commands[] = {
           FORM_NOTES(run_columns, run_notes), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
           pw_command_list, OPTIONS("gangs", gang_list_options), FORM(gang_columns), FORM(gang_columns) },
-        { "cancel", "ID|NAME|run N", 1, 2, "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
+        { "cancel", "ID|NAME|run N", 1, 2,
+          "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
           pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },
         { "why", "WHAT", 1, 3,
-          "Why something is not ready, or still there. WHAT is ID, NAME, run N, HOST, DEVICE, gang DEVICE SEQ, pid N or CLIENT[PID]. Shows what it waits for, "
+          "Why something is not ready, or still there. WHAT is ID, NAME, run N, HOST, DEVICE, gang DEVICE SEQ, pid N or "
+          "CLIENT[PID]. Shows what it waits for, "
           "down to the cause, and what helps.",
           pw_command_why, OPTIONS("why", watch_options), FORM(why_columns), { 0 } },
         { "run", "MODULE/FUNCTION", 1, 1, "Run one function over inputs of zeros, and time it.", pw_command_run,
@@ -219,7 +231,8 @@ const struct pw_command pw_commands[] = {
           pw_command_top, OPTIONS("top", top_options), { 0 }, { 0 } },
         { "trace", "", 0, 0, "Write what the devices do as a file that Perfetto opens. One row per device, one for its transfers.",
           pw_command_trace, OPTIONS("trace", trace_options), FORM(trace_columns), { 0 } },
-        { "check", "", 0, 0, "Let the daemon look for what does not hold together. Exits with 1 if there is anything; what it is, only operators "
+        { "check", "", 0, 0,
+          "Let the daemon look for what does not hold together. Exits with 1 if there is anything; what it is, only operators "
           "are told.",
           pw_command_check, OPTIONS("check", watch_options), FORM(check_columns), { 0 } },
 };

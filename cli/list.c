@@ -86,7 +86,8 @@ static enum pw_status why_filter(const struct pw_invocation *invocation, char *f
                 if (!strcmp(invocation->operands[0], words[i].word))
                         wanted = words[i].operands;
         if (invocation->operand_count != wanted)
-                return pw_error_set(ret_err, PW_INVALID, "why: takes an id, a name, NAME[PID], `run N`, HOST, DEVICE, `gang DEVICE SEQ` or `pid N`");
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "why: takes an id, a name, NAME[PID], `run N`, HOST, DEVICE, `gang DEVICE SEQ` or `pid N`");
         if (wanted == 2 && invocation->operands[1][strspn(invocation->operands[1], "0123456789")])
                 return pw_error_set(ret_err, PW_INVALID, "why: \"%.80s\" is no number of a %s", invocation->operands[1],
                                     invocation->operands[0][0] == 'r' ? "run" : "process");

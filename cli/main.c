@@ -93,7 +93,8 @@ static enum pw_status run_connected(struct pw_invocation *invocation, struct pw_
 
         if (status != PW_OK)
                 return status;
-        status = invocation->settings.watch_us != PW_NOT_GIVEN ? pw_watch(invocation, ret_err) : invocation->command->run(invocation, ret_err);
+        status = invocation->settings.watch_us != PW_NOT_GIVEN ? pw_watch(invocation, ret_err) :
+                invocation->command->run(invocation, ret_err);
         pw_close(invocation->session);
         return status;
 }

@@ -156,8 +156,8 @@ void pw_closer_take(struct pw_daemon *daemon, const int *fds, uint32_t count)
         }
         if (all_held)
                 pw_log(&daemon->log, PW_LOG_WARNING,
-                       "descriptors of clients stay open: each of %u threads that close them is held, as by a file system that does not answer",
-                       PW_CLOSERS_MAX);
+                       "descriptors of clients stay open: each of %u threads that close them is held, as by a file system that "
+                       "does not answer", PW_CLOSERS_MAX);
         if (!kept)
                 close_all(fds, count);
 }

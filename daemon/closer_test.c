@@ -130,7 +130,8 @@ static void test_the_end(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_is_held), cmocka_unit_test(test_more_are_held_than_threads), cmocka_unit_test(test_the_end),
+                cmocka_unit_test(test_one_is_held), cmocka_unit_test(test_more_are_held_than_threads),
+                        cmocka_unit_test(test_the_end),
         };
 
         host.log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);

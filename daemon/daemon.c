@@ -57,7 +57,8 @@ static void on_signal(evutil_socket_t number, short what, void *context)
         struct pw_daemon *daemon = context;
 
         (void)what;
-        pw_log(&daemon->log, PW_LOG_INFO, "stopping signal=%d runs_in_flight=%llu", (int)number, (unsigned long long)daemon->runs_in_flight);
+        pw_log(&daemon->log, PW_LOG_INFO, "stopping signal=%d runs_in_flight=%llu", (int)number,
+               (unsigned long long)daemon->runs_in_flight);
         if (daemon->phase < PW_DRAINING)
                 daemon->phase = PW_DRAINING;
         else
@@ -126,9 +127,10 @@ static void cap_memory(struct pw_daemon *daemon, const struct pw_limits *limits)
         pw_size_format(asked, asked_text);
         pw_size_format(limits->group_bytes, left_text);
         pw_size_format(most, most_text);
-        snprintf(daemon->capped, sizeof daemon->capped, "%s were asked for, cgroup %s leaves %s", asked_text, limits->group, left_text);
-        pw_log(&daemon->log, PW_LOG_WARNING, "host memory capped asked=\"%s\" has=\"%s\" cgroup=%s leaves=\"%s\"", asked_text, most_text,
-               limits->group, left_text);
+        snprintf(daemon->capped, sizeof daemon->capped, "%s were asked for, cgroup %s leaves %s", asked_text,
+                 limits->group, left_text);
+        pw_log(&daemon->log, PW_LOG_WARNING, "host memory capped asked=\"%s\" has=\"%s\" cgroup=%s leaves=\"%s\"",
+               asked_text, most_text, limits->group, left_text);
 }
 
 /* Devices of these kinds have their memory inside of host memory. */
@@ -145,15 +147,16 @@ static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserv
         if (!settings->host_memory)
                 settings->host_memory = pw_min_u64(limits.available_bytes, limits.group_bytes) / 4;
         if (settings->host_memory > limits.available_bytes)
-                return pw_error_set(ret_err, PW_NO_SPACE, "--host-memory: %s asked for, %s are available", pw_size_format(settings->host_memory, has),
-                                    pw_size_format(limits.available_bytes, needs));
+                return pw_error_set(ret_err, PW_NO_SPACE, "--host-memory: %s asked for, %s are available",
+                                    pw_size_format(settings->host_memory, has), pw_size_format(limits.available_bytes, needs));
         cap_memory(daemon, &limits);
         settings->host_memory &= ~UINT64_C(4095);
         if (reserved / daemon->device_count != settings->device_memory || reserved + PW_MIB > settings->host_memory)
                 return pw_error_set(ret_err, PW_NO_SPACE,
-                                    "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower --device-memory%s%s",
-                                    pw_size_format(settings->host_memory, has), daemon->device_count, pw_size_format(settings->device_memory, needs),
-                                    daemon->capped[0] ? ": " : "", daemon->capped);
+                                    "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower "
+                                    "--device-memory%s%s",
+                                    pw_size_format(settings->host_memory, has), daemon->device_count,
+                                    pw_size_format(settings->device_memory, needs), daemon->capped[0] ? ": " : "", daemon->capped);
         *ret_reserved = reserved;
         return PW_OK;
 }
@@ -165,7 +168,8 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
 
         if (status != PW_OK)
                 return status;
-        daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory, reserved, daemon->hash_secret });
+        daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory,
+                                                                reserved, daemon->hash_secret });
         if (daemon->store)
                 pw_store_tell_unnamed(daemon->store, pw_name_ended, daemon);
         daemon->boards = pw_boards_new();
@@ -180,7 +184,8 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
 
 static enum pw_status join_cluster(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        struct pw_meta_params params = { .state_dir = daemon->state_dir, .now_s = (uint32_t)time(NULL), .secret = daemon->hash_secret };
+        struct pw_meta_params params = { .state_dir = daemon->state_dir, .now_s = (uint32_t)time(NULL),
+                                         .secret = daemon->hash_secret };
         struct pw_meta_host host;
         enum pw_status status = pw_meta_kind("embedded")->open(&params, &daemon->meta, &host, ret_err);
 
@@ -194,14 +199,16 @@ static enum pw_status join_cluster(struct pw_daemon *daemon, struct pw_error *re
 /* Standard error, without blocking on it: its reader may be stopped. */
 static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        daemon->log = (struct pw_log){ .fd = pw_log_unblocked(STDERR_FILENO), .who = "pathwaysd", .journal = daemon->environment.journal,
+        daemon->log = (struct pw_log){ .fd = pw_log_unblocked(STDERR_FILENO), .who = "pathwaysd",
+                                       .journal = daemon->environment.journal,
                                        .lost = &daemon->counters.lines_lost };
         enum pw_status status = pw_settings_log_level(&daemon->settings, &daemon->log.level, ret_err);
 
         if (daemon->log.fd < 0)
                 daemon->log.fd = STDERR_FILENO;
         for (uint32_t i = 0; i < pw_array_count(daemon->environment.odd) && daemon->environment.odd[i][0]; i++)
-                pw_log(&daemon->log, PW_LOG_WARNING, "variable of the environment makes no sense, it is not used name=%s", daemon->environment.odd[i]);
+                pw_log(&daemon->log, PW_LOG_WARNING, "variable of the environment makes no sense, it is not used name=%s",
+                       daemon->environment.odd[i]);
         return status;
 }
 
@@ -255,7 +262,8 @@ static void warn_of_quotas(const struct pw_daemon *daemon)
         pw_quotas_unknown_done(&unknown);
 }
 
-enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon, struct pw_error *ret_err)
+enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon,
+                             struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = calloc(1, sizeof *daemon);
         enum pw_status status;
@@ -296,8 +304,8 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
                 pw_daemon_free(daemon);
                 return status;
         }
-        pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s:%u islands=%u", daemon->host, daemon->epoch,
-               daemon->socket_path, daemon->kind, daemon->device_count, daemon->settings.islands);
+        pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s:%u islands=%u", daemon->host,
+               daemon->epoch, daemon->socket_path, daemon->kind, daemon->device_count, daemon->settings.islands);
         warn_of_quotas(daemon);
         *ret_daemon = daemon;
         return PW_OK;
@@ -310,7 +318,8 @@ void pw_daemon_ready_check(struct pw_daemon *daemon)
         daemon->phase = PW_SERVING;
         pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu%s%s", (unsigned long long)(pw_now_us() - daemon->started_us),
                daemon->http ? " http=" : "", pw_http_address(daemon->http));
-        pw_daemon_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count, daemon->settings.islands, daemon->socket_path);
+        pw_daemon_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count,
+                         daemon->settings.islands, daemon->socket_path);
         if (!daemon->settings.ready_fd)
                 return;
         if (TEMP_FAILURE_RETRY(write((int)daemon->settings.ready_fd, "\n", 1)) != 1)
@@ -343,8 +352,8 @@ static bool yield_once(struct rests *rests)
         return true;
 }
 
-/* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. What is decided by the last look at sockets
- * and the turn after it rings nobody: whether the loop is over is asked again before it sleeps. */
+/* Nothing to do: yield for a while if work is in flight elsewhere on this host, then sleep. What is decided by the last look at
+ * sockets and the turn after it rings nobody: whether the loop is over is asked again before it sleeps. */
 static void rest(struct pw_daemon *daemon, struct rests *rests, over_fn over)
 {
         if ((daemon->runs_in_flight || !pw_list_empty(&daemon->hot)) && yield_once(rests))
@@ -397,7 +406,8 @@ void pw_daemon_run(struct pw_daemon *daemon)
         turn_until(daemon, drained);
         daemon->phase = PW_STOPPING;
         if (daemon->runs_in_flight)
-                pw_log(&daemon->log, PW_LOG_WARNING, "runs cut off by the shutdown runs=%llu", (unsigned long long)daemon->runs_in_flight);
+                pw_log(&daemon->log, PW_LOG_WARNING, "runs cut off by the shutdown runs=%llu",
+                       (unsigned long long)daemon->runs_in_flight);
         pw_log(&daemon->log, PW_LOG_INFO, "stopped runs_done=%llu", (unsigned long long)daemon->runs_done);
 }
 

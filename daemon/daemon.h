@@ -23,7 +23,8 @@
 #include "scheduler/scheduler.h"
 #include "store/store.h"
 
-/* The sessions of a user, or of the executors, that said something: they take turns, and so do users; executors come before (input.c). */
+/* The sessions of a user, or of the executors, that said something: they take turns, and so do users; executors come before
+ * (input.c). */
 struct pw_speakers { struct pw_list turn, sessions; };
 
 struct event;
@@ -153,7 +154,8 @@ static inline void pw_woken(struct pw_daemon *daemon)
 
 /* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().
  * Errors: PW_EXISTS (a living daemon has the run dir), PW_UNSUPPORTED (kernel), PW_SYSTEM, PW_INVALID, PW_NO_SPACE. */
-PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon,
+                                           struct pw_error *ret_err);
 /* Serve until SIGTERM or SIGINT, then drain and stop. */
 void pw_daemon_run(struct pw_daemon *daemon);
 void pw_daemon_free(struct pw_daemon *daemon);

@@ -12,8 +12,8 @@ static int fail(const struct pw_error *err)
         return err->status == PW_INVALID || err->status == PW_BAD_CONFIG ? 2 : 1;
 }
 
-/* Whatever is large is mapped, and goes back to the system when it is freed: by default that bound grows to 32 MiB with the first one
- * that is freed, and what a compilation had stays in the heap as holes. */
+/* Whatever is large is mapped, and goes back to the system when it is freed: by default that bound grows to 32 MiB with the first
+ * one that is freed, and what a compilation had stays in the heap as holes. */
 #define MAPPED_BYTES (128 * 1024)
 
 int main(int argc, char **argv)

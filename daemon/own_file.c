@@ -15,10 +15,12 @@ static enum pw_status check_folder(int fd, const char *folder, struct pw_error *
         if (fstat(fd, &stat) < 0)
                 return pw_error_errno(ret_err, errno, "look at %s", folder);
         if (stat.st_uid != 0 && stat.st_uid != geteuid())
-                return pw_error_set(ret_err, PW_DENIED, "%s: belongs to user %u, who could put links there; choose a folder of user %u", folder,
+                return pw_error_set(ret_err, PW_DENIED,
+                                    "%s: belongs to user %u, who could put links there; choose a folder of user %u", folder,
                                     (unsigned)stat.st_uid, (unsigned)geteuid());
         if (stat.st_mode & S_IWOTH && !(stat.st_mode & S_ISVTX))
-                return pw_error_set(ret_err, PW_DENIED, "%s: everybody may write to it; `chmod o-w` it, or choose another folder", folder);
+                return pw_error_set(ret_err, PW_DENIED,
+                                    "%s: everybody may write to it; `chmod o-w` it, or choose another folder", folder);
         return PW_OK;
 }
 
@@ -32,7 +34,8 @@ static enum pw_status check_file(int fd, const char *folder, const char *name, s
                 return pw_error_set(ret_err, PW_DENIED, "%s/%s: %s; remove it", folder, name,
                                     S_ISREG(stat.st_mode) ? "is linked to from elsewhere, too" : "is no regular file");
         if (stat.st_uid != geteuid())
-                return pw_error_set(ret_err, PW_DENIED, "%s/%s: belongs to user %u; remove it", folder, name, (unsigned)stat.st_uid);
+                return pw_error_set(ret_err, PW_DENIED, "%s/%s: belongs to user %u; remove it", folder, name,
+                                    (unsigned)stat.st_uid);
         if ((stat.st_mode & 07777) != 0600 && fchmod(fd, 0600) < 0)
                 return pw_error_errno(ret_err, errno, "chmod %s/%s", folder, name);
         return PW_OK;

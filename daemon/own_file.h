@@ -5,8 +5,9 @@
 
 #include "base/error.h"
 
-/* Open `folder`/`name` to read and write, made where it is not there; mode 0600, also where it had another. The folder is root's or the
- * daemon's user's and no place that everybody may write to; the file a regular one of that user, with one name, reached by no link.
+/* Open `folder`/`name` to read and write, made where it is not there; mode 0600, also where it had another. The folder is root's or
+ * the daemon's user's and no place that everybody may write to; the file a regular one of that user, with one name, reached by no
+ * link.
  * Own:    *ret_fd is the caller's.
  * Errors: PW_DENIED, which says what is not so; PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_own_file(const char *folder, const char *name, int *ret_fd, struct pw_error *ret_err);

@@ -23,7 +23,9 @@ static enum pw_status choose_run_dir(struct pw_daemon *daemon, struct pw_error *
         else if (geteuid() == 0)
                 daemon->run_dir = strdup("/run/pathways");
         else if (!runtime)
-                return pw_error_set(ret_err, PW_INVALID, "XDG_RUNTIME_DIR names no folder: give --run-dir DIR, and to clients PATHWAYS_SOCKET=DIR/pathwaysd.sock");
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "XDG_RUNTIME_DIR names no folder: give --run-dir DIR, and to clients "
+                                    "PATHWAYS_SOCKET=DIR/pathwaysd.sock");
         else if (asprintf(&daemon->run_dir, "%s/pathways", runtime) < 0)
                 daemon->run_dir = NULL;
         if (!daemon->run_dir || asprintf(&daemon->socket_path, "%s/pathwaysd.sock", daemon->run_dir) < 0)

@@ -226,7 +226,8 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_gone, tell_gone, ask_module, end_if_detached, ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_gone, tell_gone, ask_module, end_if_detached,
+                                                     ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);

@@ -55,7 +55,8 @@ uint32_t build_value(struct build *build, uint32_t slice, enum pw_dtype dtype, s
 
         assert_true(index < BUILD_MAX);
         pw_shard_box(&dims, &sharding, build->slices[slice].mesh, 0, &box); /* place 0 has the largest shard */
-        *value = (struct pw_image_value){ .dtype = (uint8_t)dtype, .place = PW_PLACE_BLOCK, .index = (uint16_t)slice, .slice = (uint16_t)slice,
+        *value = (struct pw_image_value){ .dtype = (uint8_t)dtype, .place = PW_PLACE_BLOCK, .index = (uint16_t)slice,
+                                          .slice = (uint16_t)slice,
                                           .sharding = sharding, .dims = dims, .offset = build->slices[slice].block_bytes,
                                           .shard_bytes = pw_box_elements(&box) * pw_dtype_bytes(dtype),
                                           .first_use = build->node_count };

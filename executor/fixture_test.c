@@ -28,7 +28,8 @@ static void *shared(uint64_t bytes)
 
 void world_init(struct world *world, uint32_t device_count, uint32_t island_count)
 {
-        *world = (struct world){ .device_count = device_count, .island_count = island_count, .collective = pw_collective_kind("host") };
+        *world = (struct world){ .device_count = device_count, .island_count = island_count,
+                                 .collective = pw_collective_kind("host") };
         world->bells = shared(sizeof *world->bells);
         world->doorbells = shared(4096);
         for (uint32_t i = 0; i < island_count; i++) {
@@ -109,8 +110,10 @@ static void count_doorbell(void *context)
 
 static void executor(struct world *world, uint32_t device)
 {
-        struct pw_surroundings around = { .context = world, .segment = map_segment, .module = open_module, .doorbell = count_doorbell };
-        struct pw_launch_params params = { .device = device, .island = world->island_of[device], .device_count = world->device_count,
+        struct pw_surroundings around = { .context = world, .segment = map_segment, .module = open_module,
+                                          .doorbell = count_doorbell };
+        struct pw_launch_params params = { .device = device, .island = world->island_of[device],
+                                           .device_count = world->device_count,
                                            .island_count = world->island_count, .bells = world->bells, .around = &around,
                                            .kind = pw_device_kind("emulated"), .collective = world->collective };
         struct pw_device_params device_params = { .number = device };
@@ -273,7 +276,8 @@ static void record_inputs(struct pw_run_record *record, const struct input *inpu
         struct pw_run_input all[16] = { 0 };
 
         for (uint32_t i = 0; i < count; i++) {
-                all[i] = (struct pw_run_input){ .in_place = inputs[i].in_place, .is_inline = inputs[i].inline_value != NULL, .status = inputs[i].status,
+                all[i] = (struct pw_run_input){ .in_place = inputs[i].in_place, .is_inline = inputs[i].inline_value != NULL,
+                                                .status = inputs[i].status,
                                                 .bytes = inputs[i].bytes, .sharding = inputs[i].sharding,
                                                 .shard_count = inputs[i].shard_count };
                 memcpy(all[i].mesh, inputs[i].mesh, sizeof all[i].mesh);
@@ -315,7 +319,8 @@ static void run_rooms(struct run *run)
 
         for (uint32_t s = 0; s < build->slice_count; s++)
                 for (uint32_t i = 0; i < build->slices[s].count; i++)
-                        run->blocks[s][i] = world_room(world, DEVICE_SEGMENT(build->slices[s].devices[i]), build->slices[s].block_bytes);
+                        run->blocks[s][i] = world_room(world, DEVICE_SEGMENT(build->slices[s].devices[i]),
+                                                       build->slices[s].block_bytes);
         for (uint32_t r = 0; r < build->result_count; r++) {
                 const struct pw_image_value *value = &build->values[build->results[r].value];
                 for (uint32_t i = 0; i < build->slices[value->slice].count; i++)

@@ -55,7 +55,8 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         launch->spin_turns = spin_turns(params);
         pw_segments_init(&launch->segments, params->around);
         pw_modules_init(&launch->modules, params->around);
-        launch->programs = (struct pw_programs){ .modules = &launch->modules, .islands = launch->given.islands, .device = params->device,
+        launch->programs = (struct pw_programs){ .modules = &launch->modules, .islands = launch->given.islands,
+                                                 .device = params->device,
                                                  .island = params->island };
         launch->runs = (struct pw_runs){ .programs = &launch->programs, .segments = &launch->segments };
         return launch;
@@ -137,7 +138,8 @@ static struct pw_order order_read(struct pw_order *order)
 
 static void let_go(struct pw_launch *launch)
 {
-        launch->gone = atomic_load(&launch->board->gone[launch->given.device]); /* before it asks: what comes later counts up again */
+        /* before it asks: what comes later counts up again */
+        launch->gone = atomic_load(&launch->board->gone[launch->given.device]);
         pw_segments_let_go(&launch->segments);
 }
 

@@ -284,7 +284,8 @@ static void test_results_as_inputs(void **state)
                         (struct input){ .bytes = 8, .sharding = PW_BROADCAST, .mesh = { 2 }, .shard_count = 2, .in_place = i == 1 };
                 for (uint32_t k = 0; k < 2; k++)
                         inputs[i].shards[k] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(k), .device = k,
-                                                                     .offset = made.results[0][k], .bytes = pw_room_bytes(8), .seq = 2 };
+                                                                     .offset = made.results[0][k],
+                                                                     .bytes = pw_room_bytes(8), .seq = 2 };
         }
         run_init(&used, &use, inputs);
         run_order_all(&used);

@@ -124,7 +124,8 @@ int main(int argc, char **argv)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_TIMERSLACK, 1UL);
         if (!is_private()) {
-                fprintf(stderr, "pathways-executor: another process of its user traces it: values of all tenants lie in its memory\n");
+                fprintf(stderr,
+                        "pathways-executor: another process of its user traces it: values of all tenants lie in its memory\n");
                 return 1;
         }
         fcntl((int)arguments.fd, F_SETFD, FD_CLOEXEC); /* what a function executes has no way to the daemon */

@@ -13,8 +13,8 @@ struct pw_surroundings {
         enum pw_status (*segment)(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err);
         /* Ask which segments were mapped and are no more: gone() tells it. NULL: there are none. */
         void (*ask_gone)(void *context);
-        /* Segments that were mapped and are no more, one by one, as the answers up to now said: false when all were told. Nothing of
-         * them is used by what is ordered. NULL: there are none. */
+        /* Segments that were mapped and are no more, one by one, as the answers up to now said: false when all were told. Nothing
+         * of them is used by what is ordered. NULL: there are none. */
         bool (*gone)(void *context, uint32_t *ret_segment);
         /* Open version `digest` of module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
         enum pw_status (*module)(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err);

@@ -22,8 +22,8 @@ static inline void pw_wait_for(struct pw_launch *launch, const _Atomic uint64_t 
         if (pw_wait_load(word) < at_least)
                 pw_wait_slow(launch, word, at_least, sleepers);
 }
-/* Wait until the mark of `device` says that it arrived in gang `seq`, where this device is a member too. False: it never will, for the
- * device is done with that gang and its mark is gone; its board was written over. */
+/* Wait until the mark of `device` says that it arrived in gang `seq`, where this device is a member too. False: it never will, for
+ * the device is done with that gang and its mark is gone; its board was written over. */
 PW_MUST_CHECK bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq);
 PW_MUST_CHECK static inline bool pw_wait_mark(struct pw_launch *launch, uint32_t device, uint64_t seq)
 {

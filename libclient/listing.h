@@ -8,8 +8,8 @@
 
 struct pw_listing; /* owns its rows */
 
-/* Texts of rows are plain (base/text.h). Ask for rows of `what` ("objects"), those that `filter` (may be NULL) chooses, at most `limit` (0: all of objects; of others as many as one answer
- * holds).
+/* Texts of rows are plain (base/text.h). Ask for rows of `what` ("objects"), those that `filter` (may be NULL) chooses, at most
+ * `limit` (0: all of objects; of others as many as one answer holds).
  * Errors: PW_NOT_FOUND, PW_INVALID, PW_DENIED, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_list(struct pw_session *session, const char *what, const char *filter, uint32_t limit,
                                      struct pw_listing **ret_listing, struct pw_error *ret_err);

@@ -254,8 +254,8 @@ PW_MUST_CHECK enum pw_status pw_compile(struct pw_program *program, struct pw_er
 
 uint32_t pw_program_input_count(const struct pw_program *program);
 uint32_t pw_program_result_count(const struct pw_program *program);
-/* Peak of one run on each device of its slices, known before it starts: results, what lies between, and inputs that are brought there
- * or into their layout. Bytes.
+/* Peak of one run on each device of its slices, known before it starts: results, what lies between, and inputs that are brought
+ * there or into their layout. Bytes.
  * Errors: PW_INVALID (not compiled yet), PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_program_peak(struct pw_program *program, uint64_t *ret_bytes, struct pw_error *ret_err);
 

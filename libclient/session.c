@@ -36,8 +36,8 @@ void pw_session_unref(struct pw_session *session)
 
 /* --- setting up --------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status map_welcome(struct pw_session *session, const Pathways__Wire__Welcome *welcome, const struct pw_answer *answer,
-                                  struct pw_error *ret_err)
+static enum pw_status map_welcome(struct pw_session *session, const Pathways__Wire__Welcome *welcome,
+                                  const struct pw_answer *answer, struct pw_error *ret_err)
 {
         if (answer->fd_count < FD_COUNT || !welcome->own || !welcome->futures || welcome->control_bytes < PW_CONTROL_RINGS_OFFSET)
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd welcomed this session without all of its memory");
@@ -48,7 +48,8 @@ static enum pw_status map_welcome(struct pw_session *session, const Pathways__Wi
         if (status == PW_OK)
                 status = pw_segment_map_add(&session->segments, welcome->own, answer->fds[FD_OWN], true, &session->own, ret_err);
         if (status == PW_OK)
-                status = pw_segment_map_add(&session->segments, welcome->futures, answer->fds[FD_FUTURES], false, &session->futures, ret_err);
+                status = pw_segment_map_add(&session->segments, welcome->futures, answer->fds[FD_FUTURES], false,
+                                            &session->futures, ret_err);
         if (status != PW_OK)
                 return status;
         session->control = (struct pw_control *)(void *)session->control_map.base;
@@ -75,7 +76,8 @@ static void gone(void *context)
 
 static enum pw_status session_start(struct pw_session *session, const struct pw_session_params *params, struct pw_error *ret_err)
 {
-        struct pw_connection_params connect = { .path = params->path, .fd = params->fd, .role = "client", .nudged = nudged, .gone = gone,
+        struct pw_connection_params connect = { .path = params->path, .fd = params->fd, .role = "client", .nudged = nudged,
+                                                .gone = gone,
                                                 .context = session };
         struct pw_answer answer;
         enum pw_status status = pw_connection_open(&connect, &session->connection, &answer, ret_err);
@@ -153,7 +155,8 @@ static bool has_handles(struct pw_session *session)
  * the end of the process. */
 static void leave(struct pw_session *session)
 {
-        if (!pw_session_alive(session) || atomic_load(&session->refs) != 1 + (uint32_t)pw_lane_mine(session) || has_handles(session))
+        if (!pw_session_alive(session) || atomic_load(&session->refs) != 1 + (uint32_t)pw_lane_mine(session) ||
+            has_handles(session))
                 return;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__Leave none = PATHWAYS__WIRE__LEAVE__INIT;
@@ -216,7 +219,8 @@ enum pw_status pw_session_tell(struct pw_session *session, Pathways__Wire__Reque
         return status;
 }
 
-static enum pw_status ask_segment(struct pw_session *session, uint32_t number, struct pw_answer *ret_answer, struct pw_error *ret_err)
+static enum pw_status ask_segment(struct pw_session *session, uint32_t number, struct pw_answer *ret_answer,
+                                  struct pw_error *ret_err)
 {
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__SegmentRequest segment = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;

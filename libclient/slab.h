@@ -1,7 +1,8 @@
 /* Slabs of handles: memory that a child of fork(2) finds zeroed, so that no handle of the parent's means anything there.
  *
- * A handle without a lane belongs to the parent process. A slab lies within PW_SLAB_ALIGN, so its head is found from any of its handles:
- * there stands whether what is noted in them still counts, in a few lines that every get looks at and that so stay in the cache.
+ * A handle without a lane belongs to the parent process. A slab lies within PW_SLAB_ALIGN, so its head is found from any of its
+ * handles: there stands whether what is noted in them still counts, in a few lines that every get looks at and that so stay in the
+ * cache.
  */
 #ifndef PW_LIBCLIENT_SLAB_H
 #define PW_LIBCLIENT_SLAB_H
@@ -35,11 +36,13 @@ static inline struct pw_slab_head *pw_slab_head(const struct pw_future *handle)
 {
         return (struct pw_slab_head *)((uintptr_t)handle & ~(uintptr_t)(PW_SLAB_ALIGN - 1));
 }
-/* What is noted in its handles counts: no object of the session was freed by force since. On the path of every get, before the note. */
+/* What is noted in its handles counts: no object of the session was freed by force since. On the path of every get, before the
+ * note. */
 static inline bool pw_slab_notes_count(const struct pw_slab_head *head)
 {
         return head->revoked && atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)head->revoked, memory_order_acquire) ==
-                                        atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)&head->revoked_seen, memory_order_acquire);
+                                        atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)&head->revoked_seen,
+                                                             memory_order_acquire);
 }
 /* Throw them away if they count no more. */
 void pw_slab_look(struct pw_slab_head *head);

@@ -52,7 +52,8 @@ static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slo
                 return PW_OK;
         if (!own->number) { /* the first grant says it */
                 pthread_mutex_lock(&session->lock);
-                enum pw_status status = request->row == PW_ROW_FUTURES ? PW_OK : pw_segment_map_name(&session->segments, own, grant->segment, ret_err);
+                enum pw_status status = request->row == PW_ROW_FUTURES ? PW_OK :
+                        pw_segment_map_name(&session->segments, own, grant->segment, ret_err);
                 pthread_mutex_unlock(&session->lock);
                 if (status != PW_OK)
                         return status;

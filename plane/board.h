@@ -28,7 +28,8 @@
 #define PW_DEVICES_MAX 64u /* of one host: a bit each */
 #define PW_ISLANDS_MAX 16u /* of one host */
 #define PW_EXIT_DETACHED 76 /* of an executor: a function, or its module as it was loaded, closed the connection to the daemon */
-#define PW_EXIT_OVERRUN 77 /* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted */
+/* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted */
+#define PW_EXIT_OVERRUN 77
 #define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
 
 /* --- island board -------------------------------------------------------------------------------------------------- */
@@ -82,11 +83,14 @@ struct pw_run_record {
         uint32_t island_numbers; /* offset of uint32_t, island_count: the host's numbers of those islands */
         uint32_t inputs;      /* offset of struct pw_run_input, image.input_count */
         uint32_t slices;      /* offset of uint32_t, image.slice_count: offsets of slice records beside the image, in lines */
-        uint32_t blocks;      /* offset of uint32_t, per block of the image: offset in the record of struct pw_run_room per device of its slice */
+        /* offset of uint32_t, per block of the image: offset in the record of struct pw_run_room per device of its slice */
+        uint32_t blocks;
         uint32_t results;     /* likewise per result: rooms per device of the result's slice */
         uint32_t cancelled_at;/* atomic: nodes from this one on are skipped where they are ordered at all; UINT32_MAX: none */
-        uint32_t seqs;        /* offset of _Atomic uint64_t [image.seq_count][island_count]: seq of the node in that island, 0: has no gang there */
-        uint32_t ahead_seqs;  /* the same of the runs whose blocks it took over, as far as its nodes come behind theirs; 0 besides: done */
+        /* offset of _Atomic uint64_t [image.seq_count][island_count]: seq of the node in that island, 0: has no gang there */
+        uint32_t seqs;
+        /* the same of the runs whose blocks it took over, as far as its nodes come behind theirs; 0 besides: done */
+        uint32_t ahead_seqs;
         uint32_t program;     /* handle, for listings */
 };
 
@@ -99,8 +103,8 @@ struct pw_island_board {
         _Alignas(64) _Atomic uint64_t ring_at[PW_DEVICES_MAX];
         /* Values that a device wrote at a seq below this are lost: it died after it. */
         _Alignas(64) _Atomic uint64_t lost_before[PW_DEVICES_MAX];
-        /* Counts up when segments that the device's executor has mapped are no more and it was not told of any: it asks which. Written by
-         * the daemon, which then rings. */
+        /* Counts up when segments that the device's executor has mapped are no more and it was not told of any: it asks which.
+         * Written by the daemon, which then rings. */
         _Alignas(64) _Atomic uint64_t gone[PW_DEVICES_MAX];
         _Alignas(64) struct pw_order log[PW_ORDER_LOG];
         _Alignas(4096) uint8_t arena[];
@@ -149,8 +153,9 @@ struct pw_device_board {
         struct { _Atomic uint64_t seq; _Atomic uint32_t status; } failed;
         _Alignas(64) _Atomic uint32_t report_tail; /* executor */
         _Atomic uint32_t report_waits;             /* executor: it waits for room among the reports, ring it */
-        _Atomic uint64_t spoilt_before;            /* executor, before it ends with PW_EXIT_OVERRUN: like lost_before, which follows.
-                                                      Whoever copied from its rooms looks here afterwards */
+        /* executor, before it ends with PW_EXIT_OVERRUN: like lost_before, which follows. Whoever copied from its rooms looks here
+         * afterwards */
+        _Atomic uint64_t spoilt_before;
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];
         _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];
@@ -183,13 +188,14 @@ static inline void pw_bells_ring(struct pw_bells *bells, _Atomic uint64_t *sleep
 /* Ring one executor in any case: it has to look at everything again (a member died, a cancel). */
 void pw_bells_ring_one(struct pw_bells *bells, uint32_t device);
 /* Sleep as executor `self` until rung, or a signal came, or until_ns (CLOCK_MONOTONIC; INT64_MAX: for ever); the caller has set its
- * bits and looked again after reading `seen` of its bell, and looks again afterwards. Functions can write over bells and bitmaps, so
- * an executor that is in a gang sleeps for PW_BELLS_SLEEP_NS at most, and the daemon rings as often who has gangs to do. */
+ * bits and looked again after reading `seen` of its bell, and looks again afterwards. Functions can write over bells and bitmaps,
+ * so an executor that is in a gang sleeps for PW_BELLS_SLEEP_NS at most, and the daemon rings as often who has gangs to do. */
 #define PW_BELLS_SLEEP_NS INT64_C(1000000000)
 void pw_bells_sleep(struct pw_bells *bells, uint32_t self, uint32_t seen, int64_t until_ns);
 static inline uint32_t pw_bells_seen(struct pw_bells *bells, uint32_t self) { return atomic_load(&bells->bell[self].word); }
 
-/* Append a gang at head + 1 (record first, then head, sequentially consistent). The caller knows that the place is free. Returns its seq. */
+/* Append a gang at head + 1 (record first, then head, sequentially consistent). The caller knows that the place is free. Returns
+ * its seq. */
 uint64_t pw_order_append(struct pw_island_board *board, struct pw_order order);
 /* Append many at once: one publication. Returns the seq of the first. */
 uint64_t pw_order_append_many(struct pw_island_board *board, const struct pw_order *orders, uint32_t count);

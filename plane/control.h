@@ -41,8 +41,9 @@ _Static_assert(sizeof(struct pw_lane) % 4096 == 0, "so that it is for each of th
 
 struct pw_control {
         _Alignas(64) _Atomic uint32_t lane_count; /* client: lanes [0, lane_count) were ever used; only grows */
-        _Atomic uint32_t revoked; /* daemon: counts up when an object of the session's own segment goes that was freed by force, before
-                                     its room is given again: what the client noted about it counts no more */
+        /* daemon: counts up when an object of the session's own segment goes that was freed by force, before its room is given
+         * again: what the client noted about it counts no more */
+        _Atomic uint32_t revoked;
         _Alignas(64) struct pw_lane lanes[PW_LANES_MAX];
 };
 

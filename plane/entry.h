@@ -70,8 +70,8 @@ static inline uint32_t pw_word_generation(uint64_t word)
         return ((uint32_t)word >> 8) | (uint32_t)(word >> 32 & 0xff) << 24;
 }
 static inline enum pw_status pw_word_status(uint64_t word) { return (enum pw_status)(word >> 40 & 0xff); }
-/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with, as if
- * it were not ready, or about the session of who reads, is PW_PROTOCOL. */
+/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with, as
+ * if it were not ready, or about the session of who reads, is PW_PROTOCOL. */
 static inline enum pw_status pw_word_error(uint64_t word)
 {
         enum pw_status status = pw_word_status(word);

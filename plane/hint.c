@@ -161,7 +161,8 @@ void pw_hint_forget_wide(struct pw_hint_page *page, struct pw_hint_marks *marks)
 
                 while (count >= PW_HINT_WIDE &&
                        !atomic_compare_exchange_weak(&page->waiters[i], &count,
-                                                     count - (uint32_t)pw_min_u64(count / PW_HINT_WIDE, marks->wide) * PW_HINT_WIDE))
+                                                     count - (uint32_t)pw_min_u64(count / PW_HINT_WIDE, marks->wide) *
+                                                     PW_HINT_WIDE))
                         ;
         }
         marks->wide = 0;

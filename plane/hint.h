@@ -32,8 +32,8 @@ struct pw_hint_page {
         _Atomic uint32_t waiters[PW_HINT_BUCKETS];
         _Atomic uint32_t bells[PW_HINT_BELLS]; /* of a segment: the one of its number modulo PW_HINT_BELLS */
         _Atomic uint32_t second_looks; /* waits whose end only a second look found: nobody woke them in time */
-        _Atomic uint32_t changes[PW_HINT_CHANGES]; /* of the counts of buckets, modulo this: each is counted up after a count changed,
-                                                      and before the note says so */
+        /* of the counts of buckets, modulo this: each is counted up after a count changed, and before the note says so */
+        _Atomic uint32_t changes[PW_HINT_CHANGES];
 };
 
 static inline uint32_t pw_hint_bucket(uint32_t segment, uint32_t slot)
@@ -65,11 +65,12 @@ struct pw_hint_marks {
         uint64_t bits[(PW_HINT_BUCKETS + 63) / 64];
         uint32_t wide; /* dead waiters that are counted in every bucket, and noted no more: not taken back yet */
 };
-/* Daemon: take back what a dead waiter's `count` notes still count, and clear them; mark the buckets of which it is not known. The notes
- * are hostile: no count falls below 0, and only the first may be of every bucket. Those are counted in `marks`, to be taken back
- * together. Returns whether buckets were marked. */
+/* Daemon: take back what a dead waiter's `count` notes still count, and clear them; mark the buckets of which it is not known. The
+ * notes are hostile: no count falls below 0, and only the first may be of every bucket. Those are counted in `marks`, to be taken
+ * back together. Returns whether buckets were marked. */
 bool pw_hint_forget(struct pw_hint_page *page, _Atomic uint64_t *notes, uint32_t count, struct pw_hint_marks *marks);
-/* That, in one walk over the buckets: before anybody counts notes again, who would find them nobody's and take them back himself. */
+/* That, in one walk over the buckets: before anybody counts notes again, who would find them nobody's and take them back
+ * himself. */
 void pw_hint_forget_wide(struct pw_hint_page *page, struct pw_hint_marks *marks);
 
 struct futex_waitv;

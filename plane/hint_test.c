@@ -339,7 +339,8 @@ static void test_recount(void **state)
         struct maps maps = shared_new(PW_ENTRY_PENDING);
         struct shared *shared = maps.ours;
         struct pw_recount recount = { 0 };
-        _Atomic uint64_t dead[2] = { pw_note_make(PW_NOTE_LEAVING, PW_NOTE_EVERY, 0, 0), pw_note_make(PW_NOTE_GOING, 3, SEGMENT, 0) };
+        _Atomic uint64_t dead[2] = { pw_note_make(PW_NOTE_LEAVING, PW_NOTE_EVERY, 0, 0),
+                                     pw_note_make(PW_NOTE_GOING, 3, SEGMENT, 0) };
 
         (void)state;
         assert_true(pw_hint_forget(&shared->page, dead, 2, &recount.marks));

@@ -1,8 +1,8 @@
 /* The image of a compiled program: flat, without pointers, what executors run and `pathways programs` prints.
  *
- * Written once by the scheduler, then copied into the board of one of its islands, where the executors of all of them read it. Offsets count from the start of the
- * image. Its size does not depend on how many devices a slice has: nodes name slices, a value has the same offset in the block
- * of every device of its slice, and the room of the largest shard.
+ * Written once by the scheduler, then copied into the board of one of its islands, where the executors of all of them read it.
+ * Offsets count from the start of the image. Its size does not depend on how many devices a slice has: nodes name slices, a value
+ * has the same offset in the block of every device of its slice, and the room of the largest shard.
  *
  * A *node* is one sharded computation or transfer; on a slice that spans islands it is one gang per island. Nodes are in
  * program order, which is topological. `waits` of a node: nodes that must be done on *all* their members before any member of
@@ -114,10 +114,19 @@ struct pw_image_input {
         uint32_t value;   /* what the load writes */
         uint32_t donated; /* the value's place is the room of a result, which is the input's own room where it is in place */
 };
-struct pw_image_result { uint32_t value; uint32_t writer; /* node */ int32_t donated_input; /* whose room it takes, or -1 */ uint32_t zero; };
+struct pw_image_result {
+        uint32_t value;
+        uint32_t writer; /* node */
+        int32_t donated_input; /* whose room it takes, or -1 */
+        uint32_t zero;
+};
 struct pw_image_slice { uint32_t id; /* the slice's handle */ uint32_t zero; };
 /* First one for each slice, then one for each stage. */
-struct pw_image_block { uint64_t bytes; /* on each device */ uint32_t slice; uint32_t stage; /* 1 + index; 0: none, the run's other values */ };
+struct pw_image_block {
+        uint64_t bytes; /* on each device */
+        uint32_t slice;
+        uint32_t stage; /* 1 + index; 0: none, the run's other values */
+};
 
 /* Outputs in flight of a stage lie in its block, in `rooms` rooms of `room_bytes`, each of them a credit: who writes it again
  * comes behind the last reader. Consecutive runs have at most `blocks` such blocks at a time, so rooms * blocks <= quota. */

@@ -5,10 +5,10 @@
  *              pw_recount_notes(&recount, notes, PW_NOTES_MAX);
  *      again = pw_recount_end(&recount, page);
  *
- * The page is read before the notes, and `changes` counts up between each change of a count and the note that says it. So if it stays as
- * it was, whoever was counted at the beginning is found noted: what is counted beyond that is nobody's, and is subtracted. It takes no
- * count of the living, so no waker can miss one; notes of who is going or leaving count as if they were counted, and the bucket is
- * looked at again. If the dead's notes are taken back meanwhile, it begins anew.
+ * The page is read before the notes, and `changes` counts up between each change of a count and the note that says it. So if it
+ * stays as it was, whoever was counted at the beginning is found noted: what is counted beyond that is nobody's, and is subtracted.
+ * It takes no count of the living, so no waker can miss one; notes of who is going or leaving count as if they were counted, and
+ * the bucket is looked at again. If the dead's notes are taken back meanwhile, it begins anew.
  */
 #ifndef PW_PLANE_RECOUNT_H
 #define PW_PLANE_RECOUNT_H

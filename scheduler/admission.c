@@ -1,13 +1,14 @@
 /* Admission: a tenant's runs in the order of their arrival, tenants in turn, get all their rooms or none.
  *
  * A run that lacks room which admitted runs will give back holds back its tenant's later ones that want memory of the same devices.
- * The first such run of a tenant holds back those of tenants whose turn comes after, too, if its tenant's own runs will not give back
- * all that it lacks. A tenant's turn is over when a run of it is admitted while none lacks room: so runs of another tenant come before
- * one that lacks room once, however many are queued. A run that lacks room which sessions hold stands aside: others pass, and it is
- * looked at again when room is freed. So an admitted run never waits for room, and nobody waits for a run that was not admitted.
+ * The first such run of a tenant holds back those of tenants whose turn comes after, too, if its tenant's own runs will not give
+ * back all that it lacks. A tenant's turn is over when a run of it is admitted while none lacks room: so runs of another tenant
+ * come before one that lacks room once, however many are queued. A run that lacks room which sessions hold stands aside: others
+ * pass, and it is looked at again when room is freed. So an admitted run never waits for room, and nobody waits for a run that was
+ * not admitted.
  *
- * Runs of a program need the same, so a look at the first of them is one at all. Only those whose inputs may bring room are looked at
- * one by one.
+ * Runs of a program need the same, so a look at the first of them is one at all. Only those whose inputs may bring room are looked
+ * at one by one.
  */
 #include "scheduler/state.h"
 
@@ -22,8 +23,8 @@ void pw_queue_init(struct pw_queue *queue)
 
 static const struct pw_live *first_of(const struct pw_queue *queue) { return pw_list_first(&queue->runs, struct pw_live, queued); }
 
-/* Does it need as much as others of its program? Not where a value that nobody else refers to may go on in its room as a result, nor
- * where it ends before it needs any. */
+/* Does it need as much as others of its program? Not where a value that nobody else refers to may go on in its room as a result,
+ * nor where it ends before it needs any. */
 static bool is_like_others(struct pw_live *live)
 {
         for (uint32_t i = 0; i < live->run.input_count; i++) {
@@ -70,8 +71,8 @@ void pw_admission_leave(struct pw_live *live)
         }
 }
 
-/* In the key of a queue whose first lacks room: behind all others of its tenant, but in its place in the heap, so that none is to be
- * found for it when it comes back. */
+/* In the key of a queue whose first lacks room: behind all others of its tenant, but in its place in the heap, so that none is to
+ * be found for it when it comes back. */
 #define BLOCKED (UINT64_C(1) << 63)
 
 static void block(struct pw_device_quota *quota, struct pw_queue *queue)
@@ -190,8 +191,8 @@ struct look {
         uint64_t done;        /* the weight of those that were admitted or ended */
 };
 
-/* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too, unless runs of its own
- * tenant will give back all that it lacks. */
+/* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too, unless runs of its
+ * own tenant will give back all that it lacks. */
 static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live)
 {
         struct pw_device_quota *quota = pw_live_quota(live);

@@ -25,8 +25,8 @@ static bool is_read(const struct pw_live *live)
         return false;
 }
 
-/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms, as long as they are there;
- * else nothing more is. */
+/* Where other runs read a result, all of the run is still ordered, so that they find an error in its rooms, as long as they are
+ * there; else nothing more is. */
 void pw_live_stop(struct pw_live *live)
 {
         pw_chain_let_go(live);

@@ -112,7 +112,8 @@ static void end_members(struct pw_live *live)
                 if (!is_in_function(live, device, &seq))
                         continue;
                 snprintf(text, sizeof text, "%s",
-                         live->run.cancelled ? "it went on for too long after its run was cancelled" : "it outlived the deadline of its run");
+                         live->run.cancelled ? "it went on for too long after its run was cancelled" :
+                         "it outlived the deadline of its run");
                 action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
                 action->device = device->number;
                 action->seq = seq;
@@ -158,7 +159,8 @@ static void expire(struct pw_live *live)
 static struct pw_live *first_due(const struct pw_scheduler *scheduler)
 {
         struct pw_heap_item *item = pw_heap_first(&scheduler->due);
-        struct pw_live *patient = pw_list_empty(&scheduler->patient) ? NULL : pw_list_first(&scheduler->patient, struct pw_live, patient);
+        struct pw_live *patient = pw_list_empty(&scheduler->patient) ? NULL :
+                pw_list_first(&scheduler->patient, struct pw_live, patient);
 
         if (item && (!patient || item->key < patient->run.deadline_us))
                 return pw_container_of(item, struct pw_live, due);

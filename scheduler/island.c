@@ -132,7 +132,8 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
 
         if (!item)
                 return false;
-        *item = (struct pw_order_item){ .run = part->live->run.number, .slot = part->live->slot, .node = gang->node, .members = gang->members, .seq_slot = gang->seq_slot };
+        *item = (struct pw_order_item){ .run = part->live->run.number, .slot = part->live->slot, .node = gang->node,
+                                        .members = gang->members, .seq_slot = gang->seq_slot };
         if ((gang->load || (gang->is_behind && part->live->ahead_count)) && !pw_order_tell(part->live, gang, item)) {
                 turn->scheduler->actions.orders_count--;
                 return false;
@@ -289,7 +290,8 @@ void pw_island_turn(struct pw_island *island)
                 return;
         }
         action = &actions->items[at];
-        action->message = (struct pw_message){ .kind = PW_MSG_ORDER, .island = island->number, .seq = turn.first_seq, .members = turn.members,
+        action->message = (struct pw_message){ .kind = PW_MSG_ORDER, .island = island->number, .seq = turn.first_seq,
+                                               .members = turn.members,
                                                .first_order = turn.first_order, .order_count = turn.count };
         actions->order_batches += turn.count > 0;
 }

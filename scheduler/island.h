@@ -5,7 +5,8 @@
  * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
  *
  *   - each device of it has been given less than W gangs that it has not done (the window), no part of its tenant that came
- *     earlier waits for one of these devices, and no part of another tenant whose turn there comes before (line.h, policy.h): so nobody
+ *     earlier waits for one of these devices, and no part of another tenant whose turn there comes before (line.h, policy.h): so
+ * nobody
  *     is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
  *   - of a load: the input's writer is ordered wherever it is read; and where the input is updated in place, whoever else

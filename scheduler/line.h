@@ -1,13 +1,14 @@
 /* Lines: parts whose next gang waits for nothing but the windows of its devices. A tenant's come in their order, tenants in turn.
  *
- * Such a part stands at each device of that gang, in the line of its tenant there, by its key, the island's policy's. Who is first in
- * all of these lines takes its tenant's turn, at all of its devices at once: turns there are by the key that the policy gives them
- * (policy.h), of equal ones in the order in which they were taken. Who is first of those at each of its devices is at the front, and only a window keeps it: it is in the island's `fronts`, to be tried, or at
- * the one device whose window it found closed. After a gang its part takes a turn anew, behind the others.
+ * Such a part stands at each device of that gang, in the line of its tenant there, by its key, the island's policy's. Who is first
+ * in all of these lines takes its tenant's turn, at all of its devices at once: turns there are by the key that the policy gives
+ * them (policy.h), of equal ones in the order in which they were taken. Who is first of those at each of its devices is at the
+ * front, and only a window keeps it: it is in the island's `fronts`, to be tried, or at the one device whose window it found
+ * closed. After a gang its part takes a turn anew, behind the others.
  *
- * So, where all keys are equal, a part that has its tenant's turn is passed on none of its devices, but by who had taken a turn before:
- * one part of each other tenant and device. Turns are in one order, by key and time, for all devices of a part: nobody waits in a
- * circle.
+ * So, where all keys are equal, a part that has its tenant's turn is passed on none of its devices, but by who had taken a turn
+ * before: one part of each other tenant and device. Turns are in one order, by key and time, for all devices of a part: nobody
+ * waits in a circle.
  */
 #ifndef PW_SCHEDULER_LINE_H
 #define PW_SCHEDULER_LINE_H

@@ -14,7 +14,8 @@ struct pw_live;
 enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP, PW_WAIT_ROOM };
 
 struct pw_part {                 /* a run in one island */
-        struct pw_list link;     /* among the island's woken ones, those at the front of its lines, or who rests until something comes */
+        /* among the island's woken ones, those at the front of its lines, or who rests until something comes */
+        struct pw_list link;
         struct pw_live *live;
         const struct pw_plan_island *plan;
         struct pw_island *island;
@@ -130,6 +131,15 @@ static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t block,
 static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->quota; }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
 
+/* input.c */
+/* Is it there? If not the run misses it, and is told when it comes. */
+void pw_input_look(struct pw_live *live, uint32_t index);
+void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
+/* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
+void pw_input_arrived(struct pw_live_input *input);
+/* Note an input in error that its maker will not write into its rooms either, as nothing more of that is ordered. */
+void pw_input_never_comes(struct pw_live *live, uint32_t index);
+
 /* run.c */
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
 void pw_live_recycle(struct pw_live *live);
@@ -143,12 +153,8 @@ void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
 void pw_live_maybe_end(struct pw_live *live);
 /* Nothing more of it is ordered, whoever reads its results. */
 void pw_live_drop_parts(struct pw_live *live);
-/* Note an input in error that its maker will not write into its rooms either, as nothing more of that is ordered. */
-void pw_input_never_comes(struct pw_live *live, uint32_t index);
 /* Fill in, for people, what `live` waits for now (rows.c). */
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
-/* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
-void pw_input_arrived(struct pw_live_input *input);
 
 /* ready.c: what keeps a part's next gang from being ordered, windows aside */
 enum pw_part_wait pw_part_look(struct pw_part *part, const struct pw_gang *gang);
@@ -185,8 +191,8 @@ void pw_result_let_go(struct pw_result_live *result);
 void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure);
 /* The sentence of a result's error, from what was reported. Returns the length of its own part. */
 uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error);
-/* Each of its results that is to come is computed from an input in error: they are decided, and nothing of it need be done. False: some
- * are not, and none is decided. */
+/* Each of its results that is to come is computed from an input in error: they are decided, and nothing of it need be done. False:
+ * some are not, and none is decided. */
 bool pw_live_fails_by_inputs(struct pw_live *live);
 void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
 void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
@@ -225,7 +231,8 @@ void pw_deadline_forget(struct pw_live *live);
 uint64_t pw_deadlines_next_us(const struct pw_scheduler *scheduler); /* UINT64_MAX: none */
 /* It was admitted: from here on only a deadline that was asked for counts. */
 void pw_deadline_admitted(struct pw_live *live);
-/* Nobody wants the run any more, and its members may be in it still: `cancelled_us` from now they are ended, whoever is attached. */
+/* Nobody wants the run any more, and its members may be in it still: `cancelled_us` from now they are ended, whoever is
+ * attached. */
 void pw_deadline_cancelled(struct pw_live *live);
 /* Of those that are due: a part, if they are many. */
 void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us);

@@ -1,7 +1,7 @@
 /* What the scheduler says to the boards of a host: values, with no pointer into anybody's heap.
  *
- * What has no fixed size lies in the pools that come with the messages (struct pw_message_pools), at an offset. A run is known by its
- * number; its slot is where the boards keep what they have of it, and is used again once the run has ended.
+ * What has no fixed size lies in the pools that come with the messages (struct pw_message_pools), at an offset. A run is known by
+ * its number; its slot is where the boards keep what they have of it, and is used again once the run has ended.
  */
 #ifndef PW_SCHEDULER_MESSAGE_H
 #define PW_SCHEDULER_MESSAGE_H
@@ -24,17 +24,19 @@ struct pw_run_ref { uint64_t run; uint32_t slot, program; };
 struct pw_image_place { uint32_t island, line, serial, bytes, slices; /* slices: line of the first slice record */ };
 
 enum pw_message_kind {
-        PW_MSG_PREPARE = 1, /* the record of `run` for `island`, column `column` of its program: struct pw_run_record as executors read it,
-                             * `bytes` bytes in the pool. One per run, island and host; to be answered: pw_scheduler_prepared() */
-        PW_MSG_ORDER,       /* append `order_count` orders, from `seq` on, to the log of `island` and ring `members`; one per turn, island and
-                             * host */
+        /* the record of `run` for `island`, column `column` of its program: struct pw_run_record as executors read it, `bytes`
+         * bytes in the pool. One per run, island and host; to be answered: pw_scheduler_prepared() */
+        PW_MSG_PREPARE = 1,
+        /* append `order_count` orders, from `seq` on, to the log of `island` and ring `members`; one per turn, island and host */
+        PW_MSG_ORDER,
         PW_MSG_LOST_BEFORE, /* what `device` wrote before `seq` is lost */
-        PW_MSG_FAIL_GANG,   /* the dead member `device` of gang `seq` of its island: write its mark in error, so that peers go on, and
-                             * `failed`; done follows from the next process, which first writes the heads of what it should have
-                             * written. It failed in `node` */
+        /* the dead member `device` of gang `seq` of its island: write its mark in error, so that peers go on, and `failed`; done
+         * follows from the next process, which first writes the heads of what it should have written. It failed in `node` */
+        PW_MSG_FAIL_GANG,
         PW_MSG_BELL,        /* ring the executors in `members` */
         PW_MSG_CANCEL,      /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
-        PW_MSG_PROGRAM_ENDED, /* nothing of run.program will be prepared or ordered again: its image, at `image`, and the records of its runs go */
+        /* nothing of run.program will be prepared or ordered again: its image, at `image`, and the records of its runs go */
+        PW_MSG_PROGRAM_ENDED,
 };
 
 struct pw_message {
@@ -48,8 +50,8 @@ struct pw_message {
         struct pw_image_place image;
 };
 
-/* A gang in its place. What a load reads of other runs' results is final now: struct pw_run_shard, so are the numbers of the runs that
- * it comes behind: struct pw_behind; one list after the other in the pool of bytes, from `at` on. */
+/* A gang in its place. What a load reads of other runs' results is final now: struct pw_run_shard, so are the numbers of the runs
+ * that it comes behind: struct pw_behind; one list after the other in the pool of bytes, from `at` on. */
 struct pw_order_item {
         uint64_t run, members, at;
         uint32_t slot, node;

@@ -1,8 +1,9 @@
 /* Policies: whose gang an island orders next, where parts of several tenants wait for the windows of the same devices (line.h).
  *
- * A policy has state of its own in each island. It gives each turn that a tenant takes a key: at each device the turn with the least
- * key comes first, of equal ones the one that was taken first. Keys stay while a turn lasts and are the same at all of its devices, so
- * whatever a policy says, turns are in one order and nobody waits in a circle. Whoever is alone there has the devices, without a turn.
+ * A policy has state of its own in each island. It gives each turn that a tenant takes a key: at each device the turn with the
+ * least key comes first, of equal ones the one that was taken first. Keys stay while a turn lasts and are the same at all of its
+ * devices, so whatever a policy says, turns are in one order and nobody waits in a circle. Whoever is alone there has the devices,
+ * without a turn.
  *
  * A new kind is a file with a `const struct pw_policy`, and a line in policy.c.
  */
@@ -29,11 +30,13 @@ struct pw_policy {
         /* A part comes into the island, and leaves it: all that was ordered of it is done. */
         void (*enter)(struct pw_policy_state *state, struct pw_part *part);
         void (*leave)(struct pw_policy_state *state, struct pw_part *part);
-        /* Of its tenant's parts the one with the least key comes first. No two in an island have the same, and it stays the same. */
+        /* Of its tenant's parts the one with the least key comes first. No two in an island have the same, and it stays the
+         * same. */
         uint64_t (*key)(const struct pw_part *part);
         /* The key of the turn that its tenant takes with this part. */
         uint64_t (*turn)(const struct pw_policy_state *state, const struct pw_part *part);
-        /* A gang of it was ordered on one device; later, in the order of the device, it is done: charge->took_ns is how long it had it. */
+        /* A gang of it was ordered on one device; later, in the order of the device, it is done: charge->took_ns is how long it had
+         * it. */
         void (*ordered)(struct pw_policy_state *state, struct pw_part *part, struct pw_policy_charge *ret_charge);
         void (*done)(struct pw_policy_state *state, const struct pw_policy_charge *charge);
 };

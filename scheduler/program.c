@@ -145,7 +145,8 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         pw_queue_init(&program->queue);
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
-        if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_devices(program) && take_image(program)) {
+        if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_devices(program) &&
+            take_image(program)) {
                 *ret_program = &program->row;
                 return PW_OK;
         }
@@ -163,7 +164,8 @@ uint64_t pw_program_bytes(const struct pw_program_row *row)
         uint64_t bytes = sizeof *program + row->image->bytes + APART_BYTES;
 
         for (uint32_t i = 0; i < program->slice_count; i++)
-                bytes += sizeof *row->slices + sizeof *program->slices + row->slices[i].device_count * UINT64_C(4) + 2 * PW_HEAP_BYTES;
+                bytes += sizeof *row->slices + sizeof *program->slices + row->slices[i].device_count * UINT64_C(4) + 2 *
+                        PW_HEAP_BYTES;
         bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs;
         return bytes + program->block_count * sizeof *program->blocks + PW_DEVICES_MAX * sizeof *program->devices;
 }
@@ -184,7 +186,8 @@ static void give_slices(struct pw_program *program)
         }
 }
 
-enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take, struct pw_error *ret_err)
+enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
+                                            struct pw_error *ret_err)
 {
         struct pw_program *program = pw_program_of(program_take);
         enum pw_status status;
@@ -214,7 +217,8 @@ enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct p
                                         const char *tenant, uint32_t session, uint32_t *ret_program, struct pw_error *ret_err)
 {
         struct pw_program_row *program;
-        enum pw_status status = pw_program_make(image_take, graph->slices, &(struct pw_program_of){ tenant, session }, &program, ret_err);
+        enum pw_status status = pw_program_make(image_take, graph->slices, &(struct pw_program_of){ tenant, session },
+                                                &program, ret_err);
 
         if (status != PW_OK)
                 return status;

@@ -41,7 +41,8 @@ void pw_quota_records(struct pw_scheduler *scheduler, struct pw_device_quota *qu
                 pw_list_append(&scheduler->changed_quotas, &quota->changed);
 }
 
-void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes), void *context)
+void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes),
+                          void *context)
 {
         struct pw_device_quota *quota;
 

@@ -1,7 +1,7 @@
 /* What a tenant has in the scheduler, counted as it comes and goes.
  *
- * Of the memory of all devices together, of which it may have so much: used = the sum of its rooms in all devices, by use. Of the heap:
- * the records of its runs and of their results, which whoever charges it is told of (pw_scheduler_records()).
+ * Of the memory of all devices together, of which it may have so much: used = the sum of its rooms in all devices, by use. Of the
+ * heap: the records of its runs and of their results, which whoever charges it is told of (pw_scheduler_records()).
  */
 #ifndef PW_SCHEDULER_QUOTA_H
 #define PW_SCHEDULER_QUOTA_H
@@ -12,7 +12,8 @@
 #include "scheduler/run.h"
 
 #define PW_HEAP_BYTES 8u       /* what a block of the heap takes besides */
-/* What is kept of a run in flight outside of its record: its place in tables, and of each input the reference and who waits for it. */
+/* What is kept of a run in flight outside of its record: its place in tables, and of each input the reference and who waits for
+ * it. */
 #define PW_RUN_APART_BYTES 64u
 #define PW_INPUT_APART_BYTES 128u
 
@@ -33,7 +34,8 @@ struct pw_device_quota {
         uint64_t runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t record_bytes, told_bytes; /* of its runs and their results, in the scheduler's heap; what was said of them last */
         struct pw_list changed; /* among those that have another sum than was said */
-        struct pw_heap queues;  /* struct pw_queue: of its runs, by the arrival of their first; those in `blocked` behind all others */
+        /* struct pw_queue: of its runs, by the arrival of their first; those in `blocked` behind all others */
+        struct pw_heap queues;
         struct pw_list turn;    /* among the tenants that have some: in this order theirs lack room */
         /* In a look at the queues: */
         struct pw_list round;   /* among the tenants that are not through */

@@ -160,10 +160,13 @@ static void write_constants(const struct pw_live *live, struct pw_run_record *re
         }
 }
 
-static struct pw_run_ref ref_of(const struct pw_live *live) { return (struct pw_run_ref){ live->run.number, live->slot, live->run.program }; }
+static struct pw_run_ref ref_of(const struct pw_live *live)
+{
+        return (struct pw_run_ref){ live->run.number, live->slot, live->run.program };
+}
 
-enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island, struct pw_message *ret_message,
-                                      struct pw_error *ret_err)
+enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island,
+                                      struct pw_message *ret_message, struct pw_error *ret_err)
 {
         struct pw_live *live = pw_live_of(run);
         struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
@@ -181,7 +184,8 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_
         write_record(&writer, live);
         write_constants(live, (struct pw_run_record *)(void *)writer.base);
         live->prepared = true;
-        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = island, .column = column, .bytes = bytes, .at = offset,
+        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = island, .column = column, .bytes = bytes,
+                                            .at = offset,
                                             .run = ref_of(live), .image = live->program->row.place };
         return PW_OK;
 }
@@ -202,7 +206,8 @@ static const struct pw_live *ahead_of(const struct pw_live *live, const struct p
         return live->holds[live->program->blocks[value->index].chain].ahead;
 }
 
-static void tell_behind(const struct pw_live *live, const struct pw_image_node *node, struct pw_behind *behind, struct pw_order_item *item)
+static void tell_behind(const struct pw_live *live, const struct pw_image_node *node, struct pw_behind *behind,
+                        struct pw_order_item *item)
 {
         const struct pw_image *image = live->program->row.image;
         const uint32_t *nodes = PW_IMAGE_AT(image, uint32_t, node->behind);

@@ -5,7 +5,8 @@
 #include "scheduler/live.h"
 #include "scheduler/message.h"
 
-/* What the board needs to know of a gang that is a load, or comes behind other runs, besides the fields of its item. False: out of memory. */
+/* What the board needs to know of a gang that is a load, or comes behind other runs, besides the fields of its item. False: out of
+ * memory. */
 bool pw_order_tell(struct pw_live *live, const struct pw_gang *gang, struct pw_order_item *item);
 void pw_message_cancel(struct pw_live *live);
 

@@ -86,7 +86,8 @@ void pw_scheduler_programs_done(struct pw_program_walk *walk)
         walk->next = NULL;
 }
 
-void pw_scheduler_tenant_runs(const struct pw_scheduler *scheduler, const char *tenant, uint64_t *ret_in_flight, uint64_t *ret_waiting)
+void pw_scheduler_tenant_runs(const struct pw_scheduler *scheduler, const char *tenant, uint64_t *ret_in_flight,
+                              uint64_t *ret_waiting)
 {
         const struct pw_device_quota *quota = pw_table_get(&scheduler->quotas, pw_text_key(tenant));
         bool found = quota && !strcmp(quota->tenant, tenant);

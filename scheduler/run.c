@@ -32,17 +32,19 @@ static size_t live_bytes(const struct pw_program *program)
                pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
                pw_round_up(inputs * sizeof(struct pw_live_input), 16) + pw_round_up(columns * sizeof(struct pw_part), 16) +
                pw_round_up(columns * columns * sizeof(uint32_t), 16) +
-               pw_round_up(stand_count(program) * sizeof(struct pw_stand), 16) + pw_round_up(program->place_count * sizeof(uint64_t), 16) +
+               pw_round_up(stand_count(program) * sizeof(struct pw_stand), 16) +
+               pw_round_up(program->place_count * sizeof(uint64_t), 16) +
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
-/* Records of runs that a program keeps to be used again. Those that were prepared stay beyond that: their places in boards go with the
- * program, and are found by them alone. */
+/* Records of runs that a program keeps to be used again. Those that were prepared stay beyond that: their places in boards go with
+ * the program, and are found by them alone. */
 #define IDLE_MAX 4096u
 
 static int64_t record_bytes(const struct pw_program *program)
 {
-        return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES + (uint64_t)program->row.input_count * PW_INPUT_APART_BYTES);
+        return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES + (uint64_t)program->row.input_count *
+                         PW_INPUT_APART_BYTES);
 }
 
 /* False: out of memory. Who gives one back finds room for it. */
@@ -52,7 +54,8 @@ static bool take_slot(struct pw_scheduler *scheduler, uint32_t *ret_slot)
                 *ret_slot = scheduler->free_slots[--scheduler->free_slot_count];
                 return true;
         }
-        if (!pw_grow((void **)&scheduler->free_slots, &scheduler->slot_capacity, scheduler->slot_end + 1, sizeof *scheduler->free_slots))
+        if (!pw_grow((void **)&scheduler->free_slots, &scheduler->slot_capacity, scheduler->slot_end + 1,
+                     sizeof *scheduler->free_slots))
                 return false;
         *ret_slot = scheduler->slot_end++;
         return true;
@@ -116,7 +119,8 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->messages = 0;
-        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused = live->read_early = live->stopping = false;
+        live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused =
+                live->read_early = live->stopping = false;
         live->cancelled_by[0] = 0;
         live->short_bytes = 0;
         live->parts_left = live->ahead_count = live->behind_count = 0;
@@ -222,120 +226,6 @@ void pw_live_free(struct pw_live *live)
         free(live);
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------------------ */
-
-static void input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text)
-{
-        struct pw_live_input *input = &live->inputs[index];
-
-        input->status = status;
-        if (text && !input->text)
-                input->text = strdup(text);
-}
-
-void pw_input_never_comes(struct pw_live *live, uint32_t index)
-{
-        const struct pw_input_place *place = &live->run.inputs[index];
-        const struct pw_live *maker;
-
-        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || !pw_status_error(place->result->status) ||
-            pw_result_live(place->result)->ordered == pw_result_live(place->result)->islands)
-                return;
-        maker = place->result->run ? pw_live_of(place->result->run) : NULL;
-        if (maker && !maker->stopped && !maker->refused)
-                return; /* it goes on for us */
-        input_fails(live, index, place->result->status, NULL);
-        live->inputs[index].in_place = false;
-}
-
-/* What the program was compiled for is what comes: executors rely on it. */
-static void check_value(struct pw_live *live, uint32_t index)
-{
-        const struct pw_input_place *place = &live->run.inputs[index];
-        const struct pw_image *image = live->program->row.image;
-        const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
-        const struct pw_image_value *want = pw_image_value(image, input->value);
-        bool is_result = place->source == PW_INPUT_RESULT;
-        const struct pw_dims *dims = is_result ? &place->result->value.dims : &place->dims;
-        enum pw_dtype dtype = is_result ? place->result->value.dtype : place->dtype;
-        char have_text[120], want_text[120], text[400];
-        uint64_t bytes = 0;
-
-        if (live->inputs[index].status != PW_OK)
-                return;
-        if (dtype == want->dtype && pw_dims_equal(dims, &want->dims))
-                return;
-        if (!is_result && dtype == PW_OPAQUE && pw_dims_bytes(want->dtype, &want->dims, &bytes, NULL) == PW_OK &&
-            bytes == place->bytes)
-                return;
-        snprintf(text, sizeof text, "input %u of %s is %s %s, the program wants %s %s", index, live->program->row.name,
-                 pw_dtype_text(dtype), pw_dims_format(dims, have_text, sizeof have_text), pw_dtype_text(want->dtype),
-                 pw_dims_format(&want->dims, want_text, sizeof want_text));
-        input_fails(live, index, PW_SHAPE, text);
-}
-
-static void input_missing(struct pw_live *live, uint32_t index)
-{
-        live->inputs[index].missing = true;
-        live->missing++;
-}
-
-static void look_at_input(struct pw_live *live, uint32_t index)
-{
-        struct pw_input_place *place = &live->run.inputs[index];
-
-        if (place->source == PW_INPUT_HOST && place->pending) {
-                input_missing(live, index);
-                return;
-        }
-        if (place->source == PW_INPUT_HOST && place->status != PW_OK) {
-                input_fails(live, index, place->status, NULL);
-                return;
-        }
-        if (place->source == PW_INPUT_RESULT) {
-                place->result->users++;
-                if (place->result->run && place->result->run->state != PW_RUN_ADMITTED && place->result->status == PW_NOT_READY) {
-                        pw_list_append(&pw_result_live(place->result)->waiters, &live->inputs[index].link);
-                        input_missing(live, index);
-                        return;
-                }
-                if (pw_status_error(place->result->status))
-                        input_fails(live, index, place->result->status, NULL);
-        }
-        check_value(live, index);
-}
-
-void pw_input_arrived(struct pw_live_input *input)
-{
-        struct pw_live *live = input->live;
-        uint32_t index = (uint32_t)(input - live->inputs);
-        struct pw_input_place *place = &live->run.inputs[index];
-
-        pw_list_remove(&input->link);
-        input->missing = false;
-        if (place->source == PW_INPUT_RESULT && pw_status_error(place->result->status))
-                input_fails(live, index, place->result->status, NULL);
-        check_value(live, index);
-        if (!--live->missing && live->run.state == PW_RUN_WAITING)
-                pw_admission_arrive(live);
-}
-
-void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t index, enum pw_status status,
-                              const char *text, uint64_t now_us)
-{
-        struct pw_live *live = pw_live_of(run);
-
-        scheduler->now_us = now_us;
-        if (run->state != PW_RUN_WAITING || index >= run->input_count || !live->inputs[index].missing)
-                return;
-        run->inputs[index].pending = false;
-        run->inputs[index].status = status;
-        if (status != PW_OK)
-                input_fails(live, index, status, text);
-        pw_input_arrived(&live->inputs[index]);
-        pw_admission_look(scheduler);
-}
-
 /* --- from submission to the end ------------------------------------------------------------------------------------------- */
 
 void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us)
@@ -350,7 +240,7 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
         if (!run->deadline_us)
                 run->deadline_us = now_us + scheduler->admit_us;
         for (uint32_t i = 0; i < run->input_count; i++)
-                look_at_input(live, i);
+                pw_input_look(live, i);
         if (run->cancelled) {
                 pw_cancelled_sentence(live, text, sizeof text);
                 pw_live_fail(live, PW_CANCELLED, text);

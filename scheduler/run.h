@@ -87,7 +87,8 @@ struct pw_program_row {
         uint64_t runs, runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t measured_peak_bytes; /* largest that a device reported */
         bool freed;
-        struct pw_image_place place;  /* where executors read its image and slices: whoever put them there says so, before its first run */
+        /* where executors read its image and slices: whoever put them there says so, before its first run */
+        struct pw_image_place place;
         void *own;                    /* the scheduler's: program.h */
 };
 
@@ -98,8 +99,9 @@ static inline uint64_t pw_run_weight(const struct pw_run *run) { return 1 + (run
 
 enum pw_action_kind {
         PW_ACT_BOARD = 1,   /* `message` to the boards of this host */
-        PW_ACT_PREPARE,     /* the record of `run` for `island` is to be written: pw_scheduler_preparing() makes the message, the answer
-                             * goes to pw_scheduler_prepared() */
+        /* the record of `run` for `island` is to be written: pw_scheduler_preparing() makes the message, the answer goes to
+         * pw_scheduler_prepared() */
+        PW_ACT_PREPARE,
         PW_ACT_NOTICE,      /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
         PW_ACT_SUBMIT,      /* message to `island`: admit `run` */
         PW_ACT_RESULT,      /* decide `result`: status and text (the shard list follows from it) */
@@ -198,15 +200,15 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run);
 void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row);
 /* Of one run, under way or among the last that ended. False: it is neither; *ret_last is then the number of the last run. */
 bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last);
-/* Numbers, in their order, of the runs that are under way and the last that ended: of a tenant or (NULL) all, the first `most` above
- * `after`. Own: *ret_numbers is the caller's. Errors: PW_NO_MEMORY. */
+/* Numbers, in their order, of the runs that are under way and the last that ended: of a tenant or (NULL) all, the first `most`
+ * above `after`. Own: *ret_numbers is the caller's. Errors: PW_NO_MEMORY. */
 struct pw_runs_of { const char *tenant; uint64_t after; uint32_t most; };
 PW_MUST_CHECK enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler *scheduler, const struct pw_runs_of *of,
                                                       uint64_t **ret_numbers, uint32_t *ret_count);
 /* A run's row as pw_scheduler_run_brief() has it, also of one of the last that ended. False: it is neither. */
 bool pw_scheduler_run_known(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row);
-/* The next programs of a walk over all, as they came, so many at most; from one zeroed, or behind the program `after`, to what returns
- * false. True: there are more, and the walk holds the next one until it goes on or is done. */
+/* The next programs of a walk over all, as they came, so many at most; from one zeroed, or behind the program `after`, to what
+ * returns false. True: there are more, and the walk holds the next one until it goes on or is done. */
 struct pw_program_walk {
         uint32_t after;
         struct pw_program_row *next; /* NULL: it is not under way */
@@ -215,7 +217,8 @@ bool pw_scheduler_programs(struct pw_scheduler *scheduler, struct pw_program_wal
                            bool (*row)(void *context, const struct pw_program_row *row), void *context);
 void pw_scheduler_programs_done(struct pw_program_walk *walk);
 /* A tenant's runs in flight, and of them those that are not admitted. */
-void pw_scheduler_tenant_runs(const struct pw_scheduler *scheduler, const char *tenant, uint64_t *ret_in_flight, uint64_t *ret_waiting);
+void pw_scheduler_tenant_runs(const struct pw_scheduler *scheduler, const char *tenant, uint64_t *ret_in_flight,
+                              uint64_t *ret_waiting);
 /* Since the start, by how they ended; and those that are not admitted: for an input, or for room. */
 struct pw_run_counts { uint64_t done, failed, cancelled, waiting_input, waiting_room; };
 struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *scheduler);

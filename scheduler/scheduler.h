@@ -44,18 +44,20 @@ PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *schedu
 PW_MUST_CHECK enum pw_status pw_scheduler_segment(struct pw_scheduler *scheduler, uint32_t device, const char *tenant,
                                                   uint32_t segment, uint64_t bytes, struct pw_error *ret_err);
 bool pw_scheduler_has_segment(const struct pw_scheduler *scheduler, uint32_t device, const char *tenant);
-/* All of them end, on all devices. False: there is a program of the tenant, or somebody may touch a room there; then all of them stay. */
+/* All of them end, on all devices. False: there is a program of the tenant, or somebody may touch a room there; then all of them
+ * stay. */
 bool pw_scheduler_segments_end(struct pw_scheduler *scheduler, const char *tenant);
 /* How much a tenant may have of all devices together; UINT64_MAX: no limit. A run beyond it waits for its tenant's own rooms. */
 PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *tenant, uint64_t bytes,
                                                 struct pw_error *ret_err);
-/* Its share of device time where tenants wait for the same devices, in a policy that has shares: from 1 to PW_WEIGHT_MAX. Counts for
- * what is ordered and done from now on. */
+/* Its share of device time where tenants wait for the same devices, in a policy that has shares: from 1 to PW_WEIGHT_MAX. Counts
+ * for what is ordered and done from now on. */
 #define PW_WEIGHT_MAX 1000u
 PW_MUST_CHECK enum pw_status pw_scheduler_weight(struct pw_scheduler *scheduler, const char *tenant, uint32_t weight,
                                                  struct pw_error *ret_err);
 /* Tells of each tenant whose runs have records of more or fewer bytes than it said before (by 64 KiB at least, or none at all). */
-void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes), void *context);
+void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes),
+                          void *context);
 uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
 /* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that
  * were ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is
@@ -84,10 +86,11 @@ void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* p
 
 /* --- programs and runs -------------------------------------------------------------------------------------------------- */
 
-/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it takes
- * `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
+/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it
+ * takes `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
 struct pw_program_of { const char *tenant; uint32_t session; };
-PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices, const struct pw_program_of *of,
+PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices,
+                                             const struct pw_program_of *of,
                                              struct pw_program_row **ret_program, struct pw_error *ret_err);
 uint64_t pw_program_bytes(const struct pw_program_row *program); /* of memory, its image and plan, about */
 void pw_program_unmake(struct pw_program_row *program); /* one that was never installed; accepts NULL */
@@ -124,8 +127,8 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 
 /* False: the device cannot have done as many, or had done more; nothing is taken of it. */
 bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
-/* Before that, where pw_scheduler_counts(): how long gang `index` of the device had it, from 0 on, in the order of the device; what is
- * not said counts as none. */
+/* Before that, where pw_scheduler_counts(): how long gang `index` of the device had it, from 0 on, in the order of the device; what
+ * is not said counts as none. */
 bool pw_scheduler_counts(const struct pw_scheduler *scheduler);
 void pw_scheduler_took(struct pw_scheduler *scheduler, uint32_t device, uint64_t index, uint64_t ns);
 /* What was taken of that: gangs done, and the seq of the last of them. */
@@ -137,11 +140,12 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* Hand a message action back that is for an island (or the coordinator) of this host. */
 void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);
-/* A PREPARE of `run` for `island` is about to be done: the message, with what is known by now of its inputs. Errors: PW_NO_MEMORY. */
+/* A PREPARE of `run` for `island` is about to be done: the message, with what is known by now of its inputs. Errors:
+ * PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island,
                                                     struct pw_message *ret_message, struct pw_error *ret_err);
-/* The answer to a PREPARE; `failed` NULL: it was done. Nothing of a run is ordered before all of its own are answered, and of one of
- * which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. */
+/* The answer to a PREPARE; `failed` NULL: it was done. Nothing of a run is ordered before all of its own are answered, and of one
+ * of which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. */
 void pw_scheduler_prepared(struct pw_scheduler *scheduler, struct pw_run *run, const struct pw_error *failed, uint64_t now_us);
 /* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events,
  * and once more where prepares were answered meanwhile. */

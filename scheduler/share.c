@@ -2,11 +2,12 @@
  *
  * Stride scheduling (C. A. Waldspurger, W. E. Weihl, Stride Scheduling: Deterministic Proportional-Share Resource Management,
  * MIT/LCS/TM-528, 1995): each tenant has a pass, which grows by the device time that its gangs took over its weight; whose is least
- * comes first. Gangs are ordered long before they are done, so one is charged what those of its tenant took of late when it is ordered,
- * and the rest when it is done. Passes are of an island: a tenant is charged for all of its devices there.
+ * comes first. Gangs are ordered long before they are done, so one is charged what those of its tenant took of late when it is
+ * ordered, and the rest when it is done. Passes are of an island: a tenant is charged for all of its devices there.
  *
  * The least pass of those that are there is the island's clock. Who comes back is not behind it: there is no credit for having been
- * away. Who took what nobody else wanted is not ahead of it by more than LEAD_NS: so whoever waits is overtaken for so long at most.
+ * away. Who took what nobody else wanted is not ahead of it by more than LEAD_NS: so whoever waits is overtaken for so long at
+ * most.
  */
 #include "scheduler/policy.h"
 

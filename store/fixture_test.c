@@ -26,7 +26,8 @@ void fixture_open(struct fixture *fixture, uint64_t capacity_bytes)
         fixture->futures = (struct pw_map){ zeroed(layout.bytes), layout.bytes, true };
         assert_non_null(fixture->store);
         assert_non_null(fixture->hints);
-        assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = FIXTURE_FUTURES, .layout = layout,
+        assert_int_equal(pw_store_segment_add(fixture->store,
+                                              &(struct pw_store_segment_params){ .segment = FIXTURE_FUTURES, .layout = layout,
                          .tenant = "ann", .map = fixture->futures, .hints = fixture->hints }, NULL), PW_OK);
 }
 
@@ -54,7 +55,8 @@ static struct client *open_client(struct fixture *fixture, const char *tenant, b
         client->layout = pw_segment_layout(PW_SEGMENT_CLIENT, FIXTURE_SLOTS, ROOM_BYTES);
         client->map = (struct pw_map){ zeroed(client->layout.room_offset), client->layout.room_offset, true };
         snprintf(name, sizeof name, "digits[%u]", client->session);
-        assert_int_equal(pw_store_session_open(fixture->store, &(struct pw_store_session_params){ .session = client->session, .tenant = tenant,
+        assert_int_equal(pw_store_session_open(fixture->store,
+                                               &(struct pw_store_session_params){ .session = client->session, .tenant = tenant,
                          .client = name, .control = (struct pw_control *)(void *)client->control, .control_bytes = CONTROL_BYTES,
                          .any_tenant = any_tenant, .now_us = fixture->now_us }, NULL), PW_OK);
         assert_int_equal(pw_store_segment_add(fixture->store, &(struct pw_store_segment_params){ .segment = client->segment,
@@ -160,7 +162,8 @@ struct pw_return_reader fixture_returns(const struct client *client, const struc
 
         while (capacity < grant->slot_count)
                 capacity <<= 1;
-        return (struct pw_return_reader){ .ring = (struct pw_return_ring *)(void *)(client->control + grant->return_ring), .mask = capacity - 1 };
+        return (struct pw_return_reader){ .ring = (struct pw_return_ring *)(void *)(client->control + grant->return_ring),
+                                          .mask = capacity - 1 };
 }
 
 uint32_t fixture_returned(struct pw_return_reader *reader)

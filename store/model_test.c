@@ -277,7 +277,8 @@ static void populated(struct world *world)
                 return;
         token = world->populate[0].token;
         memmove(world->populate, world->populate + 1, --world->populate_count * sizeof *world->populate);
-        pw_store_populated(world->store, token, model_dice(world, 20) ? PW_OK : model_dice(world, 2) ? PW_SYSTEM : PW_NO_SPACE, world->now_us);
+        pw_store_populated(world->store, token, model_dice(world, 20) ? PW_OK : model_dice(world, 2) ? PW_SYSTEM : PW_NO_SPACE,
+                           world->now_us);
         model_do_actions(world);
 }
 

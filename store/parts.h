@@ -110,7 +110,8 @@ static inline uint64_t pw_store_room_bytes(const struct pw_room_request *ask)
 /* What rooms of the segment can take when nobody else has any. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment);
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status); /* it was never queued */
-/* Requests that are told why they waited in vain. Who holds what they wait for is looked for once for those who are told the same. */
+/* Requests that are told why they waited in vain. Who holds what they wait for is looked for once for those who are told the
+ * same. */
 struct told { uint32_t count, looks; struct pw_holders_of of; /* the last one's */ char text[360]; };
 void pw_room_give_up(struct pw_store *store, const struct request *request, struct told *told); /* what it waits for did not come */
 
@@ -147,7 +148,10 @@ void pw_pages_leave(struct pw_store *store, struct tenant *tenant, uint64_t byte
  * gone), PW_NOT_READY (there are not so many). */
 enum pw_status pw_pages_reach(struct pw_store *store, struct segment *segment, uint64_t bytes, uint64_t own_bytes);
 /* That could be had: free, about to be, or idle. */
-static inline int64_t pw_pages_most(const struct pw_store *store) { return store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes); }
+static inline int64_t pw_pages_most(const struct pw_store *store)
+{
+        return store->free_bytes + (int64_t)(store->leaving_bytes + store->idle_bytes);
+}
 
 /* Its slots may go back to a lane. */
 static inline bool pw_extent_serves(const struct extent *extent) { return extent->row && !extent->session->ended; }
@@ -184,8 +188,8 @@ static inline struct pw_object *pw_slot_record(const struct segment *segment, ui
 {
         return &segment->chunks[slot / PW_CHUNK_SLOTS][slot % PW_CHUNK_SLOTS];
 }
-/* extent_end.c: its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are looked at, and
- * it may be gone. */
+/* extent_end.c: its lane, or its whole session, ended: so many slots more at most, *budget, which is counted down. True: all are
+ * looked at, and it may be gone. */
 bool pw_extent_end(struct pw_store *store, struct extent *extent, uint32_t *budget);
 void pw_extent_drop(struct pw_store *store, struct extent *extent); /* with its segment */
 /* It has changed: its segment's sums follow. */
@@ -204,7 +208,8 @@ static inline bool pw_slot_idle(const struct extent *extent, const struct pw_obj
                pw_word_state(pw_entry_load(pw_segment_entry(extent->segment, object->slot))) == PW_ENTRY_FREE;
 }
 
-/* place.c: as many slots as are wanted and fit now; with less than a page of them nothing is saved. PW_NOT_READY: not even so few. */
+/* place.c: as many slots as are wanted and fit now; with less than a page of them nothing is saved. PW_NOT_READY: not even so
+ * few. */
 enum pw_status pw_room_place(struct pw_store *store, struct row *row, struct request *request, bool *ret_fresh);
 
 /* room.c */
@@ -223,7 +228,8 @@ void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
 #define PW_SEARCH_PART 4096u /* slots that one part of a search looks at */
 #define PW_SEARCH_PARTS 4u   /* of all requests, when the queue is served */
 bool pw_search_done(const struct pw_store *store, const struct search *search);
-bool pw_search_may(const struct pw_store *store, const struct request *request, const struct search *search); /* it is not done, and its turn */
+/* it is not done, and its turn */
+bool pw_search_may(const struct pw_store *store, const struct request *request, const struct search *search);
 void pw_search(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search);
 void pw_search_anew(struct search *search);
 

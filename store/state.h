@@ -24,19 +24,22 @@ struct tenant {
         char *name;
         struct segment *futures; /* NULL until it is added */
         struct pw_quota quota;
-        uint64_t host_bytes;     /* charged: pages of rooms granted, or given back where a living process may still write into them */
+        /* charged: pages of rooms granted, or given back where a living process may still write into them */
+        uint64_t host_bytes;
         uint64_t leaving_bytes;  /* charged besides: pages given up, that the system does not have back yet */
         uint64_t slots;          /* granted and not taken back */
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
         uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
         uint64_t seen_bytes, seen_slots; /* for the audit: of the first and the last of these, as its segments have them */
         uint32_t claims;         /* names and leases of its objects */
-        uint64_t on_way;         /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */
+        /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */
+        uint64_t on_way;
         uint32_t request_count;  /* for room, that wait */
         uint32_t over_count;     /* of them, those in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
-        bool looking;            /* a look goes on over several turns: what it closed waits in `closed`, what was dropped since in `later` */
+        /* a look goes on over several turns: what it closed waits in `closed`, what was dropped since in `later` */
+        bool looking;
         struct objects closed, later;
         struct objects dropped;  /* without references; the first `dropped_first` of them are behind */
         uint32_t dropped_first;

@@ -357,10 +357,12 @@ struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t
         segment->tenant->host_bytes -= pw_segment_charged(segment);
         if (!segment->ended || segment->dead)
                 store->idle_bytes -= segment->idle.bytes;
-        leaving = (struct pw_store_leaving){ (struct pw_store_owner *)segment->tenant, segment->entry_page_bytes + segment->room_page_bytes };
+        leaving = (struct pw_store_leaving){ (struct pw_store_owner *)segment->tenant,
+                                             segment->entry_page_bytes + segment->room_page_bytes };
         pw_pages_leave(store, segment->tenant, leaving.bytes);
         store->free_bytes -= (int64_t)segment->entry_page_bytes; /* leaving, and not free yet */
-        pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), -(int64_t)(segment->entry_page_bytes + segment->record_bytes));
+        pw_keep_count(store, segment->tenant, pw_segment_keeps(segment),
+                      -(int64_t)(segment->entry_page_bytes + segment->record_bytes));
         if (segment->tenant->futures == segment)
                 segment->tenant->futures = NULL;
         if (segment->session && segment->session->ended)
@@ -379,7 +381,8 @@ uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t number)
         const struct segment *segment = pw_table_get(&store->segments, number);
 
         if (segment && segment->layout.kind == PW_SEGMENT_FUTURES)
-                return pw_round_up(segment->slot_top * sizeof(struct pw_entry), PW_PAGE_BYTES) + pw_round_up(segment->body_top, PW_PAGE_BYTES);
+                return pw_round_up(segment->slot_top * sizeof(struct pw_entry), PW_PAGE_BYTES) +
+                        pw_round_up(segment->body_top, PW_PAGE_BYTES);
         return segment ? segment->entry_page_bytes + segment->room_page_bytes : 0;
 }
 

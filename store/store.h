@@ -21,6 +21,7 @@
 #include "plane/segment.h"
 #include "store/account/quota.h"
 #include "store/action.h"
+#include "store/counts.h"
 
 struct pw_store;
 struct pw_object; /* one known object: object.h */
@@ -49,9 +50,9 @@ struct pw_store_session_params {
 };
 PW_MUST_CHECK enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_store_session_params *params,
                                                    struct pw_error *ret_err);
-/* Its references go, its PENDING entries become ERROR (PW_PRODUCER_LOST), what waits for room is refused, its segment stays until the
- * last object in it is gone (action SEGMENT_IDLE): in parts, the first one now, others with each pw_store_reclaim_begin(). `dead`:
- * its process is known to be dead, or to have left; else its rooms stay `letting go` until pw_store_session_dead(). */
+/* Its references go, its PENDING entries become ERROR (PW_PRODUCER_LOST), what waits for room is refused, its segment stays until
+ * the last object in it is gone (action SEGMENT_IDLE): in parts, the first one now, others with each pw_store_reclaim_begin().
+ * `dead`: its process is known to be dead, or to have left; else its rooms stay `letting go` until pw_store_session_dead(). */
 void pw_store_session_end(struct pw_store *store, uint32_t session, bool dead, uint64_t now_us);
 /* Before its end: what its process may still write into is `quarantined` instead. */
 void pw_store_session_misbehaved(struct pw_store *store, uint32_t session);
@@ -70,15 +71,19 @@ PW_MUST_CHECK enum pw_status pw_store_segment_add(struct pw_store *store, const 
 /* Nobody holds an object in it. What it returns is leaving: once its memory is given back, pw_store_pages_gone() is due for it. */
 struct pw_store_leaving { struct pw_store_owner *owner; uint64_t bytes; };
 struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t segment);
-void pw_store_pages_gone(struct pw_store *store, struct pw_store_owner *owner, uint64_t bytes, uint64_t now_us); /* so many of what left */
+/* so many of what left */
+void pw_store_pages_gone(struct pw_store *store, struct pw_store_owner *owner, uint64_t bytes, uint64_t now_us);
 
 /* The session gets the segment's descriptor: from now on it may refer to objects there by id. Errors: PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t segment, uint32_t session, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t segment, uint32_t session,
+                                                 struct pw_error *ret_err);
 
-/* Bytes of a segment that may be allocated: entry pages in use, pages ever granted and not given up; of futures, all that ever were. */
+/* Bytes of a segment that may be allocated: entry pages in use, pages ever granted and not given up; of futures, all that ever
+ * were. */
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment);
 /* What of a futures segment, or an ended session's, was never granted, or was given up; pieces too small to matter are left out. */
-void pw_store_each_hole(struct pw_store *store, uint32_t segment, void (*hole)(void *, uint64_t offset, uint64_t bytes), void *context);
+void pw_store_each_hole(struct pw_store *store, uint32_t segment, void (*hole)(void *, uint64_t offset, uint64_t bytes),
+                        void *context);
 
 /* Count memory that is neither free nor granted: control memory, boards, hint pages, futures segments; less is given back. */
 void pw_store_overhead(struct pw_store *store, int64_t bytes);
@@ -95,11 +100,13 @@ struct pw_room_request {
         uint64_t deadline_us;  /* UINT64_MAX: none */
 };
 /* Grant an extent, or queue: for memory, or for what the tenant's quota allows (pass.c). Before it queues, idle slots of others are
- * taken back; a request that can never fit is refused at once (PW_TOO_LARGE), and so is one of a lane that waits for such room (PW_LIMIT).
- * The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and an extent does not fit. */
+ * taken back; a request that can never fit is refused at once (PW_TOO_LARGE), and so is one of a lane that waits for such room
+ * (PW_LIMIT). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and
+ * an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
-/* The worker did what POPULATE asked for. PW_NO_SPACE: the system has none, it waits; else a status other than PW_OK refuses the grant. */
+/* The worker did what POPULATE asked for. PW_NO_SPACE: the system has none, it waits; else a status other than PW_OK refuses the
+ * grant. */
 void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status status, uint64_t now_us);
 /* A lane's thread ended: its idle slots are taken back. */
 void pw_store_lane_end(struct pw_store *store, uint32_t session, uint32_t lane, uint64_t now_us);
@@ -109,7 +116,10 @@ void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *gr
 /* --- references --------------------------------------------------------------------------------------------------------- */
 
 enum pw_owner_kind { PW_OWNER_SESSION = 1, PW_OWNER_RUN = 2, PW_OWNER_NAME = 3, PW_OWNER_LEASE = 4, PW_OWNER_OBJECT = 5 };
-struct pw_owner { enum pw_owner_kind kind; uint64_t number; /* session handle, run number, ...; OBJECT: the place of a value that lies in its room */ };
+struct pw_owner {
+        enum pw_owner_kind kind;
+        uint64_t number; /* session handle, run number, ...; OBJECT: the place of a value that lies in its room */
+};
 
 /* Records of a session's rings. A record that does not fit what the store knows is ignored where a race explains it, else the
  * answer is PW_PROTOCOL: end the session. */
@@ -121,7 +131,8 @@ uint32_t pw_store_unclaimed(struct pw_store *store, struct pw_cell cell);
 /* The object of {segment, slot, generation}, known from now on; NULL: there is none of that generation, or `session` (0: any) may
  * not see its tenant. */
 struct pw_object *pw_store_find(struct pw_store *store, uint32_t session, uint32_t segment, uint32_t slot, uint32_t generation);
-PW_MUST_CHECK enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_hold(struct pw_store *store, struct pw_object *object, struct pw_owner owner,
+                                           struct pw_error *ret_err);
 void pw_store_release(struct pw_store *store, struct pw_object *object, struct pw_owner owner, uint64_t now_us);
 /* From now on it is charged to session `to`, of its tenant, which holds a reference: the next one that it takes, if it has none.
  * Errors: PW_NOT_FOUND (no such session of its tenant), PW_DONATED_USE. */
@@ -139,25 +150,27 @@ PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t se
 bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object);
 
 /* Moving: `object`, a result, gets the place of `with`, a value of as many bytes, in two steps with a look between them, that finds
- * who holds them. Both are READY; `session` holds them, through one reference, and nobody else does, besides names and leases. `with` is another result, which gets the place of
- * `object` in exchange; or what a client put: that stays alive for as long as `object` lies in its room, and FREE_RESULT gives
- * the old rooms back. NULL as `with`: nothing is moved, only said whether it could be.
+ * who holds them. Both are READY; `session` holds them, through one reference, and nobody else does, besides names and leases.
+ * `with` is another result, which gets the place of `object` in exchange; or what a client put: that stays alive for as long as
+ * `object` lies in its room, and FREE_RESULT gives the old rooms back. NULL as `with`: nothing is moved, only said whether it could
+ * be.
  * Errors: PW_BUSY (the text says who holds it), PW_UNSUPPORTED (not a result), PW_DENIED (another tenant's), PW_NOT_READY, PW_SHAPE
  * (`with` is another value), PW_DONATED_USE, PW_INVALID, PW_NO_SPACE; the error that one of them is ready with. */
-PW_MUST_CHECK enum pw_status pw_store_move_begin(struct pw_store *store, uint32_t session, struct pw_object *object, struct pw_object *with,
-                                                 struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_move_begin(struct pw_store *store, uint32_t session, struct pw_object *object,
+                                                 struct pw_object *with, struct pw_error *ret_err);
 /* To be called after the look, if pw_store_move_begin() was PW_OK and both objects are still there. */
 PW_MUST_CHECK enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, struct pw_object *object,
                                                   struct pw_object *with, uint64_t now_us, struct pw_error *ret_err);
 
-/* Reclaim: goes on with ends of sessions and lanes, then swaps what lost its last reference to CLOSING, in parts. Then the daemon reads the
- * rings of pw_store_look() up to the tails that it sees *after* this call (pw_store_ref() reopens); finish frees what nobody reopened:
- * slots go to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to finish; finish: more. */
+/* Reclaim: goes on with ends of sessions and lanes, then swaps what lost its last reference to CLOSING, in parts. Then the daemon
+ * reads the rings of pw_store_look() up to the tails that it sees *after* this call (pw_store_ref() reopens); finish frees what
+ * nobody reopened: slots go to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to
+ * finish; finish: more. */
 bool pw_store_reclaim_begin(struct pw_store *store);
 /* Sessions that may refer to what was closed, or donated, since the last look. The list is good until the next call. */
 const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
-/* Before finish: this session's were read in part. What is of its tenant stays CLOSING, and no more of it is closed, given or moved, until
- * all of that look are read up to there: whole. */
+/* Before finish: this session's were read in part. What is of its tenant stays CLOSING, and no more of it is closed, given or
+ * moved, until all of that look are read up to there: whole. */
 void pw_store_look_part(struct pw_store *store, uint32_t session);
 void pw_store_look_whole(struct pw_store *store, const char *tenant, uint64_t now_us);
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
@@ -193,14 +206,19 @@ void pw_store_rung(struct pw_store *store, uint32_t session, uint64_t now_us);
 
 /* --- names and leases --------------------------------------------------------------------------------------------------- */
 
-PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object, struct pw_error *ret_err);
-PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name,
+                                                struct pw_object *object, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us,
+                                                  struct pw_error *ret_err);
 struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name);
-PW_MUST_CHECK enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us,
+                                            struct pw_error *ret_err);
 /* The name goes at `until_us`, if it is the same binding still; till then a lease holds its object too. */
-PW_MUST_CHECK enum pw_status pw_store_name_until(struct pw_store *store, const char *tenant, const char *name, uint64_t until_us, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_name_until(struct pw_store *store, const char *tenant, const char *name, uint64_t until_us,
+                                                 struct pw_error *ret_err);
 /* By an operator or owner: its names and leases go; `force`: what sessions hold too. PW_NOT_FOUND: not forced, it has neither. */
-PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us,
+                                                  struct pw_error *ret_err);
 
 /* --- time, listings ----------------------------------------------------------------------------------------------------- */
 
@@ -210,39 +228,5 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us);
 
 /* Somebody queues for room that this session may give back (0: any): its DROPs are wanted at once. */
 bool pw_store_waits_for_room(struct pw_store *store, uint32_t session);
-
-struct pw_memory_terms {
-        uint64_t capacity, free, used, idle, letting_go, quarantined, reserved, overhead;
-        int64_t unaccounted; /* capacity less the sum of the others */
-};
-/* Counts each term from its own records: extents, not objects. Which of the granted rooms have values is known from when they were
- * counted last, since their producers do not tell. */
-void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms);
-
-struct pw_store_counts {
-        uint64_t pending, ready, failed; /* objects; failed: in error or lost */
-        uint64_t refs;                   /* to all of them */
-};
-/* A census: reads every granted entry, so that pw_store_terms() knows too. In parts of about so many slots, from one that is zeroed;
- * true: there are more. What comes or goes meanwhile may be counted or not. */
-struct pw_census { struct pw_store_counts counts; uint32_t next; };
-bool pw_store_census(struct pw_store *store, struct pw_census *census, uint32_t slots);
-uint64_t pw_store_names(const struct pw_store *store);
-/* Of host memory, granted to nobody: what pw_store_terms() says without reading anything else. */
-uint64_t pw_store_free_bytes(const struct pw_store *store);
-uint64_t pw_store_puts_waiting(const struct pw_store *store); /* requests for room in the queue */
-
-/* Proves the invariants, in parts of about so many slots; true: there are more. Each violation is one call. What is true of one object
- * is looked at with it; what is a sum of all at the end, if nothing changed meanwhile. */
-struct pw_store_audit {
-        void (*found)(void *context, const char *where, const char *problem);
-        void *context;
-        uint32_t count;             /* of violations */
-        uint32_t next;              /* the store's, as all that follows: zeroed to begin with */
-        uint64_t known, body_bytes, booked_bytes, slots, state;
-};
-bool pw_store_check_part(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots);
-/* All of it at once. Returns how many violations there are. */
-uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem), void *context);
 
 #endif

@@ -132,9 +132,10 @@ enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool bloc
         return PW_OK;
 }
 
-/* What a look with no room for descriptors sees of them is that they were cut off: the queue goes on to hold them. What it saw is read, no
- * more: another message may have come meanwhile. */
-enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes, struct pw_error *ret_err)
+/* What a look with no room for descriptors sees of them is that they were cut off: the queue goes on to hold them. What it saw is
+ * read, no more: another message may have come meanwhile. */
+enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes,
+                                     struct pw_error *ret_err)
 {
         enum pw_status status = reserve(decoder, READ_ROOM, ret_err);
         if (status != PW_OK)

@@ -196,7 +196,8 @@ static void send_file(int socket, int file, const char *bytes)
 {
         struct iovec part = { (void *)(uintptr_t)bytes, strlen(bytes) };
         union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof file)]; } room = { .bytes = { 0 } };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes,
+                                  .msg_controllen = sizeof room.bytes };
         struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
         *cmsg = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
         memcpy(CMSG_DATA(cmsg), &file, sizeof file);

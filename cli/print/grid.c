@@ -156,8 +156,8 @@ static size_t last_blank(const char *text, size_t width)
         return found;
 }
 
-/* How much of `text` stands on a line of `width`: up to the last blank, so that what is copied is whole; else up to behind a comma or
- * slash, else all that fits. */
+/* How much of `text` stands on a line of `width`: up to the last blank, so that what is copied is whole; else up to behind a comma
+ * or slash, else all that fits. */
 static size_t line_length(const char *text, size_t width)
 {
         size_t length = strlen(text), blank;

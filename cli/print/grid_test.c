@@ -96,7 +96,8 @@ static void commands_stay_whole(void **state)
         FILE *out = open_memstream(&text, &bytes);
 
         (void)state;
-        pw_text_print("remedy: end it; `pathways free --force h0.67fa12ab/3f2a.7.12`; after 18.9 s, or h0.67fa12ab/3f2a.7.13", 2, 48, out);
+        pw_text_print("remedy: end it; `pathways free --force h0.67fa12ab/3f2a.7.12`; after 18.9 s, or h0.67fa12ab/3f2a.7.13",
+                      2, 48, out);
         fclose(out);
         assert_string_equal(text, "  remedy: end it;\n"
                                   "  `pathways free --force h0.67fa12ab/3f2a.7.12`;\n"

@@ -76,7 +76,9 @@ enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_
                 fprintf(stderr, "pathways: there are more rows%s\n",
                         invocation->settings.limit ? "; --limit 0 shows all that one answer holds" : " than one answer holds");
         if (status == PW_OK && listing->behind)
-                fprintf(stderr, "pathways: clients tell more than pathwaysd has read so far: what they took and gave back last is not shown\n");
+                fprintf(stderr,
+                        "pathways: clients tell more than pathwaysd has read so far: what they took and gave back last is not "
+                        "shown\n");
         return status;
 }
 

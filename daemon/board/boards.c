@@ -98,12 +98,12 @@ static void write_behind(struct pw_boards *boards, struct pw_run_record *record,
         if (!ahead || !ahead->records[column].bytes)
                 return;
         theirs = pw_boards_record(boards, ahead, column);
-        memcpy((char *)record + record->ahead_seqs + behind->seq_slot * bytes, (const char *)theirs + theirs->seqs + behind->seq_slot * bytes,
-               bytes);
+        memcpy((char *)record + record->ahead_seqs + behind->seq_slot * bytes,
+               (const char *)theirs + theirs->seqs + behind->seq_slot * bytes, bytes);
 }
 
-static void fill_order(struct pw_boards *boards, uint32_t island, const struct pw_order_item *item, const uint8_t *bytes, uint64_t seq,
-                       struct pw_order *ret_order)
+static void fill_order(struct pw_boards *boards, uint32_t island, const struct pw_order_item *item, const uint8_t *bytes,
+                       uint64_t seq, struct pw_order *ret_order)
 {
         const struct pw_boards_run *run = pw_boards_run(boards, item->run, item->slot);
         const struct pw_run_shard *shards = (const void *)(bytes + item->at);

@@ -1,4 +1,5 @@
-/* The boards that executors and the daemon share: what the scheduler's messages say is written there, what executors published is read.
+/* The boards that executors and the daemon share: what the scheduler's messages say is written there, what executors published is
+ * read.
  *
  * It works on maps that it was handed; no descriptor, clock or thread. Each host of a cluster has one, wherever a run is decided.
  */
@@ -15,17 +16,18 @@ struct pw_boards *pw_boards_new(void); /* NULL: out of memory */
 void pw_boards_free(struct pw_boards *boards);
 PW_MUST_CHECK enum pw_status pw_boards_island(struct pw_boards *boards, uint32_t island, struct pw_island_board *board,
                                             uint64_t board_bytes, struct pw_error *ret_err);
-PW_MUST_CHECK enum pw_status pw_boards_device(struct pw_boards *boards, uint32_t device, uint32_t island, struct pw_device_board *board,
+PW_MUST_CHECK enum pw_status pw_boards_device(struct pw_boards *boards, uint32_t device, uint32_t island,
+                                              struct pw_device_board *board,
                                             struct pw_error *ret_err);
 void pw_boards_bells(struct pw_boards *boards, struct pw_bells *bells);
 
 /* Do what a message says; `pools` came with it. The room of a run's record stays for the next run at its slot, until PROGRAM_ENDED.
  * What is said of a run that has no record, or no longer, does nothing: an order of it has no members.
  * Errors: PW_NO_SPACE (arena), PW_NO_MEMORY, PW_INVALID: only of PREPARE, nothing of the run is then to be ordered. */
-PW_MUST_CHECK enum pw_status pw_boards_apply(struct pw_boards *boards, const struct pw_message *message, const struct pw_message_pools *pools,
-                                             struct pw_error *ret_err);
-/* The image and slice records of a program that is made (pw_program_make()), put where the executors of all of its islands read them, before
- * anything of it is prepared: one copy, and no other. Reserve first: row->place; *ret_bytes: what that takes.
+PW_MUST_CHECK enum pw_status pw_boards_apply(struct pw_boards *boards, const struct pw_message *message,
+                                             const struct pw_message_pools *pools, struct pw_error *ret_err);
+/* The image and slice records of a program that is made (pw_program_make()), put where the executors of all of its islands read
+ * them, before anything of it is prepared: one copy, and no other. Reserve first: row->place; *ret_bytes: what that takes.
  * Errors: PW_NO_SPACE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_boards_image_reserve(struct pw_boards *boards, struct pw_program_row *row, uint64_t *ret_bytes,
                                                      struct pw_error *ret_err);
@@ -40,9 +42,10 @@ void pw_boards_image_give(struct pw_boards *boards, const struct pw_image_place 
  * within the window of their device are no news. Cheap when nothing came. */
 struct pw_scheduler;
 bool pw_boards_poll(struct pw_boards *boards, struct pw_scheduler *scheduler, uint64_t now_us);
-/* Devices, a bit each, whose boards say what cannot be: counts or seqs beyond what they were given, or that went back, or that do not
- * belong together and stay so for a second; another head of the reports than the daemon's. Nothing of that is taken; their processes
- * are to be ended. While runs are in flight the boards are to be polled once in a second at least: nobody rings for what is wrong. */
+/* Devices, a bit each, whose boards say what cannot be: counts or seqs beyond what they were given, or that went back, or that do
+ * not belong together and stay so for a second; another head of the reports than the daemon's. Nothing of that is taken; their
+ * processes are to be ended. While runs are in flight the boards are to be polled once in a second at least: nobody rings for what
+ * is wrong. */
 uint64_t pw_boards_wrong(const struct pw_boards *boards);
 /* The process of a device is dead, and what it published was polled for the last time. Its board says from now on what was taken of
  * that and nothing else: a gang that it counted is done, one that it left half published is not, and nonsense is forgotten. */
@@ -65,8 +68,8 @@ struct pw_gang_row {
 bool pw_boards_next_gang(struct pw_boards *boards, uint32_t device, struct pw_gang_row *ret_row);
 void pw_boards_each_gang(struct pw_boards *boards, uint32_t device, void (*row)(void *context, const struct pw_gang_row *row),
                        void *context);
-/* In parts: the next of those that there were when the walk began, behind the gang `seq`, so many looks at most; to what returns false.
- * True: there are more. */
+/* In parts: the next of those that there were when the walk began, behind the gang `seq`, so many looks at most; to what returns
+ * false. True: there are more. */
 struct pw_gang_walk {
         uint32_t device;
         uint64_t seq;            /* the last one seen */

@@ -49,10 +49,12 @@ static inline void *pw_boards_at(const struct pw_boards *boards, uint32_t island
 }
 
 /* Errors: PW_NO_SPACE (arena), PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_boards_prepare(struct pw_boards *boards, const struct pw_message *message, const struct pw_message_pools *pools,
-                                               struct pw_error *ret_err);
-struct pw_boards_run *pw_boards_run(const struct pw_boards *boards, uint64_t run, uint32_t slot); /* NULL: none, or another's by now */
-static inline struct pw_run_record *pw_boards_record(const struct pw_boards *boards, const struct pw_boards_run *run, uint32_t column)
+PW_MUST_CHECK enum pw_status pw_boards_prepare(struct pw_boards *boards, const struct pw_message *message,
+                                               const struct pw_message_pools *pools, struct pw_error *ret_err);
+/* NULL: none, or another's by now */
+struct pw_boards_run *pw_boards_run(const struct pw_boards *boards, uint64_t run, uint32_t slot);
+static inline struct pw_run_record *pw_boards_record(const struct pw_boards *boards, const struct pw_boards_run *run,
+                                                     uint32_t column)
 {
         return pw_boards_at(boards, run->records[column].island, run->records[column].line);
 }

@@ -60,7 +60,8 @@ static enum pw_status apply(struct scene *scene, const struct pw_message *messag
 static enum pw_status prepare(struct scene *scene, uint64_t run, uint32_t slot, uint32_t bytes, struct pw_error *ret_err)
 {
         scene->pool.record.run = run;
-        return apply(scene, &(struct pw_message){ .kind = PW_MSG_PREPARE, .bytes = bytes, .run = { run, slot, PROGRAM }, .image.bytes = 64 },
+        return apply(scene, &(struct pw_message){ .kind = PW_MSG_PREPARE, .bytes = bytes, .run = { run, slot, PROGRAM },
+                                                  .image.bytes = 64 },
                      ret_err);
 }
 
@@ -71,12 +72,16 @@ static struct pw_order order(struct scene *scene, uint64_t run, uint32_t slot, u
         scene->item.slot = slot;
         scene->item.node = NODE;
         scene->item.members = 1;
-        assert_int_equal(apply(scene, &(struct pw_message){ .kind = PW_MSG_ORDER, .seq = seq, .order_count = 1, .members = 1 }, NULL), PW_OK);
+        assert_int_equal(apply(scene, &(struct pw_message){ .kind = PW_MSG_ORDER, .seq = seq, .order_count = 1, .members = 1 },
+                               NULL), PW_OK);
         assert_int_equal(scene->board->head, seq);
         return scene->board->log[seq % PW_ORDER_LOG];
 }
 
-static uint64_t *record_at(const struct scene *scene, uint32_t line) { return (uint64_t *)(void *)((char *)scene->board + (size_t)line * PW_LINE_BYTES); }
+static uint64_t *record_at(const struct scene *scene, uint32_t line)
+{
+        return (uint64_t *)(void *)((char *)scene->board + (size_t)line * PW_LINE_BYTES);
+}
 static uint64_t seq_of(const struct scene *scene, uint32_t line, uint32_t offset, uint32_t slot)
 {
         return record_at(scene, line)[offset / 8 + slot];
@@ -111,9 +116,11 @@ static void test_unknown_runs(void **state)
         assert_int_equal(order(&scene, 41, UINT32_MAX, 2).members, 0);
         assert_int_equal(prepare(&scene, 42, 0, RECORD, NULL), PW_OK);
         assert_int_equal(order(&scene, 41, 0, 3).members, 0);           /* it has ended, another has its slot */
-        assert_int_equal(apply(&scene, &(struct pw_message){ .kind = PW_MSG_CANCEL, .run = { 41, 0, PROGRAM }, .node = 5 }, NULL), PW_OK);
+        assert_int_equal(apply(&scene, &(struct pw_message){ .kind = PW_MSG_CANCEL, .run = { 41, 0, PROGRAM }, .node = 5 }, NULL),
+                         PW_OK);
         assert_int_equal(((struct pw_run_record *)(void *)record_at(&scene, order(&scene, 42, 0, 4).run))->cancelled_at, 0);
-        assert_int_equal(apply(&scene, &(struct pw_message){ .kind = PW_MSG_CANCEL, .run = { 42, 0, PROGRAM }, .node = 5 }, NULL), PW_OK);
+        assert_int_equal(apply(&scene, &(struct pw_message){ .kind = PW_MSG_CANCEL, .run = { 42, 0, PROGRAM }, .node = 5 }, NULL),
+                         PW_OK);
         assert_int_equal(((struct pw_run_record *)(void *)record_at(&scene, order(&scene, 42, 0, 5).run))->cancelled_at, 5);
         close_scene(&scene);
 }
@@ -157,7 +164,8 @@ static void test_refused(void **state)
         scene.pool.record.island_count = 2;
         assert_int_equal(prepare(&scene, 43, 0, RECORD, &err), PW_INVALID);
         assert_string_equal(err.text, "slot 0 has records for 1 islands, run 43 has 2");
-        assert_int_equal(apply(&scene, &(struct pw_message){ .kind = PW_MSG_PREPARE, .bytes = RECORD, .run = { 44, 1, PROGRAM } }, &err), PW_NO_SPACE);
+        assert_int_equal(apply(&scene, &(struct pw_message){ .kind = PW_MSG_PREPARE, .bytes = RECORD, .run = { 44, 1, PROGRAM } },
+                               &err), PW_NO_SPACE);
         assert_non_null(strstr(err.text, "no room for the program of run 44"));
         close_scene(&scene);
 }

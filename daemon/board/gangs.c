@@ -47,7 +47,8 @@ static struct pw_gang_row past_row(const struct pw_device_board *board, uint32_t
 {
         const struct pw_history *past = &board->history[at % PW_HISTORY];
 
-        return (struct pw_gang_row){ .seq = past->seq, .run = past->run, .start_ns = past->start_ns, .end_ns = past->end_ns, .device = device,
+        return (struct pw_gang_row){ .seq = past->seq, .run = past->run, .start_ns = past->start_ns, .end_ns = past->end_ns,
+                                     .device = device,
                                      .node = past->node, .status = past->status, .done = true, .peak_bytes = past->peak_bytes };
 }
 

@@ -53,8 +53,8 @@ static bool take_reports(struct pw_boards *boards, uint32_t device, struct pw_sc
         return any;
 }
 
-/* What may be seen for a moment: the seq still behind its count; values called spoilt by a process that is about to end. If it stays
- * so, a function has written over the board, and whoever waits for that device would wait for ever. */
+/* What may be seen for a moment: the seq still behind its count; values called spoilt by a process that is about to end. If it
+ * stays so, a function has written over the board, and whoever waits for that device would wait for ever. */
 static void look_if_odd(struct pw_boards *boards, uint32_t device, uint64_t now_us)
 {
         const struct pw_device_board *board = boards->devices[device].board;
@@ -105,8 +105,8 @@ static bool progress(struct pw_boards *boards, uint32_t device, struct pw_schedu
         return true;
 }
 
-/* Ring those that have gangs to do and have done none since the last time. The bell that told them may have been written over, or the
- * bit by which they are known to sleep. */
+/* Ring those that have gangs to do and have done none since the last time. The bell that told them may have been written over, or
+ * the bit by which they are known to sleep. */
 static void ring_again(struct pw_boards *boards, const struct pw_scheduler *scheduler, uint64_t now_us)
 {
         for (uint32_t d = 0; d < boards->device_end; d++) {
@@ -186,8 +186,10 @@ bool pw_boards_sleep(struct pw_boards *boards, struct pw_scheduler *scheduler, u
         }
         set_asleep(boards, 1);
         for (uint32_t d = 0; d < boards->device_end && !came; d++) {
-                uint64_t count = boards->devices[d].board ? atomic_load(&boards->devices[d].board->done.count) : boards->devices[d].done;
-                came = count != boards->devices[d].done && count >= ring_at[d]; /* what was polled is no news, and may be nonsense */
+                uint64_t count = boards->devices[d].board ? atomic_load(&boards->devices[d].board->done.count) :
+                        boards->devices[d].done;
+                /* what was polled is no news, and may be nonsense */
+                came = count != boards->devices[d].done && count >= ring_at[d];
         }
         if (came)
                 set_asleep(boards, 0);

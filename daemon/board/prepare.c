@@ -19,8 +19,8 @@ static bool take(struct pw_boards *boards, uint32_t island, uint64_t bytes, stru
 static void give(struct pw_boards *boards, uint32_t island, uint32_t line, uint32_t bytes)
 {
         if (bytes)
-                pw_range_give(boards->islands[island].arena, (uint64_t)line * PW_LINE_BYTES - offsetof(struct pw_island_board, arena),
-                              bytes);
+                pw_range_give(boards->islands[island].arena,
+                              (uint64_t)line * PW_LINE_BYTES - offsetof(struct pw_island_board, arena), bytes);
 }
 
 /* --- image ---------------------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,8 @@ static uint32_t islands_of(const struct pw_program_row *row)
 }
 
 /* A place in the first board of its islands that has one. */
-static bool take_image(struct pw_boards *boards, uint32_t islands, uint64_t bytes, uint32_t *ret_island, struct pw_boards_record *ret_record)
+static bool take_image(struct pw_boards *boards, uint32_t islands, uint64_t bytes, uint32_t *ret_island,
+                       struct pw_boards_record *ret_record)
 {
         for (; islands; islands &= islands - 1) {
                 *ret_island = (uint32_t)__builtin_ctz(islands);
@@ -59,7 +60,8 @@ static bool take_image(struct pw_boards *boards, uint32_t islands, uint64_t byte
         return false;
 }
 
-enum pw_status pw_boards_image_reserve(struct pw_boards *boards, struct pw_program_row *row, uint64_t *ret_bytes, struct pw_error *ret_err)
+enum pw_status pw_boards_image_reserve(struct pw_boards *boards, struct pw_program_row *row, uint64_t *ret_bytes,
+                                       struct pw_error *ret_err)
 {
         uint64_t bytes = image_bytes(row);
         struct pw_boards_record record;
@@ -71,7 +73,8 @@ enum pw_status pw_boards_image_reserve(struct pw_boards *boards, struct pw_progr
         if (!take_image(boards, islands_of(row), bytes, &island, &record))
                 return pw_error_set(ret_err, PW_NO_SPACE, "the boards of its islands have no room for program %s", row->name);
         boards->image_serial += 1 + (boards->image_serial == UINT32_MAX); /* never 0 */
-        row->place = (struct pw_image_place){ .island = island, .line = record.line, .serial = boards->image_serial, .bytes = record.bytes,
+        row->place = (struct pw_image_place){ .island = island, .line = record.line, .serial = boards->image_serial,
+                                              .bytes = record.bytes,
                                               .slices = record.line + (uint32_t)(image_bytes(row) / PW_LINE_BYTES) };
         if (!pw_table_put(&boards->islands[island].images, record.line, (void *)(uintptr_t)row->place.serial)) {
                 give(boards, island, record.line, record.bytes);

@@ -385,7 +385,8 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
 
         if (child->state != PW_CHILD_READY || !since_ns || child->kill_reason[0])
                 return UINT64_MAX;
-        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) || !limit_of(daemon, node))
+        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) ||
+            !limit_of(daemon, node))
                 return UINT64_MAX;
         return since_ns / 1000 + pw_min_u64(limit_of(daemon, node), UINT64_MAX - since_ns / 1000);
 }

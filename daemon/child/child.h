@@ -45,8 +45,8 @@ bool pw_children_ready(const struct pw_daemon *daemon);
 PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device,
                                                struct pw_error *ret_err);
 void pw_child_detached(struct pw_dsession *session);
-/* The process of `device` maps the segment; 0: none. Returns how many of those that it mapped are no more, and which: to be told with
- * the answer, good until the next call. */
+/* The process of `device` maps the segment; 0: none. Returns how many of those that it mapped are no more, and which: to be told
+ * with the answer, good until the next call. */
 uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone);
 /* The segment is no more: who mapped it is told, and asks. */
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment);

@@ -41,7 +41,8 @@ enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_use
         if (!found)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "--executor-user %s: no such user", given ? given : ANY_USER);
         if (!found->pw_uid)
-                return pw_error_set(ret_err, PW_INVALID, "--executor-user %s: is root, and executors run clients' modules: name another user", given);
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "--executor-user %s: is root, and executors run clients' modules: name another user", given);
         ret_user->uid = found->pw_uid;
         ret_user->gid = found->pw_gid;
         return PW_OK;

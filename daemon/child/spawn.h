@@ -11,7 +11,8 @@ struct pw_spawned { pid_t pid; int pidfd, socket; };
 
 /* Who executors run as. Errors: PW_NOT_FOUND. */
 struct pw_executor_user { bool change; /* false: as the daemon does */ uid_t uid; gid_t gid; };
-PW_MUST_CHECK enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_user *ret_user, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_user *ret_user,
+                                              struct pw_error *ret_err);
 
 /* Start the executor of `device`, -1: the describing executor. Own: *ret_spawned's descriptors are the caller's.
  * Errors: PW_SYSTEM, PW_NOT_FOUND (no executor program, no such user). */

@@ -16,9 +16,11 @@
 static enum pw_status agree(const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
 {
         if (hello->version < 1)
-                return pw_error_set(ret_err, PW_PROTOCOL, "the client speaks no version that this pathwaysd speaks (%u)", PW_WIRE_VERSION);
+                return pw_error_set(ret_err, PW_PROTOCOL, "the client speaks no version that this pathwaysd speaks (%u)",
+                                    PW_WIRE_VERSION);
         if (hello->layout != PW_LAYOUT_VERSION)
-                return pw_error_set(ret_err, PW_PROTOCOL, "shared memory has layout %u here, %u at the client: install one version of both",
+                return pw_error_set(ret_err, PW_PROTOCOL,
+                                    "shared memory has layout %u here, %u at the client: install one version of both",
                                     PW_LAYOUT_VERSION, hello->layout);
         return PW_OK;
 }
@@ -104,7 +106,8 @@ static void fill_welcome(struct pw_dsession *session, Pathways__Wire__Welcome *w
 
 static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        return pw_error_set(ret_err, PW_LIMIT, "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
+        return pw_error_set(ret_err, PW_LIMIT,
+                            "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
                             daemon->fd_limit, daemon->sessions.count - 1);
 }
 
@@ -113,7 +116,8 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         Pathways__Wire__SegmentInfo own, futures;
-        enum pw_status status = session->crowded ? too_crowded(session->daemon, ret_err) : pw_tenant_begin(session->daemon, session->tenant, ret_err);
+        enum pw_status status = session->crowded ? too_crowded(session->daemon, ret_err) :
+                pw_tenant_begin(session->daemon, session->tenant, ret_err);
         int fds[3];
 
         if (status == PW_OK)
@@ -138,7 +142,8 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         return PW_OK;
 }
 
-static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
+static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
+                                   struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
@@ -169,7 +174,8 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
         return PW_OK;
 }
 
-enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello, struct pw_error *ret_err)
+enum pw_status pw_session_attach(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
+                                 struct pw_error *ret_err)
 {
         enum pw_status status = agree(hello, ret_err);
 

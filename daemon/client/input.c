@@ -1,10 +1,11 @@
-/* What comes in from sessions: frames, taken in turn by user within a budget of time, and what bounds those that begin and do not end.
+/* What comes in from sessions: frames, taken in turn by user within a budget of time, and what bounds those that begin and do not
+ * end.
  *
- * A socket that has something to read puts its session behind the others of its user, and the user behind other users. Each turn of the
- * loop takes frames in that order, of one session for SESSION_US at a time: of each user that has some, if that takes no longer than
- * ROUND_US, and where it took less, on until TURN_US. So what somebody asks waits for its share of others' time, however much they ask,
- * and not for several turns where much else is done in each. Executors come first, within a ROUND_US of their own: a device stands still
- * while its executor waits for an answer.
+ * A socket that has something to read puts its session behind the others of its user, and the user behind other users. Each turn of
+ * the loop takes frames in that order, of one session for SESSION_US at a time: of each user that has some, if that takes no longer
+ * than ROUND_US, and where it took less, on until TURN_US. So what somebody asks waits for its share of others' time, however much
+ * they ask, and not for several turns where much else is done in each. Executors come first, within a ROUND_US of their own: a
+ * device stands still while its executor waits for an answer.
  *
  * Whatever arrives is a doorbell, as a thread whose own meets a full socket, or another's frame on its way, sends none. And what a
  * client published before it said something is read before that is taken, its leaving included: a part at a time. */
@@ -43,14 +44,15 @@ static enum pw_status begun_check(struct pw_dsession *session, struct pw_error *
         begun_count(session);
         if (!session->begun_bytes || session->tenant->begun_bytes <= BEGUN_MAX_BYTES)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_LIMIT, "frames of tenant %s that have begun and not ended take %llu MiB", session->tenant->name,
-                            (unsigned long long)session->tenant->begun_bytes >> 20);
+        return pw_error_set(ret_err, PW_LIMIT, "frames of tenant %s that have begun and not ended take %llu MiB",
+                            session->tenant->name, (unsigned long long)session->tenant->begun_bytes >> 20);
 }
 
 static enum pw_status read_some(struct pw_dsession *session, struct pw_error *ret_err)
 {
         size_t bytes;
-        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->may_be_sent_files, &bytes, ret_err);
+        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->may_be_sent_files,
+                                                      &bytes, ret_err);
 
         if (status == PW_OK && bytes)
                 pw_lanes_rung(session);
@@ -124,7 +126,8 @@ static void hear(struct pw_dsession *session)
 /* Executors are a user of their own. */
 static struct pw_speakers *speakers_of(struct pw_dsession *session)
 {
-        return session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER ? &session->daemon->child_speakers : &session->tenant->speakers;
+        return session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER ? &session->daemon->child_speakers :
+                &session->tenant->speakers;
 }
 
 void pw_speakers_init(struct pw_speakers *speakers)

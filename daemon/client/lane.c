@@ -80,9 +80,9 @@ static void spend(const struct pw_dsession *session, uint32_t cells)
         session->tenant->part -= (uint32_t)pw_min_u64(cells, session->tenant->part);
 }
 
-/* Is all that is due of it known to wait for nobody? It was published before a look at all lanes of which all was read that could be, and
- * no run was read since: what of those lanes was stuck then is so now, and nothing in them makes what this one names. So one look is for
- * all that was there, however many records of it name what nobody makes. */
+/* Is all that is due of it known to wait for nobody? It was published before a look at all lanes of which all was read that could
+ * be, and no run was read since: what of those lanes was stuck then is so now, and nothing in them makes what this one names. So
+ * one look is for all that was there, however many records of it name what nobody makes. */
 static bool is_settled(const struct pw_dlane *lane)
 {
         const struct pw_tenant *tenant = lane->session->tenant;
@@ -141,9 +141,9 @@ static uint32_t read_due(struct pw_dlane *except, bool wide, uint64_t now_us)
         return records;
 }
 
-/* Go on with what is due of the other lanes. Once in a round it is seen what is there, which is enough for all that is read in it, as
- * that was published before; a catching up that goes on from another round has seen it there. Where nothing of it could be read, nothing
- * can until another run was. False: nothing was read. */
+/* Go on with what is due of the other lanes. Once in a round it is seen what is there, which is enough for all that is read in it,
+ * as that was published before; a catching up that goes on from another round has seen it there. Where nothing of it could be read,
+ * nothing can until another run was. False: nothing was read. */
 static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
 {
         const struct pw_tenant *tenant = lane->session->tenant;
@@ -205,7 +205,8 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us
 
 #define LATER UINT32_MAX
 
-/* One record at the head of the ring, of what is due. Returns its cells; 0: the session broke the protocol; LATER: it stays where it is. */
+/* One record at the head of the ring, of what is due. Returns its cells; 0: the session broke the protocol; LATER: it stays where
+ * it is. */
 static uint32_t take_record(struct pw_dlane *lane, uint64_t now_us)
 {
         struct pw_dsession *session = lane->session;
@@ -272,8 +273,8 @@ static bool is_caught(const struct pw_dsession *session)
                (session->tenant->catcher && !session->operator_);
 }
 
-/* What is due of it: what is there now, or what a pass that is under way is to read of it; after others have caught up on it, what was
- * there then; and while that is settled, that first. False: the session ended. */
+/* What is due of it: what is there now, or what a pass that is under way is to read of it; after others have caught up on it, what
+ * was there then; and while that is settled, that first. False: the session ended. */
 static bool make_lane_due(struct pw_dlane *lane)
 {
         struct pw_dsession *session = lane->session;
@@ -380,7 +381,8 @@ static uint32_t go_on_passing(struct pw_dsession *session)
 
 static bool is_through(const struct pw_dsession *session, uint64_t pass)
 {
-        return session->role != PW_ROLE_CLIENT || session->ended || session->pass > pass || (session->pass == pass && !session->marked);
+        return session->role != PW_ROLE_CLIENT || session->ended || session->pass > pass ||
+                (session->pass == pass && !session->marked);
 }
 
 bool pw_lanes_read_part(struct pw_dsession *session, uint64_t pass)

@@ -2,10 +2,10 @@
  *
  * Lanes that had records lately are *hot*: read every turn, no doorbell wanted. A hot lane that stays quiet is told to ring again.
  *
- * Reading goes in rounds, and of the lanes of a tenant a part is read in each: PW_LANE_PART cells, or looks at a lane. Who fills its
- * rings delays itself alone. (Operators are trusted, and read to the end: objects of all tenants wait for them.) Who needs all that a
- * session published up to now waits for a *pass*: what its lanes have at the beginning of one is read by its end, whatever they get
- * meanwhile, so each has an end; a session has one at a time, and they are numbered.
+ * Reading goes in rounds, and of the lanes of a tenant a part is read in each: PW_LANE_PART cells, or looks at a lane. Who fills
+ * its rings delays itself alone. (Operators are trusted, and read to the end: objects of all tenants wait for them.) Who needs all
+ * that a session published up to now waits for a *pass*: what its lanes have at the beginning of one is read by its end, whatever
+ * they get meanwhile, so each has an end; a session has one at a time, and they are numbered.
  */
 #ifndef PW_DAEMON_CLIENT_LANE_H
 #define PW_DAEMON_CLIENT_LANE_H

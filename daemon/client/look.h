@@ -1,7 +1,7 @@
 /* A look: the lanes that the store names are read up to what they have now, before something is freed, given to a run or moved.
  *
- * Mostly that is done in one call. Where a tenant's lanes have more than its part of a round, its look goes on in the turns that follow:
- * until then what is of it waits, and its next look. Nobody else's does.
+ * Mostly that is done in one call. Where a tenant's lanes have more than its part of a round, its look goes on in the turns that
+ * follow: until then what is of it waits, and its next look. Nobody else's does.
  */
 #ifndef PW_DAEMON_CLIENT_LOOK_H
 #define PW_DAEMON_CLIENT_LOOK_H

@@ -15,7 +15,8 @@
 #define WANTED_BYTES 96            /* of a name, besides its letters */
 #define TOLD_PART 128u            /* lookups that are answered in a turn */
 
-/* Lookups of one name of one tenant, that nobody has bound yet. In daemon->wanted, by the hash of both; chained, where that is one. */
+/* Lookups of one name of one tenant, that nobody has bound yet. In daemon->wanted, by the hash of both; chained, where that is
+ * one. */
 struct wanted {
         struct wanted *same_key;
         uint64_t key;
@@ -92,7 +93,7 @@ static void answer_object(struct pw_dsession *session, uint64_t id, struct pw_ob
                 pw_session_reply_error(session, id, status, err.text);
 }
 
-/* --- lookups that wait ---------------------------------------------------------------------------------------------------------- */
+/* --- lookups that wait -------------------------------------------------------------------------------------------------------- */
 
 static struct wanted *find_wanted(const struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name)
 {
@@ -168,7 +169,8 @@ static enum pw_status check_count(const struct pw_dsession *session, struct pw_e
         return PW_OK;
 }
 
-static enum pw_status wait_for(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameLookup *request, struct pw_error *ret_err)
+static enum pw_status wait_for(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameLookup *request,
+                               struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
         uint64_t now_us = pw_now_us(), until_us = request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us;
@@ -247,7 +249,8 @@ void pw_names_session_end(struct pw_dsession *session)
 static void each_of(const struct lookup *lookup, void (*row)(void *, const struct pw_wait_row *), void *context)
 {
         if (lookup->wanted)
-                row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = lookup->session, .name = lookup->wanted->name,
+                row(context,
+                    &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = lookup->session, .name = lookup->wanted->name,
                                                     .since_us = lookup->since_us, .until_us = lookup->end.key });
 }
 
@@ -301,7 +304,7 @@ void pw_names_done(struct pw_daemon *daemon)
         pw_heap_done(&daemon->lookups);
 }
 
-/* --- requests -------------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------------------- */
 
 /* For a time, where one is given. */
 static enum pw_status bind_for(struct pw_dsession *session, const Pathways__Wire__NameBind *request, struct pw_object *object,

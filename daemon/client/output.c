@@ -68,7 +68,8 @@ static bool all_read(const struct pw_dsession *session)
 /* Pages of what was sent go back as it is sent: all at once they take the system longer than a turn may. */
 static void give_back(struct pw_outgoing *out, uint32_t from)
 {
-        uintptr_t first = pw_round_up((uintptr_t)(out->data + from), PAGE_BYTES), end = (uintptr_t)(out->data + out->sent) & ~(uintptr_t)(PAGE_BYTES - 1);
+        uintptr_t first = pw_round_up((uintptr_t)(out->data + from), PAGE_BYTES),
+                end = (uintptr_t)(out->data + out->sent) & ~(uintptr_t)(PAGE_BYTES - 1);
 
         if (first < end)
                 (void)madvise((void *)first, end - first, MADV_DONTNEED);
@@ -159,7 +160,8 @@ static void wait_to_send(struct pw_dsession *session, enum sent why)
                 session->sendable_fd = fcntl(session->fd, F_DUPFD_CLOEXEC, 0);
                 if (session->sendable_fd >= 0)
                         session->sendable =
-                                event_new(session->daemon->base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST, on_sendable, session);
+                                event_new(session->daemon->base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST,
+                                          on_sendable, session);
         }
         if (!session->sendable || event_add(session->sendable, why == UNREAD ? NULL : &again) < 0)
                 pw_session_end(session, "out of descriptors or memory for a reply");
@@ -205,7 +207,8 @@ void pw_session_send(struct pw_dsession *session, struct pw_outgoing *out_take)
                 send_out(session, out_take, NULL);
 }
 
-static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds, uint32_t fd_count)
+static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, const ProtobufCMessage *message, const int *fds,
+                       uint32_t fd_count)
 {
         struct pw_outgoing *out;
 

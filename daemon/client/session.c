@@ -39,8 +39,8 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
         enum pw_status status;
 
         if (strlen(daemon->socket_path) >= sizeof address.sun_path)
-                return pw_error_set(ret_err, PW_INVALID, "--run-dir: %s is too long for a socket (%zu bytes at most)", daemon->socket_path,
-                                    sizeof address.sun_path - 1);
+                return pw_error_set(ret_err, PW_INVALID, "--run-dir: %s is too long for a socket (%zu bytes at most)",
+                                    daemon->socket_path, sizeof address.sun_path - 1);
         strcpy(address.sun_path, daemon->socket_path);
         daemon->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (daemon->listen_fd < 0)
@@ -86,8 +86,9 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
         daemon->reserve_fd = -1;
         fd = accept4(daemon->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         getrlimit(RLIMIT_NOFILE, &limit);
-        pw_error_set(&err, PW_LIMIT, "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the limit",
-                     strerrorname_np(number), (unsigned long long)limit.rlim_cur);
+        pw_error_set(&err, PW_LIMIT,
+                     "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the "
+                     "limit", strerrorname_np(number), (unsigned long long)limit.rlim_cur);
         if (fd >= 0) { /* else nobody was there: the kernel looks for a descriptor first */
                 refuse(daemon, fd, &err);
                 pw_closer_take_socket(daemon, &fd);
@@ -144,7 +145,8 @@ void pw_session_known(struct pw_dsession *session)
         session->tenant->strangers--;
 }
 
-/* Descriptors are the lowest that are free, so this one says how many are in use. Half as many as are kept for the daemon are kept for operators. */
+/* Descriptors are the lowest that are free, so this one says how many are in use. Half as many as are kept for the daemon are kept
+ * for operators. */
 static bool is_crowded(const struct pw_daemon *daemon, int fd, bool operator_)
 {
         uint64_t kept = pw_min_u64(FDS_KEPT, daemon->fd_limit / 4);
@@ -162,11 +164,13 @@ static enum pw_status check_place(const struct pw_daemon *daemon, int fd, uid_t 
         if (pw_operators_has(daemon, fd, uid))
                 return PW_OK;
         if (tenant && tenant->strangers >= daemon->fd_limit / STRANGERS_PART)
-                return pw_error_set(ret_err, PW_LIMIT, "user %u has %u connections that did not say Hello, as many as there may be", (unsigned)uid,
+                return pw_error_set(ret_err, PW_LIMIT,
+                                    "user %u has %u connections that did not say Hello, as many as there may be", (unsigned)uid,
                                     tenant->strangers);
         if (!is_crowded(daemon, fd, true))
                 return PW_OK;
-        return pw_error_set(ret_err, PW_LIMIT, "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
+        return pw_error_set(ret_err, PW_LIMIT,
+                            "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
                             daemon->fd_limit, daemon->sessions.count);
 }
 
@@ -187,7 +191,7 @@ static bool is_dead(int pidfd)
         return pidfd >= 0 && poll(&on, 1, 0) == 1;
 }
 
-/* --- accepting ------------------------------------------------------------------------------------------------------------------ */
+/* --- accepting ---------------------------------------------------------------------------------------------------------------- */
 
 static void accept_one(struct pw_daemon *daemon, int fd)
 {
@@ -432,7 +436,8 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         if (session->ended)
                 return; /* it left with a record that cannot be */
         if (why)
-                pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number, session->client, why);
+                pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number,
+                       session->client, why);
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
         daemon->doing = "the end of a session";

@@ -27,7 +27,11 @@ struct pw_dlane {
         uint32_t mark;       /* cells that its session's pass is still to read of it */
 };
 
-struct pw_ended_session { uint32_t number; struct pw_tenant *tenant; struct pw_segment *own; /* that was granted nothing; NULL: the store knows it */ };
+struct pw_ended_session {
+        uint32_t number;
+        struct pw_tenant *tenant;
+        struct pw_segment *own; /* that was granted nothing; NULL: the store knows it */
+};
 
 /* A process with sessions: one pidfd however many it opens. */
 struct pw_process {
@@ -100,8 +104,8 @@ void pw_session_known(struct pw_dsession *session);
 /* Listen, accept. */
 PW_MUST_CHECK enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret_err);
 /* A session over a connected socket (accepted, or a child's pair). Own: `fd_take`. */
-PW_MUST_CHECK enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid, struct pw_dsession **ret_session,
-                                            struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid,
+                                            struct pw_dsession **ret_session, struct pw_error *ret_err);
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none, or ended */
 /* End it; it is freed at the end of this turn or a later one. `why` is logged; NULL: it said goodbye. */
 void pw_session_end(struct pw_dsession *session, const char *why);
@@ -115,8 +119,9 @@ PW_MUST_CHECK enum pw_status pw_session_attach(struct pw_dsession *session, uint
 /* A segment as those hear of it who map it. */
 void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_segment *segment);
 
-/* What came in is taken in turn: input.c. A client that leaves much unread, or has many listings outstanding, is not heard until that is
- * less. A session that leaves much unread is not told so at once, since one that writes a long request need not read meanwhile. */
+/* What came in is taken in turn: input.c. A client that leaves much unread, or has many listings outstanding, is not heard until
+ * that is less. A session that leaves much unread is not told so at once, since one that writes a long request need not read
+ * meanwhile. */
 #define PW_HEARD_MAX_BYTES (1u << 20)
 #define PW_HEARD_MAX_FDS 32u
 #define PW_HEARD_MAX_JOBS 16u /* compilations under way */
@@ -152,7 +157,8 @@ void pw_session_send(struct pw_dsession *session, struct pw_outgoing *out_take);
 void pw_session_output_done(struct pw_dsession *session);
 
 /* Processes: process.c */
-PW_MUST_CHECK enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process,
+                                            struct pw_error *ret_err);
 /* Let some go of what the dead held. True: there was some. */
 bool pw_processes_turn(struct pw_daemon *daemon);
 void pw_process_leave(struct pw_dsession *session);

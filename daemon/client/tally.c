@@ -17,7 +17,11 @@ static void add(struct pw_tally *tally, const struct pw_dsession *session)
         tally->begun_bytes += session->begun_bytes;
 }
 
-struct teller { const struct pw_store *store; void (*found)(void *context, const char *where, const char *problem); void *context; };
+struct teller {
+        const struct pw_store *store;
+        void (*found)(void *context, const char *where, const char *problem);
+        void *context;
+};
 
 static void judge(const struct teller *teller, const struct pw_tenant *tenant)
 {
@@ -35,7 +39,8 @@ static void judge(const struct teller *teller, const struct pw_tenant *tenant)
                 if (figures[i].has == figures[i].sum)
                         continue;
                 snprintf(where, sizeof where, "tenant %.40s", tenant->name);
-                snprintf(text, sizeof text, "%" PRIu64 " %s are counted, its sessions have %" PRIu64, figures[i].has, figures[i].what, figures[i].sum);
+                snprintf(text, sizeof text, "%" PRIu64 " %s are counted, its sessions have %" PRIu64, figures[i].has,
+                         figures[i].what, figures[i].sum);
                 teller->found(teller->context, where, text);
         }
 }

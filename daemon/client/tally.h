@@ -1,5 +1,6 @@
-/* What is counted at a tenant, counted again from its sessions, for `pathways check`: what a session counts there it takes back when it
- * ends. A figure that stays behind would refuse others of its user, a little more each time, until the daemon ends. Loop thread only.
+/* What is counted at a tenant, counted again from its sessions, for `pathways check`: what a session counts there it takes back
+ * when it ends. A figure that stays behind would refuse others of its user, a little more each time, until the daemon ends. Loop
+ * thread only.
  */
 #ifndef PW_DAEMON_CLIENT_TALLY_H
 #define PW_DAEMON_CLIENT_TALLY_H

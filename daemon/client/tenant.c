@@ -145,7 +145,8 @@ static uint32_t device_segments(const struct pw_tenant *tenant)
 /* Its futures segment is left, and its memory on devices where it had any. */
 static bool is_empty(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
-        return !tenant->freezer && tenant->segments == 1 + device_segments(tenant) && pw_store_tenant_empty(daemon->store, tenant->name);
+        return !tenant->freezer && tenant->segments == 1 + device_segments(tenant) &&
+                pw_store_tenant_empty(daemon->store, tenant->name);
 }
 
 static void drop_devices(struct pw_daemon *daemon, struct pw_tenant *tenant)
@@ -173,7 +174,8 @@ static bool end(struct pw_daemon *daemon, struct pw_tenant *tenant)
         return true;
 }
 
-/* Whoever has nothing left by now. Some of what a tenant had goes later than its last session: at the next one's begin it is gone. */
+/* Whoever has nothing left by now. Some of what a tenant had goes later than its last session: at the next one's begin it is
+ * gone. */
 static void end_empty(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;

@@ -11,8 +11,8 @@
 
 struct pw_segment;
 
-/* Catching up on lanes (lane.c): the round in which it was seen last what is there to be read, and the tenant's runs when nothing of it
- * could be read; UINT64_MAX: it was not tried yet. */
+/* Catching up on lanes (lane.c): the round in which it was seen last what is there to be read, and the tenant's runs when nothing
+ * of it could be read; UINT64_MAX: it was not tried yet. */
 struct pw_catching { uint64_t round, runs; };
 
 /* The last of its looks of which nothing more could be read, and the runs that it had then. */
@@ -61,11 +61,12 @@ struct pw_tenant {
 };
 
 /* Whoever connects is a user, known while a connection is: the tenant-to-be, without memory. The connection counts. */
-PW_MUST_CHECK enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant,
+                                               struct pw_error *ret_err);
 void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant);
-/* It said Hello: from now on it has memory. It ends when nothing is left of it: no connection, no session that a living process might
- * still write for, no object, name or lease, nothing kept, no room on devices. Its memory there, its freezer and what its shape functions
- * answered end with it. */
+/* It said Hello: from now on it has memory. It ends when nothing is left of it: no connection, no session that a living process
+ * might still write for, no object, name or lease, nothing kept, no room on devices. Its memory there, its freezer and what its
+ * shape functions answered end with it. */
 PW_MUST_CHECK enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
 /* Memory on every device, made at its first slice. */
 PW_MUST_CHECK enum pw_status pw_tenant_devices(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);

@@ -20,8 +20,8 @@ static bool is_called(const struct pw_dsession *session, const char *to)
         return strtol(to + strlen(PID_WORD), &end, 10) == session->pid && !*end;
 }
 
-/* Of the sessions of that process and tenant one that holds the object, else the oldest, as far as their lanes are read: for a part of a
- * round all together. NULL: there is none. */
+/* Of the sessions of that process and tenant one that holds the object, else the oldest, as far as their lanes are read: for a part
+ * of a round all together. NULL: there is none. */
 static struct pw_dsession *find_session(struct pw_daemon *daemon, const struct pw_object *object, const char *to)
 {
         const char *tenant = pw_object_tenant(daemon->store, object);

@@ -126,7 +126,8 @@ static void reply_text(struct pw_http *http, struct evhttp_request *request, int
 
 static void reply_metrics(struct pw_http *http, struct evhttp_request *request)
 {
-        reply(http, request, &(struct answer){ 200, "text/plain; version=0.0.4; charset=utf-8", http->metrics, http->metrics_bytes });
+        reply(http, request,
+              &(struct answer){ 200, "text/plain; version=0.0.4; charset=utf-8", http->metrics, http->metrics_bytes });
 }
 
 /* Whose connection ended meanwhile is let go by evhttp as it is answered. */
@@ -226,8 +227,8 @@ static uint32_t count_of(struct pw_http *http, uint64_t peer)
         return count;
 }
 
-/* Which one makes room for another: of those whose peer has its share, where there are any, one that has not asked yet, the oldest. NULL:
- * all of these are young. Others' are older then, and make no room all the same. */
+/* Which one makes room for another: of those whose peer has its share, where there are any, one that has not asked yet, the oldest.
+ * NULL: all of these are young. Others' are older then, and make no room all the same. */
 static struct connection *oldest(struct pw_http *http, uint64_t now_us)
 {
         struct connection *connection, *found = NULL;
@@ -326,8 +327,8 @@ static void on_sweep(evutil_socket_t fd, short what, void *context)
         set_listening(http);
 }
 
-/* evhttp gets a socket that has a second reference, ours: so we know how many there are, and can end each. Without memory evhttp makes
- * one of its own, whose only deadline is that on silence. */
+/* evhttp gets a socket that has a second reference, ours: so we know how many there are, and can end each. Without memory evhttp
+ * makes one of its own, whose only deadline is that on silence. */
 static struct bufferevent *on_connection(struct event_base *base, void *context)
 {
         struct pw_http *http = context;
@@ -414,7 +415,8 @@ static enum pw_status serve(struct pw_http *http, struct pw_error *ret_err)
         evhttp_set_max_body_size(http->server, BODY_BYTES);
         evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
         evhttp_set_gencb(http->server, on_other, http);
-        if (evhttp_set_cb(http->server, "/metrics", on_metrics, http) < 0 || evhttp_set_cb(http->server, "/health", on_health, http) < 0)
+        if (evhttp_set_cb(http->server, "/metrics", on_metrics, http) < 0 ||
+            evhttp_set_cb(http->server, "/health", on_health, http) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
         http->bound = evhttp_bind_listener(http->server, http->listener);
         return http->bound ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");

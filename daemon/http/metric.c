@@ -142,7 +142,8 @@ static void term(void *context, const struct pw_term *term)
 {
         const struct terms *terms = context;
 
-        fprintf(terms->to->out, "%s{memory=\"%s\",term=\"%s\"} %" PRId64 "\n", terms->metric->name, term->memory, term->name, term->bytes);
+        fprintf(terms->to->out, "%s{memory=\"%s\",term=\"%s\"} %" PRId64 "\n", terms->metric->name, term->memory, term->name,
+                term->bytes);
 }
 
 static void memory(const struct sampling *to, const struct metric *metric)
@@ -261,29 +262,35 @@ static const struct metric metrics[] = {
         { "pathways_memory_bytes", "gauge", "memory, term",
           "Where each byte is, as in `pathways memory`: all but capacity add up to it.", memory },
         { "pathways_objects", "gauge", "state", "Objects that are pending, ready, or failed (in error or lost).", objects },
-        { "pathways_references", "gauge", NULL, "Claims that keep objects alive, of sessions, runs, names and leases.", references },
+        { "pathways_references", "gauge", NULL, "Claims that keep objects alive, of sessions, runs, names and leases.",
+          references },
         { "pathways_names", "gauge", NULL, "Names that are bound.", names },
         { "pathways_puts_waiting", "gauge", NULL, "Requests for host memory that wait for room.", puts_waiting },
         { "pathways_tenants", "gauge", NULL, "Tenants that have not ended.", tenants },
         { "pathways_sessions", "gauge", NULL, "Sessions of clients.", sessions },
         { "pathways_sessions_total", "counter", NULL, "Sessions of clients ever begun.", sessions_total },
-        { "pathways_connections_refused_total", "counter", NULL, "Connections refused for lack of descriptors or memory, or over a quota.",
-          refused_total },
+        { "pathways_connections_refused_total", "counter", NULL,
+          "Connections refused for lack of descriptors or memory, or over a quota.", refused_total },
         { "pathways_runs_submitted_total", "counter", NULL, "Runs ever submitted.", runs_submitted },
-        { "pathways_runs_ended_total", "counter", "outcome", "Runs that ended: done, failed (a result is an error) or cancelled.", runs_ended },
+        { "pathways_runs_ended_total", "counter", "outcome", "Runs that ended: done, failed (a result is an error) or cancelled.",
+          runs_ended },
         { "pathways_runs_in_flight", "gauge", NULL, "Runs submitted and not ended.", runs_in_flight },
-        { "pathways_runs_waiting", "gauge", "for", "Runs that are not admitted: they wait for an input, or for room.", runs_waiting },
+        { "pathways_runs_waiting", "gauge", "for", "Runs that are not admitted: they wait for an input, or for room.",
+          runs_waiting },
         { "pathways_gangs_done_total", "counter", "device", "Gangs that a device took part in and is done with.", gangs_done },
         { "pathways_gangs_in_flight", "gauge", "device", "Gangs ordered on a device that it is not done with.", gangs_in_flight },
-        { "pathways_scheduler_messages_total", "counter", "kind", "Messages of the schedulers: prepare, order and notice.", messages },
+        { "pathways_scheduler_messages_total", "counter", "kind",
+          "Messages of the schedulers: prepare, order and notice.", messages },
         { "pathways_device_up", "gauge", "device, kind", "1 while the executor of the device is ready, else 0.", devices_up },
-        { "pathways_executor_restarts_total", "counter", "device", "Starts of an executor after it ended; device none is the describing one.", restarts },
+        { "pathways_executor_restarts_total", "counter", "device",
+          "Starts of an executor after it ended; device none is the describing one.", restarts },
         { "pathways_turn_seconds", "histogram", "le", "How long turns of the loop took in which something was done.", turns },
-        { "pathways_turn_longest_seconds", "gauge", NULL, "The longest of them since the start, for which anything may have waited.",
-          longest_turn },
+        { "pathways_turn_longest_seconds", "gauge", NULL,
+          "The longest of them since the start, for which anything may have waited.", longest_turn },
         { "pathways_log_lines_lost_total", "counter", NULL, "Lines of the log that could not be written.", lines_lost },
         { "process_cpu_seconds_total", "counter", NULL, "User and system time of the daemon, without its executors.", cpu },
-        { "process_resident_memory_bytes", "gauge", NULL, "Memory of the daemon that is in use, values that it touched included.", resident },
+        { "process_resident_memory_bytes", "gauge", NULL,
+          "Memory of the daemon that is in use, values that it touched included.", resident },
 };
 
 void pw_metrics_write(struct pw_daemon *daemon, const struct pw_store_counts *objects, FILE *out)

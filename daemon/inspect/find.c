@@ -30,10 +30,10 @@ enum pw_status pw_find_device(const struct pw_daemon *daemon, const char *text, 
         unsigned host = daemon->host, device = UINT32_MAX;
         char rest;
 
-        if ((sscanf(text, "h%u:%u%c", &host, &device, &rest) != 2 && sscanf(text, "%u%c", &device, &rest) != 1) || host != daemon->host ||
-            device >= daemon->device_count)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "device %.60s: this host has h%u:0 to h%u:%u", text, daemon->host, daemon->host,
-                                    daemon->device_count - 1);
+        if ((sscanf(text, "h%u:%u%c", &host, &device, &rest) != 2 && sscanf(text, "%u%c", &device, &rest) != 1) ||
+            host != daemon->host || device >= daemon->device_count)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "device %.60s: this host has h%u:0 to h%u:%u", text, daemon->host,
+                                    daemon->host, daemon->device_count - 1);
         *ret_device = device;
         return PW_OK;
 }

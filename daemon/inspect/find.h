@@ -10,7 +10,8 @@
 PW_MUST_CHECK enum pw_status pw_find_object(struct pw_dsession *session, const char *text, struct pw_object **ret_object,
                                             struct pw_error *ret_err);
 /* The device that "h0:2" or "2" names. Errors: PW_NOT_FOUND. */
-PW_MUST_CHECK enum pw_status pw_find_device(const struct pw_daemon *daemon, const char *text, uint32_t *ret_device, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_find_device(const struct pw_daemon *daemon, const char *text, uint32_t *ret_device,
+                                            struct pw_error *ret_err);
 /* The list of a sharded object that is ready; else NULL. */
 const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struct pw_object_row *row);
 /* The sentence of an object in error; where it has none, that of its status. Returns `text`. */

@@ -13,8 +13,8 @@
 #define OBJECT_ROWS_MAX 2048u /* of who holds one and waits for it, which is told at once */
 #define RECLAIM_US 1000000u /* how long what is on its way out is waited for */
 
-/* `row` is called for each object there is, or `part` until it says that there is no more, part by part; then `list`. Pages: each part
- * is a page of its own. No `list`: an audit begins, which answers. */
+/* `row` is called for each object there is, or `part` until it says that there is no more, part by part; then `list`. Pages: each
+ * part is a page of its own. No `list`: an audit begins, which answers. */
 struct pw_list_kind {
         const char *what;
         enum pw_status (*list)(struct pw_lister *lister);
@@ -93,8 +93,8 @@ static enum pw_status check_request(const Pathways__Wire__ListRequest *request, 
         if (!kind_of(request->what))
                 return pw_error_set(ret_err, PW_NOT_FOUND, "there is no listing \"%.60s\"", request->what);
         if (strlen(request->filter) > FILTER_MAX_BYTES)
-                return pw_error_set(ret_err, PW_INVALID, "%s: \"%.60s...\" is longer than anything that could be asked for", request->what,
-                                    request->filter);
+                return pw_error_set(ret_err, PW_INVALID, "%s: \"%.60s...\" is longer than anything that could be asked for",
+                                    request->what, request->filter);
         return PW_OK;
 }
 
@@ -157,7 +157,8 @@ void pw_lists_session_end(struct pw_dsession *session)
                         free_lister(lister);
 }
 
-/* What the sessions of a tenant, or of all (NULL), have published is read, for their tenants' parts of a round. False: there is more. */
+/* What the sessions of a tenant, or of all (NULL), have published is read, for their tenants' parts of a round. False: there is
+ * more. */
 static bool read_lanes(struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
         struct pw_dsession *session;
@@ -176,12 +177,13 @@ static bool is_settled(const struct pw_lister *lister)
         const struct pw_store *store = lister->daemon->store;
 
         return lister->rows->behind ||
-               !(lister->session->operator_ ? pw_store_reclaims(store) : pw_store_reclaims_of(store, lister->session->tenant->name)) ||
+               !(lister->session->operator_ ? pw_store_reclaims(store) :
+                 pw_store_reclaims_of(store, lister->session->tenant->name)) ||
                pw_now_us() - lister->since_us > RECLAIM_US;
 }
 
-/* So that what is listed is true now: what was let go before is not there any more. Where that would take longer than a part, the listing
- * says so. Its session may end for what it wrote, and the listing with it. */
+/* So that what is listed is true now: what was let go before is not there any more. Where that would take longer than a part, the
+ * listing says so. Its session may end for what it wrote, and the listing with it. */
 static bool catch_up(struct pw_lister *lister)
 {
         const struct pw_list *listers = &lister->session->tenant->listers;
@@ -218,7 +220,8 @@ static bool walk_part(struct pw_lister *lister)
 
 void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take, const struct pw_audit *audit)
 {
-        struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = rows_take, .now_us = pw_now_us(), .audit = audit };
+        struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = rows_take, .now_us = pw_now_us(),
+                                    .audit = audit };
 
         pw_list_check(&lister);
         pw_rows_send(rows_take, session, id);

@@ -1,4 +1,5 @@
-/* The listing of gangs: device by device, the newest of each, none that is under way left out for what is only ordered behind it. */
+/* The listing of gangs: device by device, the newest of each, none that is under way left out for what is only ordered behind
+ * it. */
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/blocked.h"
@@ -19,13 +20,14 @@ struct pw_gang_lister {
         const char *program, *tenant;
 };
 
-/* Where a page begins, lister->at: device, pages of it, whether any were left out, the last gang seen. It only grows, and says when a
- * device has had as many pages as it ever has gangs, however many it does meanwhile. */
+/* Where a page begins, lister->at: device, pages of it, whether any were left out, the last gang seen. It only grows, and says when
+ * a device has had as many pages as it ever has gangs, however many it does meanwhile. */
 #define SEQ_BITS 50u
 #define PAGES_MAX ((PW_HISTORY + PW_ORDER_LOG) / PW_LIST_PAGE_ROWS + 1)
 _Static_assert(PAGES_MAX < 64 && PW_DEVICES_MAX <= 64, "as wide as they are in where a page begins");
 #define AT_MAKE(device, pages, left_out, seq) \
-        ((uint64_t)(device) << 57 | (uint64_t)(pages) << 51 | (uint64_t)(left_out) << SEQ_BITS | ((seq) & ((UINT64_C(1) << SEQ_BITS) - 1)))
+        ((uint64_t)(device) << 57 | (uint64_t)(pages) << 51 | (uint64_t)(left_out) << SEQ_BITS | \
+         ((seq) & ((UINT64_C(1) << SEQ_BITS) - 1)))
 #define AT_DEVICE(at) ((uint32_t)((at) >> 57))
 #define AT_PAGES(at) ((uint32_t)((at) >> 51 & 63))
 #define AT_LEFT_OUT(at) ((at) >> SEQ_BITS & 1)
@@ -195,7 +197,8 @@ bool pw_list_gangs_part(struct pw_lister *lister, uint32_t slots)
         gangs->run = 0; /* what was looked up in another turn may be gone */
         if (gangs->device > gangs->last)
                 return false;
-        if (gangs->pages >= PAGES_MAX || !pw_boards_gangs(lister->daemon->boards, &gangs->walk, slots, gangs->counting ? count_gang : gang_row, lister))
+        if (gangs->pages >= PAGES_MAX ||
+            !pw_boards_gangs(lister->daemon->boards, &gangs->walk, slots, gangs->counting ? count_gang : gang_row, lister))
                 return go_on(lister);
         if (!gangs->counting)
                 lister->at = AT_MAKE(gangs->device, gangs->pages + 1, gangs->left_out, gangs->walk.seq);

@@ -172,7 +172,8 @@ static void describe_error(struct pw_lister *lister, const struct pw_object_row 
 {
         char text[300];
 
-        if (pw_word_status(row->word) == PW_OK && pw_word_state(row->word) != PW_ENTRY_ERROR && pw_word_state(row->word) != PW_ENTRY_LOST)
+        if (pw_word_status(row->word) == PW_OK && pw_word_state(row->word) != PW_ENTRY_ERROR &&
+            pw_word_state(row->word) != PW_ENTRY_LOST)
                 return;
         pw_rows_text(lister->rows, "status", "%s", pw_status_name(pw_word_error(row->word)));
         pw_rows_text(lister->rows, "error", "%s", pw_find_error_text(lister->daemon, row, text, sizeof text));

@@ -62,7 +62,8 @@ static struct owner *owner_of(struct pw_owners *owners, const struct pw_object_r
                         free(owner);
                         return NULL;
                 }
-                pw_lister_keep(owners->lister, pw_kept_heap_bytes(owner) + pw_kept_heap_bytes(owner->label) + 4 * sizeof(struct pw_table_cell));
+                pw_lister_keep(owners->lister,
+                               pw_kept_heap_bytes(owner) + pw_kept_heap_bytes(owner->label) + 4 * sizeof(struct pw_table_cell));
         }
         owners->last = owner;
         owners->last_tenant = row->tenant;

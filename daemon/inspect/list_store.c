@@ -27,7 +27,8 @@ static void add_name(void *context, const struct pw_ref_row *row)
         struct names *names = context;
 
         if (row->owner_kind == PW_OWNER_NAME && row->name && names->used < sizeof names->text)
-                names->used += (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s%s", names->used ? "," : "", row->name);
+                names->used += (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s%s",
+                                                names->used ? "," : "", row->name);
 }
 
 static void describe_value(struct pw_lister *lister, const struct pw_object_row *row)
@@ -45,7 +46,8 @@ static void describe_value(struct pw_lister *lister, const struct pw_object_row 
                         pw_rows_text(rows, "where", "h%u, moved there", lister->daemon->host);
                         return;
                 }
-                pw_rows_text(rows, "where", "%s on h%u:%u%s", pw_sharding_format(&list->sharding, list->mesh, sharding, sizeof sharding),
+                pw_rows_text(rows, "where", "%s on h%u:%u%s",
+                             pw_sharding_format(&list->sharding, list->mesh, sharding, sizeof sharding),
                              lister->daemon->host, list->shards[0].device, list->shard_count > 1 ? " and others" : "");
                 return;
         }
@@ -89,7 +91,8 @@ bool pw_list_objects_object(void *context, const struct pw_object_row *row)
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
         char id[PW_ID_TEXT_BYTES], owner[300];
-        struct pw_program_row *program = row->object && row->object->program ? pw_scheduler_program(lister->daemon->scheduler, row->object->program)
+        struct pw_program_row *program = row->object &&
+                row->object->program ? pw_scheduler_program(lister->daemon->scheduler, row->object->program)
                                                                              : NULL;
 
         pw_id_format(row->id, id);
@@ -142,7 +145,8 @@ static void quota_terms(struct pw_lister *lister)
                 if (!pw_list_visible(lister, tenant->name))
                         continue;
                 quota_term(lister, tenant, "host", pw_store_use(daemon->store, tenant->name).host_bytes, tenant->quota.host_bytes);
-                quota_term(lister, tenant, "device", pw_scheduler_quota_used(daemon->scheduler, tenant->name), tenant->quota.device_bytes);
+                quota_term(lister, tenant, "device", pw_scheduler_quota_used(daemon->scheduler, tenant->name),
+                           tenant->quota.device_bytes);
         }
 }
 

@@ -109,7 +109,8 @@ static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_
 /* Where a page begins, lister->at: behind so many nodes. */
 static bool list_nodes(struct pw_lister *lister, uint32_t slots)
 {
-        const struct pw_program_row *row = pw_scheduler_program(lister->daemon->scheduler, (uint32_t)strtoul(lister->filter, NULL, 10));
+        const struct pw_program_row *row = pw_scheduler_program(lister->daemon->scheduler,
+                                                                (uint32_t)strtoul(lister->filter, NULL, 10));
 
         if (!row || !pw_list_visible(lister, row->tenant)) {
                 if (!lister->at) /* else it went meanwhile */

@@ -110,7 +110,8 @@ void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id
         if (rows->failed)
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory for the listing; ask for fewer rows");
         else if (!pw_session_may_send(session, pathways__wire__reply__get_packed_size(&reply)))
-                pw_session_reply_error(session, id, PW_LIMIT, "replies that clients of this tenant have not read take too much: read them, or ask "
+                pw_session_reply_error(session, id, PW_LIMIT,
+                                       "replies that clients of this tenant have not read take too much: read them, or ask "
                                                               "for fewer rows");
         else
                 pw_session_reply(session, id, &reply, NULL, 0);

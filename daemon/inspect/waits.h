@@ -18,7 +18,8 @@ struct pw_wait_row {
         uint64_t since_us, until_us;  /* 0: not known; until UINT64_MAX: no deadline */
 };
 
-/* Those of `session`, or of all (NULL). There may be 65,536 notes a session: false: some were not looked at, since it took too long. */
+/* Those of `session`, or of all (NULL). There may be 65,536 notes a session: false: some were not looked at, since it took too
+ * long. */
 bool pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (*row)(void *context, const struct pw_wait_row *row),
                    void *context);
 

@@ -51,9 +51,9 @@ static uint64_t touched(int fd, uint64_t offset, uint64_t bytes)
         return pw_window_touched(&window, &bytes, NULL) == PW_OK ? bytes : 0;
 }
 
-/* Besides segments, lanes and rings may be touched anywhere, and so may places whose session has ended, by who still has them mapped:
- * even a look at a page that was taken back makes one. Clients go on meanwhile: what segments have is read first, then what the memfd
- * takes, then what all of it has, so that a page that comes in between is no one's fault. */
+/* Besides segments, lanes and rings may be touched anywhere, and so may places whose session has ended, by who still has them
+ * mapped: even a look at a page that was taken back makes one. Clients go on meanwhile: what segments have is read first, then what
+ * the memfd takes, then what all of it has, so that a page that comes in between is no one's fault. */
 void pw_measure_do(struct pw_measure *measure, int fd)
 {
         for (uint32_t i = 0; i < measure->count; i++)
@@ -125,7 +125,8 @@ static void add_given_up(struct pw_daemon *daemon)
         const struct pw_store_actions *actions = pw_store_actions(daemon->store);
 
         for (uint32_t i = 0; i < actions->count; i++) {
-                struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ? pw_segment_get(daemon, actions->items[i].segment) : NULL;
+                struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ?
+                        pw_segment_get(daemon, actions->items[i].segment) : NULL;
 
                 if (segment)
                         segment->backed.backing->granted_bytes += actions->items[i].bytes;
@@ -138,7 +139,8 @@ static void measure_it(struct pw_audit *audit, struct pw_backing *backing)
         struct pw_measure *measure =
                 backing->overdue ? NULL : calloc(1, sizeof *measure + backing->segments * sizeof measure->segments[0]);
 
-        audit->records[audit->count] = (struct record){ .backing = backing, .granted = backing->granted_bytes + backing->leaving_bytes,
+        audit->records[audit->count] = (struct record){ .backing = backing,
+                                                        .granted = backing->granted_bytes + backing->leaving_bytes,
                                                         .lacking = !measure && !backing->overdue };
         pw_backing_keep(backing);
         audit->waits |= backing->overdue > 0;
@@ -185,7 +187,8 @@ static bool may_begin(struct pw_dsession *session, uint64_t id)
 
         pw_list_each(&session->daemon->audits, audit, struct pw_audit, link) {
                 if (audit->session == session->number) {
-                        pw_session_reply_error(session, id, PW_LIMIT, "an audit of this session is under way; ask again when it has answered");
+                        pw_session_reply_error(session, id, PW_LIMIT,
+                                               "an audit of this session is under way; ask again when it has answered");
                         return false;
                 }
                 count++;
@@ -193,8 +196,10 @@ static bool may_begin(struct pw_dsession *session, uint64_t id)
         }
         if (count < AUDITS_MAX && of_tenant < AUDITS_OF_TENANT)
                 return true;
-        pw_session_reply_error(session, id, PW_LIMIT, of_tenant < AUDITS_OF_TENANT ? "64 audits are under way; ask again in a second"
-                                                                                   : "8 audits of this tenant are under way; ask again in a second");
+        pw_session_reply_error(session, id, PW_LIMIT,
+                               of_tenant < AUDITS_OF_TENANT ? "64 audits are under way; ask again in a second"
+                                                                                   : "8 audits of this tenant are under way; ask "
+                                                                                     "again in a second");
         return false;
 }
 
@@ -264,7 +269,8 @@ static void beyond(const struct teller *teller, const char *where, const struct 
 {
         char text[200], has_text[16], granted_text[16];
 
-        snprintf(text, sizeof text, "its memfd takes %s, granted are %s: %s", pw_size_format(has, has_text), pw_size_format(granted, granted_text),
+        snprintf(text, sizeof text, "its memfd takes %s, granted are %s: %s", pw_size_format(has, has_text),
+                 pw_size_format(granted, granted_text),
                  backing->refused ? "the system did not take pages back, the log says why; they count as overhead"
                                   : "its producer wrote beyond its grant");
         teller->found(teller->context, where, text);
@@ -290,7 +296,8 @@ static void judge(const struct pw_audit *audit, const struct record *record, con
         if (record->seen)
                 beyond(teller, where, backing, record->has, granted);
         else
-                teller->found(teller->context, where, "its memfd could not be looked at within 1 s: it is held, as by a process that writes to "
+                teller->found(teller->context, where,
+                              "its memfd could not be looked at within 1 s: it is held, as by a process that writes to "
                                                       "its descriptor without an end, or the daemon lacks memory");
 }
 
@@ -312,7 +319,8 @@ static void each_sole(const struct pw_audit *audit, const struct teller *teller)
         }
 }
 
-void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, const char *where, const char *problem), void *context)
+void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, const char *where, const char *problem),
+                   void *context)
 {
         struct teller teller = { found, context };
 

@@ -13,12 +13,13 @@
 struct pw_audit;
 struct pw_measure;
 
-/* Answers a request for the listing "check" in the end, by pw_list_checked(); at once with PW_LIMIT, if one of the session, or too many,
- * are under way. Own: what is in `rows_take`. */
+/* Answers a request for the listing "check" in the end, by pw_list_checked(); at once with PW_LIMIT, if one of the session, or too
+ * many, are under way. Own: what is in `rows_take`. */
 struct pw_rows;
 void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take);
 /* What was found; each problem is one call. */
-void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, const char *where, const char *problem), void *context);
+void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, const char *where, const char *problem),
+                   void *context);
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us);
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon);
 void pw_audits_done(struct pw_daemon *daemon);

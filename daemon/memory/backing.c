@@ -26,8 +26,8 @@ void pw_backing_line_unkeep(struct pw_backing_line *line)
 
 struct places { uint64_t bytes; uint32_t count; };
 
-static enum pw_status new_backing(const char *name, struct places places, struct pw_backing_line *line, struct pw_backing **ret_backing,
-                                  struct pw_error *ret_err)
+static enum pw_status new_backing(const char *name, struct places places, struct pw_backing_line *line,
+                                  struct pw_backing **ret_backing, struct pw_error *ret_err)
 {
         struct pw_backing *backing = calloc(1, sizeof *backing);
         enum pw_status status;
@@ -37,7 +37,8 @@ static enum pw_status new_backing(const char *name, struct places places, struct
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for %s", name);
         if (__builtin_mul_overflow(places.bytes, places.count, &bytes) || bytes > INT64_MAX)
                 places = (struct places){ bytes = places.bytes, 1 };
-        *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = places.count, .place_bytes = places.bytes, .line = line };
+        *backing = (struct pw_backing){ .fd = -1, .ro_fd = -1, .place_count = places.count, .place_bytes = places.bytes,
+                                        .line = line };
         pw_list_init(&backing->of_daemon);
         pw_list_init(&backing->segments_in);
         pw_list_init(&backing->todo);
@@ -125,7 +126,8 @@ void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct 
         if (!backed->backing || daemon->phase == PW_STOPPING)
                 pw_unmap(map);
         else
-                pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
+                pw_worker_ask(daemon->worker,
+                              &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
                                                                  .bytes = backed->bytes, .unmap = *map, .leaving = *leaving });
         *map = (struct pw_map){ 0 };
         if (backed->backing)

@@ -65,7 +65,8 @@ void pw_backed_done(struct pw_daemon *daemon, struct pw_backed *backed);
 /* The same, of what the daemon has mapped; `leaving` of it the store is told of. Taking pages back costs by the page, so that the
  * worker does it. */
 struct pw_store_leaving;
-void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map, const struct pw_store_leaving *leaving);
+void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct pw_map *map,
+                     const struct pw_store_leaving *leaving);
 /* The process is dead, or has no session: no place is given to it any more. */
 void pw_backing_leave(struct pw_process *process);
 

@@ -51,7 +51,8 @@ static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *t
                                                       &(struct pw_store_session_params){ .session = freezer->session,
                                                                                          .tenant = tenant->name,
                                                                                          .client = "pathwaysd",
-                                                                                         .control = (struct pw_control *)freezer->control.base,
+                                                                                         .control =
+                                                                                         (struct pw_control *)freezer->control.base,
                                                                                          .control_bytes = PW_CONTROL_BYTES,
                                                                                          .now_us = pw_now_us() },
                                                       ret_err);
@@ -207,7 +208,8 @@ void pw_frozen_free(struct pw_frozen *frozen)
 
 /* --- room, copy, object ------------------------------------------------------------------------------------------------------- */
 
-/* The copy's own claim, like a run's (there is no run 0): whoever frees the object by force meanwhile, its room stays until it is copied. */
+/* The copy's own claim, like a run's (there is no run 0): whoever frees the object by force meanwhile, its room stays until it is
+ * copied. */
 static const struct pw_owner the_copy = { PW_OWNER_RUN, 0 };
 
 static struct pw_cell cell_of(const struct pw_frozen *frozen)

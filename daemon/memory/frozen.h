@@ -24,7 +24,8 @@ void pw_frozen_free(struct pw_frozen *frozen);
 /* Those that are still being copied. */
 void pw_frozen_done(struct pw_daemon *daemon);
 
-/* The tenant's freezer takes no more values, unless it has puts under way: it goes when nothing is left in it. The next put makes another. */
+/* The tenant's freezer takes no more values, unless it has puts under way: it goes when nothing is left in it. The next put makes
+ * another. */
 void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant);
 void pw_freezer_free(struct pw_freezer *freezer);
 

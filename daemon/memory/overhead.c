@@ -15,7 +15,8 @@
 #define LOOKS 8u                          /* at memfds of others, with each reservation */
 #define BEYOND_BYTES (32 * PW_MIB)        /* that a process may have beyond its grants */
 #define BEYOND_PLACE_BYTES (8 * PW_MIB)   /* and for each of its sessions; besides, the rings of lanes that were used */
-#define QUOTA_BACKING_BYTES (2 * PW_MIB)  /* that each process may have, though its tenant's have more than BEYOND_BYTES and it is over its quota */
+/* that each process may have, though its tenant's have more than BEYOND_BYTES and it is over its quota */
+#define QUOTA_BACKING_BYTES (2 * PW_MIB)
 
 static uint64_t allocated(int fd)
 {
@@ -66,11 +67,12 @@ static bool is_over(const struct pw_backing *backing)
         return use.host_bytes > backing->tenant->quota.host_bytes && use.kept[PW_KEPT_PAGES] > BEYOND_BYTES;
 }
 
-/* Lanes and rings: what is there besides, which is its tenant's. Much more than those take is beyond the grant: it is about to be taken
- * back, and until then nobody has less for it. */
+/* Lanes and rings: what is there besides, which is its tenant's. Much more than those take is beyond the grant: it is about to be
+ * taken back, and until then nobody has less for it. */
 static void look(struct pw_backing *backing)
 {
-        uint64_t most = BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES + (uint64_t)backing->lanes * sizeof(struct pw_lane);
+        uint64_t most = BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES + (uint64_t)backing->lanes *
+                sizeof(struct pw_lane);
         uint64_t has = allocated(backing->fd), beyond = has - pw_min_u64(has, granted(backing));
 
         count(backing, pw_min_u64(beyond, most));
@@ -105,7 +107,8 @@ void pw_overhead_reserved(struct pw_backing *backing)
 static void look_at_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
         struct pw_backing *backing = tenant->futures->backed.backing;
-        uint64_t has = allocated(backing->fd), most = pw_store_segment_bytes(daemon->store, tenant->futures->number) + BEYOND_PLACE_BYTES;
+        uint64_t has = allocated(backing->fd),
+                most = pw_store_segment_bytes(daemon->store, tenant->futures->number) + BEYOND_PLACE_BYTES;
         uint64_t bytes = allocated(tenant->hints_fd) + pw_min_u64(has, most);
 
         backing->exceeds = has > most;
@@ -139,7 +142,8 @@ static void give_up(struct pw_daemon *daemon, bool counts)
         const struct pw_store_actions *actions = pw_store_actions(daemon->store);
 
         for (uint32_t i = 0; i < actions->count; i++) {
-                struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ? pw_segment_get(daemon, actions->items[i].segment) : NULL;
+                struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ?
+                        pw_segment_get(daemon, actions->items[i].segment) : NULL;
 
                 if (segment)
                         segment->backed.backing->given_up_bytes += counts ? actions->items[i].bytes : -actions->items[i].bytes;
@@ -162,14 +166,15 @@ void pw_overhead_refresh(struct pw_daemon *daemon)
         give_up(daemon, false);
 }
 
-/* --- who takes more than was granted ------------------------------------------------------------------------------------------- */
+/* --- who takes more than was granted ------------------------------------------------------------------------------------------ */
 
 static void end_sessions(const struct pw_backing *backing)
 {
         char why[160], bytes[16];
         const struct pw_segment *segment;
 
-        snprintf(why, sizeof why, "its process took more than %s of memory beyond what it was granted%s", pw_size_format(backing->overhead_bytes, bytes),
+        snprintf(why, sizeof why, "its process took more than %s of memory beyond what it was granted%s",
+                 pw_size_format(backing->overhead_bytes, bytes),
                  is_over(backing) ? ", and its tenant has more than its quota" : "");
         pw_list_each(&backing->segments_in, segment, struct pw_segment, of_backing) {
                 struct pw_dsession *session = pw_session_get(backing->daemon, segment->session);
@@ -199,7 +204,8 @@ static void punch_futures(struct pw_daemon *daemon)
                 struct pw_backing *backing = tenant->futures->backed.backing;
 
                 if (backing->exceeds && !backing->works)
-                        pw_store_each_hole(daemon->store, tenant->futures->number, punch, &(struct hole){ daemon, tenant->futures });
+                        pw_store_each_hole(daemon->store, tenant->futures->number, punch,
+                                           &(struct hole){ daemon, tenant->futures });
                 backing->exceeds = false;
         }
 }
@@ -215,10 +221,9 @@ static void punch_holes(struct pw_backing *backing)
 
                 used[place] = true;
                 if (!pw_session_get(backing->daemon, segment->session)) /* its lanes: nobody reads them */
-                        pw_worker_ask(backing->daemon->worker, &(struct pw_work){ .punch = true,
-                                                                                  .backing = backing,
-                                                                                  .offset = place * backing->place_bytes,
-                                                                                  .bytes = segment->backed.offset % backing->place_bytes });
+                        pw_worker_ask(backing->daemon->worker,
+                                      &(struct pw_work){ .punch = true, .backing = backing, .offset = place * backing->place_bytes,
+                                                         .bytes = segment->backed.offset % backing->place_bytes });
                 pw_store_each_hole(backing->daemon->store, segment->number, punch, &(struct hole){ backing->daemon, segment });
         }
         for (uint32_t i = 0; i < backing->taken; i++)

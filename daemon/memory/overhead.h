@@ -1,5 +1,5 @@
-/* Memory that is measured and told to the store: boards and bells, of the daemon's own making; control memory, hint pages, futures segments,
- * and whatever clients make of their memory besides, each as its tenant's.
+/* Memory that is measured and told to the store: boards and bells, of the daemon's own making; control memory, hint pages, futures
+ * segments, and whatever clients make of their memory besides, each as its tenant's.
  */
 #ifndef PW_DAEMON_MEMORY_OVERHEAD_H
 #define PW_DAEMON_MEMORY_OVERHEAD_H
@@ -16,7 +16,8 @@ void pw_overhead_reserved(struct pw_backing *backing);
 /* It goes. */
 void pw_overhead_forget(struct pw_backing *backing);
 void pw_overhead_forget_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant);
-/* What is due of that. Who was seen with much more than was granted loses its sessions, and what nothing was granted in is given back. */
+/* What is due of that. Who was seen with much more than was granted loses its sessions, and what nothing was granted in is given
+ * back. */
 void pw_overhead_turn(struct pw_daemon *daemon);
 /* Measure again what those memfds take, and tell the store the difference. */
 void pw_overhead_refresh(struct pw_daemon *daemon);

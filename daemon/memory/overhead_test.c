@@ -1,5 +1,5 @@
-/* What a memfd takes beyond its grants: pages on their way out are nobody's excess, lanes and rings are its tenant's, more than these ends
- * the sessions in it. */
+/* What a memfd takes beyond its grants: pages on their way out are nobody's excess, lanes and rings are its tenant's, more than
+ * these ends the sessions in it. */
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/client/session.h"
@@ -96,7 +96,8 @@ struct place { struct pw_daemon daemon; struct pw_backing backing; };
 static void begin(struct place *place)
 {
         memset(&world, 0, sizeof world);
-        *place = (struct place){ .backing = { .fd = FD, .taken = 1, .place_count = 1, .place_bytes = PW_GIB, .daemon = &place->daemon,
+        *place = (struct place){ .backing = { .fd = FD, .taken = 1, .place_count = 1, .place_bytes = PW_GIB,
+                                              .daemon = &place->daemon,
                                              .tenant = &world.tenant } };
         world.tenant.quota.host_bytes = PW_QUOTA_NONE;
         pw_list_init(&place->daemon.backings);
@@ -114,7 +115,8 @@ static void measure(struct place *place)
         pw_overhead_turn(&place->daemon);
 }
 
-/* The store has given them up, the worker was asked, the system has them: in no part of that are they anything but what they were. */
+/* The store has given them up, the worker was asked, the system has them: in no part of that are they anything but what they
+ * were. */
 static void test_on_their_way_out(void **state)
 {
         struct place place;

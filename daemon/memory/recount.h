@@ -1,4 +1,5 @@
-/* Counts that the dead left on their tenant's hint page: cleared once the notes of its living sessions were walked (plane/recount.h).
+/* Counts that the dead left on their tenant's hint page: cleared once the notes of its living sessions were walked
+ * (plane/recount.h).
  */
 #ifndef PW_DAEMON_MEMORY_RECOUNT_H
 #define PW_DAEMON_MEMORY_RECOUNT_H

@@ -42,7 +42,8 @@ static struct pw_room_wait *note_wait(struct pw_dsession *session, const struct 
 uint64_t pw_rooms_wait_for(struct pw_dsession *session, struct pw_frozen *frozen, uint32_t lane, uint64_t bytes, uint64_t until_us)
 {
         const struct pw_room_wait *wait =
-                note_wait(session, &(struct pw_room_wait){ .lane = lane, .bytes = bytes, .since_us = pw_now_us(), .until_us = until_us, .frozen = frozen });
+                note_wait(session, &(struct pw_room_wait){ .lane = lane, .bytes = bytes, .since_us = pw_now_us(),
+                                                           .until_us = until_us, .frozen = frozen });
 
         return wait ? wait->token : 0;
 }
@@ -64,8 +65,10 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                 pw_session_reply_error(session, id, status, err.text);
                 return;
         }
-        wait = note_wait(session, &(struct pw_room_wait){ .lane = request->lane, .id = id, .bytes = request->room_bytes, .since_us = now_us,
-                                                          .until_us = request->timeout_us < 0 ? UINT64_MAX : now_us + (uint64_t)request->timeout_us });
+        wait = note_wait(session,
+                         &(struct pw_room_wait){ .lane = request->lane, .id = id, .bytes = request->room_bytes, .since_us = now_us,
+                                                          .until_us = request->timeout_us < 0 ? UINT64_MAX :
+                                                          now_us + (uint64_t)request->timeout_us });
         if (!wait) {
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;

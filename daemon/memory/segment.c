@@ -52,7 +52,8 @@ static uint32_t take_number(struct pw_daemon *daemon)
 
 static void give_number(struct pw_daemon *daemon, uint32_t number)
 {
-        if (pw_grow((void **)&daemon->spare_segments, &daemon->spare_segment_capacity, daemon->spare_segment_count + 1, sizeof number))
+        if (pw_grow((void **)&daemon->spare_segments, &daemon->spare_segment_capacity, daemon->spare_segment_count + 1,
+                    sizeof number))
                 daemon->spare_segments[daemon->spare_segment_count++] = number;
 }
 

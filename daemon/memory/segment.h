@@ -22,9 +22,10 @@ struct pw_segment {
 PW_MUST_CHECK enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment *like,
                                             struct pw_segment **ret_segment, struct pw_error *ret_err);
 /* A session's, whose memory is there: without a number until something in it is granted. `like->backed` as above. */
-PW_MUST_CHECK enum pw_status pw_segment_reserve(struct pw_daemon *daemon, const struct pw_segment *like, struct pw_segment **ret_segment,
-                                                struct pw_error *ret_err);
-/* From now on it has a number, a map, and a place in the store. PW_OK if that is so already. Errors: PW_LIMIT: numbers are used up. */
+PW_MUST_CHECK enum pw_status pw_segment_reserve(struct pw_daemon *daemon, const struct pw_segment *like,
+                                                struct pw_segment **ret_segment, struct pw_error *ret_err);
+/* From now on it has a number, a map, and a place in the store. PW_OK if that is so already. Errors: PW_LIMIT: numbers are used
+ * up. */
 PW_MUST_CHECK enum pw_status pw_segment_begin(struct pw_daemon *daemon, struct pw_segment *segment, struct pw_error *ret_err);
 void pw_segment_quiet(struct pw_segment *segment); /* nobody reads its entries any more: its map goes */
 struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none */

@@ -75,8 +75,8 @@ static uint64_t allocated(const struct pw_work *work)
         return work->punch && pw_memfd_allocated(work->backing->fd, &bytes, NULL) == PW_OK ? bytes : UINT64_MAX;
 }
 
-/* A memfd's pages cannot be found by looking: those that were allocated and not touched yet look like holes. How many there are in all of
- * it can be told, and a step finds how many were in it. */
+/* A memfd's pages cannot be found by looking: those that were allocated and not touched yet look like holes. How many there are in
+ * all of it can be told, and a step finds how many were in it. */
 static uint64_t step_bytes(const struct item *item, uint64_t had)
 {
         uint64_t left = item->work.bytes - item->at;
@@ -284,7 +284,8 @@ static void report(struct pw_worker *worker, struct item *item)
         tell_gone(worker, item, item->work.leaving.bytes);
         if (item->work.punch && item->status != PW_OK)
                 refused(worker, &item->work, item->why);
-        if (item->work.punch) /* lanes, or what nobody was granted: its tenant has less; what was measured meanwhile took some for gone or there */
+        /* Lanes, or what nobody was granted: its tenant has less; what was measured meanwhile took some for gone or there. */
+        if (item->work.punch)
                 pw_overhead_returned(item->work.backing);
         let_go(&item->work);
         tell(worker, &item->work, item->status);

@@ -1,11 +1,12 @@
 /* The worker threads: what is too slow for a turn of the loop, or may wait for a client; pages are allocated in steps of 64 MiB,
  * given back in steps that have 128 MiB of them at most where that can be known: what has no pages costs few steps.
  *
- * Touching a new page costs 10 to 50 times what copying to it does. One thread works at a time. After each step the next tenant has its
- * turn, and of a tenant its next memfd: whatever one asks for delays another by one step. Works of one memfd begin in order and take turns,
- * except that none overtakes a punch. Giving back need not come before taking: the store grants pages that are to be given back when they
- * are. Who holds a memfd (worker.c) keeps back the works of that memfd alone. Before pages are allocated it is seen that the system has them to give. Each
- * work is reported on the loop thread at most once, by the pipe that the loop reads; what was given back, as it is.
+ * Touching a new page costs 10 to 50 times what copying to it does. One thread works at a time. After each step the next tenant has
+ * its turn, and of a tenant its next memfd: whatever one asks for delays another by one step. Works of one memfd begin in order and
+ * take turns, except that none overtakes a punch. Giving back need not come before taking: the store grants pages that are to be
+ * given back when they are. Who holds a memfd (worker.c) keeps back the works of that memfd alone. Before pages are allocated it is
+ * seen that the system has them to give. Each work is reported on the loop thread at most once, by the pipe that the loop reads;
+ * what was given back, as it is.
  */
 #ifndef PW_DAEMON_MEMORY_WORKER_H
 #define PW_DAEMON_MEMORY_WORKER_H

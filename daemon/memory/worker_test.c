@@ -1,5 +1,5 @@
-/* Works of one memfd are done in the order in which they were asked, however many steps each takes; tenants take turns, and of each its
- * memfds, whether they give back or take. */
+/* Works of one memfd are done in the order in which they were asked, however many steps each takes; tenants take turns, and of each
+ * its memfds, whether they give back or take. */
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/memory/audit.h"
@@ -27,7 +27,7 @@
 #define MANY_BYTES (192 * PW_MIB)      /* more than a step gives back */
 #define ROOM (64 * PW_KIB)
 
-/* --- what the worker calls ----------------------------------------------------------------------------------------------------- */
+/* --- what the worker calls ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t told[32]; /* tokens, as their works were done */
 static uint32_t told_count;
@@ -80,12 +80,17 @@ void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status s
         told[told_count++] = token;
 }
 
-/* --- the tests ----------------------------------------------------------------------------------------------------------------- */
+/* --- the tests ---------------------------------------------------------------------------------------------------------------- */
 
 #define BACKINGS 8
 
 /* All but the last backing are of the first tenant. */
-struct place { struct pw_daemon daemon; struct pw_worker *worker; struct pw_backing_line lines[2]; struct pw_backing backings[BACKINGS]; };
+struct place {
+        struct pw_daemon daemon;
+        struct pw_worker *worker;
+        struct pw_backing_line lines[2];
+        struct pw_backing backings[BACKINGS];
+};
 
 static void init_backing(struct pw_backing *backing, struct pw_backing_line *line)
 {
@@ -148,12 +153,14 @@ static void await_all(const struct place *place)
 
 static void ask(struct place *place, int backing, uint64_t offset, uint64_t token)
 {
-        pw_worker_ask(place->worker, &(struct pw_work){ .backing = &place->backings[backing], .offset = offset, .bytes = ROOM, .token = token });
+        pw_worker_ask(place->worker,
+                      &(struct pw_work){ .backing = &place->backings[backing], .offset = offset, .bytes = ROOM, .token = token });
 }
 
 static void ask_punch(struct place *place, int backing, uint64_t token)
 {
-        pw_worker_ask(place->worker, &(struct pw_work){ .punch = true, .backing = &place->backings[backing], .bytes = LONG_BYTES, .token = token });
+        pw_worker_ask(place->worker, &(struct pw_work){ .punch = true, .backing = &place->backings[backing], .bytes = LONG_BYTES,
+                                                        .token = token });
 }
 
 static uint64_t has(const struct place *place, int backing)

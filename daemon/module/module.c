@@ -178,7 +178,8 @@ static enum pw_status make_room(struct pw_modules *modules, const char *name, ui
         if (modules->count < PW_MODULE_VERSIONS_MAX && modules->bytes + bytes <= PW_MODULE_VERSIONS_BYTES_MAX)
                 return PW_OK;
         return pw_error_set(ret_err, PW_LIMIT,
-                            "module %s: programs use %" PRIu32 " versions of modules, the most are %u with %s: free programs that are "
+                            "module %s: programs use %" PRIu32
+                            " versions of modules, the most are %u with %s: free programs that are "
                             "no longer run", name, modules->count, PW_MODULE_VERSIONS_MAX,
                             pw_size_format(PW_MODULE_VERSIONS_BYTES_MAX, most));
 }
@@ -204,8 +205,8 @@ static enum pw_status version_new(struct pw_modules *modules, const char *name, 
         modules->idle_count++;
         modules->idle_bytes += version->bytes;
         charge(modules, (int64_t)version->bytes);
-        pw_log(&modules->daemon->log, PW_LOG_INFO, "module read name=%s digest=%016" PRIx64 " bytes=%" PRIu64, name, version->digest,
-               version->bytes);
+        pw_log(&modules->daemon->log, PW_LOG_INFO, "module read name=%s digest=%016" PRIx64 " bytes=%" PRIu64, name,
+               version->digest, version->bytes);
         *ret_version = version;
         return PW_OK;
 }
@@ -457,8 +458,8 @@ void pw_module_request(struct pw_dsession *session, uint64_t id, const Pathways_
         struct pw_error err;
 
         if (!version) {
-                pw_error_set(&err, PW_NOT_FOUND, "module %s: no program uses a version of it with digest %016" PRIx64, request->module,
-                             request->digest);
+                pw_error_set(&err, PW_NOT_FOUND, "module %s: no program uses a version of it with digest %016" PRIx64,
+                             request->module, request->digest);
                 pw_session_reply_error(session, id, PW_NOT_FOUND, err.text);
                 return;
         }

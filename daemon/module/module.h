@@ -1,9 +1,9 @@
 /* Modules by name and version: found in the configured folders, kept by the daemon as copies that nothing changes, handed to
  * executors as descriptors.
  *
- * A *version* is the bytes that a module's file had when it was looked at, known by their digest. Whoever compiles a program has the
- * file looked at once for each module that it calls, so all its calls run one version, and that is what it runs while it lives, over
- * restarts of executors too. A version that nobody uses goes, but a few of the latest, in case that somebody compiles again.
+ * A *version* is the bytes that a module's file had when it was looked at, known by their digest. Whoever compiles a program has
+ * the file looked at once for each module that it calls, so all its calls run one version, and that is what it runs while it lives,
+ * over restarts of executors too. A version that nobody uses goes, but a few of the latest, in case that somebody compiles again.
  */
 #ifndef PW_DAEMON_MODULE_MODULE_H
 #define PW_DAEMON_MODULE_MODULE_H

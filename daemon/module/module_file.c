@@ -95,8 +95,8 @@ static enum pw_status not_opened(int number, const char *path, bool changed, str
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s: a link that leads out of its folder", path);
         if (number == EACCES && changed)
                 return pw_error_set(ret_err, PW_BAD_MODULE,
-                                    "module %s: may not be read by --executor-user, whose rights count in a folder that others may write",
-                                    path);
+                                    "module %s: may not be read by --executor-user, whose rights count in a folder that others "
+                                    "may write", path);
         return pw_error_errno(ret_err, number, "open module %s", path);
 }
 

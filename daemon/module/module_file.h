@@ -1,8 +1,8 @@
 /* The file of a module, NAME.so in a folder, copied whole into a memfd that nothing can change.
  *
- * Whoever may write a folder may put anything there: only regular files of a bounded size are taken, no link leads out of the folder,
- * and they are read, not mapped. A folder that somebody else than root and the daemon's user may write is looked into with the
- * rights of the executors, so nothing gets into one that it could not read itself.
+ * Whoever may write a folder may put anything there: only regular files of a bounded size are taken, no link leads out of the
+ * folder, and they are read, not mapped. A folder that somebody else than root and the daemon's user may write is looked into with
+ * the rights of the executors, so nothing gets into one that it could not read itself.
  *
  * Threads: any.   Blocks: as the file system does.
  */
@@ -42,8 +42,8 @@ struct pw_module_file {
 };
 
 /* Own: *ret_file's descriptor is the caller's.
- * Errors: PW_INVALID (name), PW_NOT_FOUND (with the folders that were looked in), PW_BAD_MODULE (what lies there is no file that may be
- * a module), PW_NO_MEMORY, PW_SYSTEM. */
+ * Errors: PW_INVALID (name), PW_NOT_FOUND (with the folders that were looked in), PW_BAD_MODULE (what lies there is no file that
+ * may be a module), PW_NO_MEMORY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_module_file_read(const struct pw_module_query *query, struct pw_module_file *ret_file,
                                                  struct pw_error *ret_err);
 

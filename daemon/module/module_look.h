@@ -27,7 +27,8 @@ PW_MUST_CHECK enum pw_status pw_looker_new(struct pw_daemon *daemon, pw_looked_f
 void pw_looker_ask(struct pw_looker *looker, struct pw_module_look *look_keep);
 /* Whoever asks now might want to see what this look has passed already. */
 bool pw_looker_begun(struct pw_looker *looker, const struct pw_module_look *look);
-/* Looks that are not reported yet never are: each is handed to `drop`, but one that a file system holds, which is never given back. */
+/* Looks that are not reported yet never are: each is handed to `drop`, but one that a file system holds, which is never given
+ * back. */
 void pw_looker_free(struct pw_looker *looker, void (*drop)(struct pw_module_look *look));
 
 #endif

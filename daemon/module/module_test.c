@@ -1,4 +1,5 @@
-/* The version of a module is its file as it lies there now, whether the file was read for it or not; what is kept of versions is bounded.
+/* The version of a module is its file as it lies there now, whether the file was read for it or not; what is kept of versions is
+ * bounded.
  */
 #include "base/memory.h"
 #include "daemon/child/spawn.h"
@@ -155,15 +156,16 @@ static struct pw_module_file read_as(const struct place *place, const struct pw_
         struct pw_module_file file;
         struct pw_error err;
 
-        if (pw_module_file_read(&(struct pw_module_query){ .folders = &place->daemon.settings.modules, .name = "one", .known = *known }, &file, &err) != PW_OK)
+        if (pw_module_file_read(&(struct pw_module_query){ .folders = &place->daemon.settings.modules, .name = "one",
+                                                           .known = *known }, &file, &err) != PW_OK)
                 fail_msg("%s", err.text);
         if (file.fd >= 0)
                 close(file.fd);
         return file;
 }
 
-/* By its times a file is known to be the same only if it was older when it was read than a tick of its clock is long: what was written
- * in the same tick, into the same file, has the same times. */
+/* By its times a file is known to be the same only if it was older when it was read than a tick of its clock is long: what was
+ * written in the same tick, into the same file, has the same times. */
 static void a_young_file_is_read_again(void **state)
 {
         struct place *place = *state;
@@ -182,7 +184,8 @@ static void a_young_file_is_read_again(void **state)
         assert_true(read_as(place, &known).fd >= 0);
 }
 
-/* Who copies a file with its times (cp -p, rsync -t) over another of its size leaves one time as a trace: when the file itself was changed. */
+/* Who copies a file with its times (cp -p, rsync -t) over another of its size leaves one time as a trace: when the file itself was
+ * changed. */
 static void a_file_with_its_old_times_is_read_again(void **state)
 {
         struct place *place = *state;
@@ -277,7 +280,8 @@ static void who_leaves_is_forgotten(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { TEST(a_version_is_the_file_as_it_is), TEST(a_young_file_is_read_again),
-                                            TEST(a_file_with_its_old_times_is_read_again), TEST(only_files_of_the_folder_are_modules),
+                                            TEST(a_file_with_its_old_times_is_read_again),
+                                            TEST(only_files_of_the_folder_are_modules),
                                             TEST(what_is_kept_is_bounded), TEST(who_leaves_is_forgotten) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static enum pw_status check_tenant(const char *line, struct pw_error *ret_err)
 
         if (end && end > line && line + strcspn(line, " \t\r\n") >= end)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_INVALID, "--quota \"%s\": no name of a user stands before the colon, as in bo:host=2GiB", line);
+        return pw_error_set(ret_err, PW_INVALID, "--quota \"%s\": no name of a user stands before the colon, as in bo:host=2GiB",
+                            line);
 }
 
 static enum pw_status read_line(const char *line, struct pw_quota *quota, uint32_t *named, struct pw_error *ret_err)
@@ -120,14 +121,16 @@ enum pw_status pw_quotas_check(const struct pw_text_list *lines, struct pw_error
         return status;
 }
 
-/* A user to come may have a quota; so may a number that no user has a name for, as "1000" or, as its tenant is called, "uid-1000". */
+/* A user to come may have a quota; so may a number that no user has a name for, as "1000" or, as its tenant is called,
+ * "uid-1000". */
 static bool is_unknown(const char *user)
 {
         const char *digits = strncmp(user, "uid-", 4) ? user : user + 4;
         char buffer[4096];
         struct passwd entry, *found = NULL;
 
-        return strcmp(user, "*") && digits[strspn(digits, "0123456789")] && getpwnam_r(user, &entry, buffer, sizeof buffer, &found) == 0 && !found;
+        return strcmp(user, "*") && digits[strspn(digits, "0123456789")] &&
+                getpwnam_r(user, &entry, buffer, sizeof buffer, &found) == 0 && !found;
 }
 
 /* Has a line before this one the same tenant? */
@@ -162,7 +165,8 @@ void pw_quotas_warn(const struct pw_daemon *daemon, const struct pw_quotas_unkno
         for (uint32_t i = 0; i < shown; i++)
                 pw_log(&daemon->log, PW_LOG_WARNING, "quota for a user that does not exist yet user=%s", unknown->names[i]);
         if (unknown->count > shown)
-                pw_log(&daemon->log, PW_LOG_WARNING, "quotas for more users that do not exist yet users=%u", unknown->count - shown);
+                pw_log(&daemon->log, PW_LOG_WARNING, "quotas for more users that do not exist yet users=%u",
+                       unknown->count - shown);
 }
 
 void pw_quotas_unknown_done(struct pw_quotas_unknown *unknown)
@@ -197,6 +201,7 @@ enum pw_status pw_quota_session(const struct pw_tenant *tenant, struct pw_error 
 {
         if (tenant->sessions < tenant->quota.sessions)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u sessions, its quota, those included that ended while their process lives: end one, or raise --quota", tenant->name,
-                            tenant->sessions);
+        return pw_error_set(ret_err, PW_LIMIT,
+                            "tenant %s has %u sessions, its quota, those included that ended while their process lives: end one, "
+                            "or raise --quota", tenant->name, tenant->sessions);
 }

@@ -215,7 +215,8 @@ static void on_read(evutil_socket_t fd, short what, void *context)
         if (reading->status == PW_OK)
                 apply(daemon, &reading->settings);
         else
-                pw_log(&daemon->log, PW_LOG_ERROR, "config not read again, the settings stay as they are reason=\"%s\"", reading->err.text);
+                pw_log(&daemon->log, PW_LOG_ERROR, "config not read again, the settings stay as they are reason=\"%s\"",
+                       reading->err.text);
         reload->now = NULL;
         free_reading(reading);
         if (reload->again)

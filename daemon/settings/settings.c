@@ -41,7 +41,8 @@ static const struct pw_option items[] = {
         { "function-limit", 0, PW_OPTION_DURATION, AT(function_limit_us), "10min", "DURATION",
           "How long a function may take, about, whatever limit of its own it has. One that takes longer ends its executor. "
           "0: as long as it likes." },
-        { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME", "Whose gang islands order next: fifo, tenants in turn; share, by weights." },
+        { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME",
+          "Whose gang islands order next: fifo, tenants in turn; share, by weights." },
         { "weight", 0, PW_OPTION_LIST, AT(weights), NULL, "TENANT=N",
           "Policy share: what TENANT has of device time that others want too. "
           "N against theirs, from 1 to 1000. Not given: 1. TENANT * is every tenant. "
@@ -83,13 +84,15 @@ static enum pw_status check_keys(const uint32_t *lines, const char *path, struct
         for (uint32_t i = 0; i < pw_settings_options.count; i++)
                 for (uint32_t k = 0; k < pw_array_count(not_keys); k++)
                         if (lines[i] && !strcmp(items[i].name, not_keys[k]))
-                                return pw_error_set(ret_err, PW_BAD_CONFIG, "%s:%u: %s is no key of a file: --%s is for the command line", path,
+                                return pw_error_set(ret_err, PW_BAD_CONFIG,
+                                                    "%s:%u: %s is no key of a file: --%s is for the command line", path,
                                                     lines[i], items[i].name, items[i].name);
         return PW_OK;
 }
 
 /* The config file, with the line of each option. It is named on the command line, which beats it: so that is read twice. */
-static enum pw_status read_config(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv, struct pw_error *ret_err)
+static enum pw_status read_config(struct pw_settings *settings, uint32_t *ret_lines, int argc, char **argv,
+                                  struct pw_error *ret_err)
 {
         struct pw_settings first = { 0 };
         enum pw_status status = pw_options_defaults(&pw_settings_options, &first, ret_err);
@@ -125,7 +128,8 @@ enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw
 static enum pw_status check_durations(const struct pw_settings *settings, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < pw_settings_options.count; i++)
-                if (items[i].kind == PW_OPTION_DURATION && *(const uint64_t *)((const char *)settings + items[i].offset) > LONGEST_US)
+                if (items[i].kind == PW_OPTION_DURATION &&
+                    *(const uint64_t *)((const char *)settings + items[i].offset) > LONGEST_US)
                         return pw_error_set(ret_err, PW_INVALID, "--%s: at most 36500d", items[i].name);
         if (!settings->admit_us)
                 return pw_error_set(ret_err, PW_INVALID, "--admit-deadline 0: at least 1us");
@@ -170,7 +174,8 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
         return PW_OK;
 }
 
-/* A refusal begins with "--NAME": where that stands in the config file, and not on the command line, the file and its line are said. */
+/* A refusal begins with "--NAME": where that stands in the config file, and not on the command line, the file and its line are
+ * said. */
 static void say_line(const struct pw_settings *settings, const uint32_t *lines, struct pw_error *err)
 {
         char text[sizeof err->text];

@@ -23,8 +23,8 @@ static enum pw_status read_line(const char *line, uint32_t *ret_weight, struct p
         if (bytes && isdigit((unsigned char)line[bytes + 1]))
                 weight = strtoul(line + bytes + 1, &end, 10);
         if (!end || *end || weight < 1 || weight > PW_WEIGHT_MAX)
-                return pw_error_set(ret_err, PW_INVALID, "--weight \"%.200s\": a user and a number from 1 to %u, for example bo=4", line,
-                                    PW_WEIGHT_MAX);
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "--weight \"%.200s\": a user and a number from 1 to %u, for example bo=4", line, PW_WEIGHT_MAX);
         *ret_weight = (uint32_t)weight;
         return PW_OK;
 }
@@ -43,7 +43,8 @@ enum pw_status pw_weights_check(const struct pw_text_list *lines, struct pw_erro
                 status = read_line(lines->items[i], &ignored, ret_err);
                 for (uint32_t j = 0; j < i && status == PW_OK; j++)
                         if (is_of(lines->items[j], lines->items[i], tenant_bytes(lines->items[i])))
-                                status = pw_error_set(ret_err, PW_INVALID, "--weight \"%.200s\": its tenant has a weight already, \"%.200s\"",
+                                status = pw_error_set(ret_err, PW_INVALID,
+                                                      "--weight \"%.200s\": its tenant has a weight already, \"%.200s\"",
                                                       lines->items[i], lines->items[j]);
         }
         return status;

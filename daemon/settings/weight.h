@@ -1,4 +1,5 @@
-/* Shares of device time as the operator wrote them, "bo=4", and "*=2" for every tenant: told to the scheduler, whose policy keeps them.
+/* Shares of device time as the operator wrote them, "bo=4", and "*=2" for every tenant: told to the scheduler, whose policy keeps
+ * them.
  */
 #ifndef PW_DAEMON_SETTINGS_WEIGHT_H
 #define PW_DAEMON_SETTINGS_WEIGHT_H

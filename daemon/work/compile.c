@@ -269,7 +269,8 @@ static enum pw_status lower(struct pw_compile *compile, const char *tenant, uint
         if (status != PW_OK)
                 return status;
         find_limits(compile, image);
-        status = pw_program_make(image, compile->graph->slices, &(struct pw_program_of){ tenant, session }, &compile->program, ret_err);
+        status = pw_program_make(image, compile->graph->slices, &(struct pw_program_of){ tenant, session },
+                                 &compile->program, ret_err);
         if (status != PW_OK) {
                 free(image);
                 return status;

@@ -1,7 +1,7 @@
 /* Threads beside the loop on which programs are compiled: of each tenant one work at a time, tenants in turn.
  *
- * A work is a step of a compilation. It belongs to its thread from pw_compiler_ask() until `done` is called by the loop, and touches
- * nothing else than its own values, and those of its lane. So who compiles much holds up nobody but himself.
+ * A work is a step of a compilation. It belongs to its thread from pw_compiler_ask() until `done` is called by the loop, and
+ * touches nothing else than its own values, and those of its lane. So who compiles much holds up nobody but himself.
  */
 #ifndef PW_DAEMON_WORK_COMPILER_H
 #define PW_DAEMON_WORK_COMPILER_H

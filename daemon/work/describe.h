@@ -1,4 +1,5 @@
-/* Questions to the describing executor: what a function makes of given shapes. Nothing is remembered of the answers here (shapes.h).
+/* Questions to the describing executor: what a function makes of given shapes. Nothing is remembered of the answers here
+ * (shapes.h).
  */
 #ifndef PW_DAEMON_WORK_DESCRIBE_H
 #define PW_DAEMON_WORK_DESCRIBE_H

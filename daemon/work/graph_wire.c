@@ -99,7 +99,8 @@ static enum pw_status check_name(const char *what, const char *name, struct pw_e
 {
         size_t at = pw_text_plain_length(name);
 
-        return name[at] ? pw_error_set(ret_err, PW_BAD_PROGRAM, "name of a %s: byte %zu, 0x%02x, is not a printable character", what, at,
+        return name[at] ?
+                pw_error_set(ret_err, PW_BAD_PROGRAM, "name of a %s: byte %zu, 0x%02x, is not a printable character", what, at,
                                        (unsigned char)name[at])
                         : PW_OK;
 }

@@ -7,7 +7,8 @@
 #include "program/graph/graph.h"
 
 /* A graph of what the client traced; nothing is checked but what would not fit the structs. Its slices have an id and nothing else.
- * Own: *ret_graph is the caller's. Errors: PW_BAD_PROGRAM, PW_SHAPE, PW_TOO_LARGE, PW_NO_MEMORY.   Threads: any, as all of these. */
+ * Own: *ret_graph is the caller's. Errors: PW_BAD_PROGRAM, PW_SHAPE, PW_TOO_LARGE, PW_NO_MEMORY.   Threads: any, as all of
+ * these. */
 PW_MUST_CHECK enum pw_status pw_graph_read(const Pathways__Wire__ProgramCompile *request, struct pw_graph **ret_graph,
                                            struct pw_error *ret_err);
 /* The message that asks about `query`, which it points into. */

@@ -10,7 +10,8 @@
 
 #define PAGE_BYTES 4096u
 
-enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_program_row *row, struct pw_error *ret_err)
+enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_program_row *row,
+                                struct pw_error *ret_err)
 {
         uint64_t plan_bytes = pw_program_bytes(row) - row->image->bytes;
         enum pw_status status = pw_boards_image_reserve(daemon->boards, row, &row->placed_bytes, ret_err);
@@ -45,7 +46,8 @@ static void give_pages(struct pw_compile_work *work)
         struct pw_error err; /* who takes the place has the pages then */
 
         if (range->bytes)
-                (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES, range->bytes, &err);
+                (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES,
+                                      range->bytes, &err);
 }
 
 static void give_place(const struct leaving *leaving)
@@ -68,7 +70,8 @@ static void pages_given(struct pw_compile_work *work) { let_go((struct leaving *
 /* Without memory to remember it others take the place as it is. */
 void pw_program_unplace(struct pw_daemon *daemon, struct pw_program_row *row)
 {
-        struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes, .placed_bytes = row->placed_bytes };
+        struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes,
+                               .placed_bytes = row->placed_bytes };
         struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
 
         now.range = pw_boards_image_detach(daemon->boards, row);
@@ -81,7 +84,8 @@ void pw_program_unplace(struct pw_daemon *daemon, struct pw_program_row *row)
         *leaving = now;
         pw_list_init(&leaving->link);
         pw_list_append(&daemon->leaving, &leaving->link);
-        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->compiler), .work = give_pages, .done = pages_given };
+        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->compiler), .work = give_pages,
+                                                  .done = pages_given };
         pw_list_init(&leaving->work.link);
         pw_compiler_ask(daemon->compiler, &leaving->work);
 }

@@ -1,5 +1,5 @@
-/* The place that a compiled program has in a board, for its image: taken and charged when it is installed; given back when the program
- * has ended and the system has its pages, which a thread sees to, as that may take longer than a turn may.
+/* The place that a compiled program has in a board, for its image: taken and charged when it is installed; given back when the
+ * program has ended and the system has its pages, which a thread sees to, as that may take longer than a turn may.
  */
 #ifndef PW_DAEMON_WORK_PLACE_H
 #define PW_DAEMON_WORK_PLACE_H

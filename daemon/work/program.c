@@ -317,7 +317,7 @@ static void done(struct pw_compile_work *work)
         step(job);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------------------ */
+/* --- requests ----------------------------------------------------------------------------------------------------------------- */
 
 static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling)
 {
@@ -427,7 +427,7 @@ void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t 
         pw_session_reply_ok(session, id);
 }
 
-/* --- ends ---------------------------------------------------------------------------------------------------------------------- */
+/* --- ends --------------------------------------------------------------------------------------------------------------------- */
 
 void pw_programs_session_end(struct pw_dsession *session)
 {

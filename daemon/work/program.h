@@ -1,8 +1,8 @@
-/* Compiling programs for sessions, and freeing them. A compilation goes to a thread (compiler.h) and back, step by step (compile.h); this
- * file's side of it is what only the loop may do: slices, modules, questions, and the scheduler.
+/* Compiling programs for sessions, and freeing them. A compilation goes to a thread (compiler.h) and back, step by step
+ * (compile.h); this file's side of it is what only the loop may do: slices, modules, questions, and the scheduler.
  *
- * Of a session few compilations are under way, and it is not heard while there are more; of a tenant few have begun, each has the bytes of
- * its request besides.
+ * Of a session few compilations are under way, and it is not heard while there are more; of a tenant few have begun, each has the
+ * bytes of its request besides.
  */
 #ifndef PW_DAEMON_WORK_PROGRAM_H
 #define PW_DAEMON_WORK_PROGRAM_H

@@ -1,7 +1,7 @@
 /* What shape functions answered, of one tenant: a cache, bounded in bytes, the answer that was used longest ago goes first.
  *
- * A question is the bytes of its Describe message, beside the digest of its module. Its key only says where to look: whose questions
- * have the same key must not matter, so a hit compares all of the question.
+ * A question is the bytes of its Describe message, beside the digest of its module. Its key only says where to look: whose
+ * questions have the same key must not matter, so a hit compares all of the question.
  * Threads: one at a time.
  */
 #ifndef PW_DAEMON_WORK_SHAPES_H

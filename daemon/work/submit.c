@@ -9,8 +9,8 @@
 
 /* A run that was read: waiting for the look. */
 struct waiting_run { struct pw_list link; struct pw_run *run; };
-/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of its tenant's whose
- * runs are told. It goes with the last of them. */
+/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of its tenant's
+ * whose runs are told. It goes with the last of them. */
 struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
 struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
 #define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */

@@ -70,7 +70,8 @@ static void emulated_sleep_us(struct pw_task *task, uint64_t us)
         occupy(device, limited_ns(us, 1000));
 }
 
-static enum pw_status emulated_open(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err)
+static enum pw_status emulated_open(const struct pw_device_params *params, struct pw_exec_device **ret_device,
+                                    struct pw_error *ret_err)
 {
         struct pw_exec_device *device = calloc(1, sizeof *device);
 

@@ -328,7 +328,8 @@ static struct build *build_reused_room(void)
         build_input(build, a);
         build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { a }, .input_count = 1, .output = b });
         send = build_transfer(build, &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_SEND });
-        receive = build_transfer(build, &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_RECV, .send_node = send });
+        receive = build_transfer(build,
+                                 &(struct build_transfer){ .from = b, .to = read, .phase = PW_PHASE_RECV, .send_node = send });
         call = build_call(build, &(struct build_call){ SCALE(3.0), .inputs = { b }, .input_count = 1, .output = c });
         build_wait(build, call, receive);
         build_result(build, read);

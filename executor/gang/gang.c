@@ -29,8 +29,8 @@ static void outputs_set(struct pw_exec_gang *gang, const struct pw_room_head *ou
         }
 }
 
-/* The view's rooms cannot be: nothing of it is read or written, peers and the daemon are told. Who reads a room of this member finds
- * no value there, as it looks at the same record. */
+/* The view's rooms cannot be: nothing of it is read or written, peers and the daemon are told. Who reads a room of this member
+ * finds no value there, as it looks at the same record. */
 static enum pw_status refuse(struct pw_exec_gang *gang)
 {
         struct pw_room_head outcome = pw_gang_cause(gang, gang->view->refused, gang->view->why);

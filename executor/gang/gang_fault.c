@@ -24,7 +24,8 @@ uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device)
         return seq;
 }
 
-bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault)
+bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device,
+                      struct pw_room_head *ret_fault)
 {
         if (head->seq < pw_gang_lost_before(gang->launch, device)) {
                 *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);

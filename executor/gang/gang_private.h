@@ -23,7 +23,8 @@ struct pw_room_head pw_gang_cause(const struct pw_exec_gang *gang, enum pw_statu
 /* What `device` wrote before this order number is lost. */
 uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device);
 /* Is there a value in a room of `device`? If not, *ret_fault says why. */
-bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device, struct pw_room_head *ret_fault);
+bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device,
+                      struct pw_room_head *ret_fault);
 /* Add a fault. A loss is the fault of a gang only where no input is in another error: what depends on a function that failed
  * says so. */
 void pw_gang_fault_join(struct pw_room_head *fault, const struct pw_room_head *next);

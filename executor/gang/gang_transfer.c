@@ -46,7 +46,8 @@ static bool lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uin
 }
 
 /* The room of the shard at `place`, mapped. */
-static bool room_find(struct pw_exec_gang *gang, uint32_t place, const struct pw_room_head **ret_head, struct pw_room_head *ret_fault)
+static bool room_find(struct pw_exec_gang *gang, uint32_t place, const struct pw_room_head **ret_head,
+                      struct pw_room_head *ret_fault)
 {
         struct pw_error err;
 
@@ -66,7 +67,8 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t place, uint32_t d
         uint32_t status;
 
         if (!pw_wait_mark(launch, device, gang->seq)) {
-                *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST, "a device that takes part says that it is done, and its mark is gone");
+                *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST,
+                                           "a device that takes part says that it is done, and its mark is gone");
                 ret_fault->cause_device = device;
                 return false;
         }

@@ -2,7 +2,8 @@
  *
  * A room has at least PW_ROOM_GUARD bytes behind the value. Guarded are as many right behind the own shard and as many at the end
  * of the room; they may overlap. Where only the former were touched, all that was written lies in the room itself; where the
- * latter were, what lies behind the room may be spoilt, and that may be anybody's. What a guard looks like is a secret of the process.
+ * latter were, what lies behind the room may be spoilt, and that may be anybody's. What a guard looks like is a secret of the
+ * process.
  */
 #ifndef PW_EXECUTOR_GANG_GUARD_H
 #define PW_EXECUTOR_GANG_GUARD_H

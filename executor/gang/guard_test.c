@@ -92,8 +92,8 @@ static void test_seal(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_a_long_rest), cmocka_unit_test(test_secret),
-                                            cmocka_unit_test(test_seal) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_a_long_rest),
+                                            cmocka_unit_test(test_secret), cmocka_unit_test(test_seal) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

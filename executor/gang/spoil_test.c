@@ -35,7 +35,8 @@ static void test_short_shards(void **state)
 
 /* --- a function writes past its output -------------------------------------------------------------------------------------- */
 
-/* Behind the room too: whoever copied of the device meanwhile has to know before the process is gone, and the daemon ever hears of it. */
+/* Behind the room too: whoever copied of the device meanwhile has to know before the process is gone, and the daemon ever hears of
+ * it. */
 static void test_past_the_room(void **state)
 {
         double one = 1.0;

@@ -8,7 +8,8 @@
  *   sleep_us  as nop, and occupies the device for `us` microseconds as its kind does
  *   spin_us   as nop, and burns the processor for `us` microseconds
  *
- * man/pathways-pw.7 is for who calls them. Shapes are those of a shard. Params are these structs, in the machine's own byte order; trailing dims may be left out.
+ * man/pathways-pw.7 is for who calls them. Shapes are those of a shard. Params are these structs, in the machine's own byte order;
+ * trailing dims may be left out.
  */
 #include "base/half.h"
 #include "pathways_module.h"

@@ -183,7 +183,8 @@ static void test_what_it_refuses(void **state)
         assert_int_equal(shape(find(state, "fill"), &bytes, 1, &fill, 8, &out), PW_SHAPE);
         assert_int_equal(shape(find(state, "matmul"), (struct shard[]){ a, b }, 2, NULL, 0, &out), PW_SHAPE);
         for (uint32_t i = 0; i < 4; i++) { /* of dims that fit: two f32 or two f64 */
-                static const enum pw_dtype dtypes[4][2] = { { PW_F32, PW_F64 }, { PW_F64, PW_F32 }, { PW_I32, PW_I32 }, { PW_F32, PW_F32 } };
+                static const enum pw_dtype dtypes[4][2] = { { PW_F32, PW_F64 }, { PW_F64, PW_F32 }, { PW_I32, PW_I32 },
+                                                            { PW_F32, PW_F32 } };
                 struct shard both[] = { { dtypes[i][0], PW_DIMS(2, 3) }, { dtypes[i][1], PW_DIMS(3, 2) } };
                 assert_int_equal(shape(find(state, "matmul"), both, 2, NULL, 0, &out), i < 3 ? PW_SHAPE : PW_OK);
         }
@@ -200,7 +201,8 @@ static void test_one_output(void **state)
                 for (uint32_t outputs = 0; outputs <= 2; outputs++) {
                         char text[200];
                         struct pw_shape_task task = { .input_count = i == 1 ? 1 : 2, .output_count = outputs, .params = &factor,
-                                                      .params_bytes = i == 1 ? sizeof factor : 0, .error_text = text, .error_text_bytes = sizeof text };
+                                                      .params_bytes = i == 1 ? sizeof factor : 0, .error_text = text,
+                                                      .error_text_bytes = sizeof text };
 
                         for (uint32_t input = 0; input < task.input_count; input++) {
                                 task.inputs[input].dtype = PW_F32;

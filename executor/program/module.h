@@ -1,8 +1,9 @@
 /* Modules: shared libraries of functions, loaded from descriptors that the daemon hands over, one for each version: versions of one
  * module may be loaded side by side.
  *
- * A version stays loaded while a function of it is held, and a while longer: PW_MODULES_IDLE that nobody holds are kept. Its descriptor
- * is open as long as it is loaded: the loader knows libraries by their path, and /proc/self/fd/N must not name another one later.
+ * A version stays loaded while a function of it is held, and a while longer: PW_MODULES_IDLE that nobody holds are kept. Its
+ * descriptor is open as long as it is loaded: the loader knows libraries by their path, and /proc/self/fd/N must not name another
+ * one later.
  */
 #ifndef PW_EXECUTOR_PROGRAM_MODULE_H
 #define PW_EXECUTOR_PROGRAM_MODULE_H
@@ -34,8 +35,8 @@ struct pw_found_function {
 /* The function `function` of version `digest` of module `module`.
  * Errors: PW_NOT_FOUND (no such module or function), PW_BAD_MODULE (does not load, other ABI), what the daemon says.
  * Blocks: where the version is not loaded yet. */
-PW_MUST_CHECK enum pw_status pw_modules_find(struct pw_exec_modules *modules, const char *module, const char *function, uint64_t digest,
-                                             struct pw_found_function *ret_found, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_modules_find(struct pw_exec_modules *modules, const char *module, const char *function,
+                                             uint64_t digest, struct pw_found_function *ret_found, struct pw_error *ret_err);
 /* Accepts NULL. Functions of it may be gone afterwards. */
 void pw_module_release(struct pw_loaded_module *module);
 

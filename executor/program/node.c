@@ -47,7 +47,8 @@ static struct pw_program_room *rooms_resolve(struct pw_exec_program *program, ui
                 const struct pw_image_value *value = pw_image_value(program->image, indexes[i]);
                 bool block = value->place == PW_PLACE_BLOCK;
                 if (!value_fits(program, value))
-                        pw_error_set(&program->fault, PW_PROTOCOL, "value %u of %s does not fit into its room of %lu bytes", indexes[i],
+                        pw_error_set(&program->fault, PW_PROTOCOL,
+                                     "value %u of %s does not fit into its room of %lu bytes", indexes[i],
                                      pw_image_text(program->image, program->image->name), (unsigned long)value->shard_bytes);
                 rooms[i] = (struct pw_program_room){
                         .value = indexes[i],
@@ -200,8 +201,8 @@ static void task_resolve(const struct pw_programs *programs, const struct pw_exe
                 task->mesh[a] = slice->mesh[a] ? slice->mesh[a] : 1;
 }
 
-static enum pw_status call_resolve(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node,
-                                   struct pw_error *ret_err)
+static enum pw_status call_resolve(const struct pw_programs *programs, struct pw_exec_program *program,
+                                   struct pw_program_node *node, struct pw_error *ret_err)
 {
         node->input_values = values_resolve(program, node->inputs, node->image->input_count);
         node->output_values = values_resolve(program, node->outputs, node->image->output_count);

@@ -1,5 +1,5 @@
-/* Places that cannot be: rooms outside of their segments, rooms that do not hold what the image writes there, inputs shorter than their
- * shape. Such a run ends typed, nothing of it is read or written, and the next one goes on. */
+/* Places that cannot be: rooms outside of their segments, rooms that do not hold what the image writes there, inputs shorter than
+ * their shape. Such a run ends typed, nothing of it is read or written, and the next one goes on. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

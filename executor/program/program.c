@@ -146,7 +146,8 @@ static bool lives_fill(struct pw_exec_program *program)
 static enum pw_status program_new(struct pw_programs *programs, const struct pw_run_record *record,
                                   struct pw_exec_program **ret_program, struct pw_error *ret_err)
 {
-        const struct pw_island_board *board = record->image_island < PW_ISLANDS_MAX ? programs->islands[record->image_island] : NULL;
+        const struct pw_island_board *board = record->image_island < PW_ISLANDS_MAX ?
+                programs->islands[record->image_island] : NULL;
         const struct pw_image *image = board ? pw_board_line(board, record->image) : NULL;
         struct pw_exec_program *program;
         enum pw_status status = PW_OK;
@@ -190,8 +191,8 @@ static void programs_shed(struct pw_programs *programs)
         programs->freed++;
 }
 
-enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record, struct pw_exec_program **ret_program,
-                               struct pw_error *ret_err)
+enum pw_status pw_programs_get(struct pw_programs *programs, const struct pw_run_record *record,
+                               struct pw_exec_program **ret_program, struct pw_error *ret_err)
 {
         struct pw_exec_program *program = pw_table_get(&programs->by_place, image_place(record));
         enum pw_status status;

@@ -1,8 +1,8 @@
 /* Programs as one device runs them: images resolved once into functions, shard dims, places and sources, then run many times.
  *
- * A resolved program refers to its image, parameters included, and to no run. The image lies in the board of one of its islands, once for
- * the host; it is there while a run of the program has gangs, and afterwards nothing of it is read. Programs are found by the place of their
- * image; a change of image_serial says that another program took it.
+ * A resolved program refers to its image, parameters included, and to no run. The image lies in the board of one of its islands,
+ * once for the host; it is there while a run of the program has gangs, and afterwards nothing of it is read. Programs are found by
+ * the place of their image; a change of image_serial says that another program took it.
  */
 #ifndef PW_EXECUTOR_PROGRAM_PROGRAM_H
 #define PW_EXECUTOR_PROGRAM_PROGRAM_H
@@ -84,7 +84,8 @@ struct pw_exec_program {
         uint32_t island_count;
         uint32_t *islands;    /* the host's numbers, per column of seqs */
         struct pw_program_chunk *chunks; /* all memory but the image */
-        struct pw_error fault; /* status other than PW_OK: what it reads or writes does not fit into its rooms, so none of it may run */
+        /* status other than PW_OK: what it reads or writes does not fit into its rooms, so none of it may run */
+        struct pw_error fault;
 };
 
 struct pw_programs {

@@ -36,9 +36,9 @@ struct pw_runs {
 void pw_runs_done(struct pw_runs *runs);
 PW_MUST_CHECK enum pw_status pw_runs_open(struct pw_runs *runs, uint32_t line, struct pw_run_view **ret_view,
                                           struct pw_error *ret_err);
-/* The view of the run whose record lies at `line`. Good until the next call. One whose rooms do not lie in their segments, or do not
- * hold its values, is there and says so in `refused`: no other place of it may be looked at then. Errors: PW_NO_MEMORY, PW_PROTOCOL
- * (not an image), what mapping its rooms gives. */
+/* The view of the run whose record lies at `line`. Good until the next call. One whose rooms do not lie in their segments, or do
+ * not hold its values, is there and says so in `refused`: no other place of it may be looked at then. Errors: PW_NO_MEMORY,
+ * PW_PROTOCOL (not an image), what mapping its rooms gives. */
 PW_MUST_CHECK static inline enum pw_status pw_runs_get(struct pw_runs *runs, uint32_t line, struct pw_run_view **ret_view,
                                                        struct pw_error *ret_err)
 {
@@ -55,8 +55,8 @@ static inline struct pw_room_head *pw_run_room(const struct pw_run_view *view, c
                 return view->in_place[room->input];
         return (struct pw_room_head *)(view->bases[room->base] + room->offset);
 }
-/* The room of a value at place `place` of its slice, in whatever device's memory. Errors: PW_PROTOCOL (it is not large enough), what
- * mapping it gives. */
+/* The room of a value at place `place` of its slice, in whatever device's memory. Errors: PW_PROTOCOL (it is not large enough),
+ * what mapping it gives. */
 PW_MUST_CHECK enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments *segments,
                                             const struct pw_program_room *room, uint32_t place,
                                             const struct pw_room_head **ret_head, struct pw_error *ret_err);

@@ -90,7 +90,8 @@ static enum pw_status no_memory(uint32_t number, struct pw_error *ret_err)
 }
 
 /* Where the part lies in `map`. */
-static enum pw_status place(const struct pw_map *map, const struct pw_segments_part *part, uint8_t **ret_at, struct pw_error *ret_err)
+static enum pw_status place(const struct pw_map *map, const struct pw_segments_part *part, uint8_t **ret_at,
+                            struct pw_error *ret_err)
 {
         if (!pw_segments_holds(map, part))
                 return pw_error_set(ret_err, PW_PROTOCOL, "%lu bytes at %lu do not lie in segment %u, which has %lu",

@@ -1,8 +1,8 @@
 /* The segments that an executor has mapped, by number, which names no other segment while this executor lives.
  *
  * Those with rooms of devices stay while their tenants do, two array accesses on the hot path. Those of host memory are as many as
- * clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way. Of both kinds go those
- * that are no more, before the next gang.
+ * clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way. Of both kinds
+ * go those that are no more, before the next gang.
  */
 #ifndef PW_EXECUTOR_PROGRAM_SEGMENTS_H
 #define PW_EXECUTOR_PROGRAM_SEGMENTS_H
@@ -24,8 +24,8 @@ struct pw_segments {
 
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around);
 void pw_segments_done(struct pw_segments *segments);
-/* Unmap those whose sessions or tenants have ended: nobody comes back for them, and who writes there still makes pages that stay while
- * they are mapped. Between gangs.   Blocks: for the answer. */
+/* Unmap those whose sessions or tenants have ended: nobody comes back for them, and who writes there still makes pages that stay
+ * while they are mapped. Between gangs.   Blocks: for the answer. */
 void pw_segments_let_go(struct pw_segments *segments);
 
 /* A part of a segment. */

@@ -50,8 +50,8 @@ static bool bytes_note(struct pw_future *future)
         return false;
 }
 
-/* The common case, that of bytes_note(): a few instructions, a line of the handle, and three stores. Whether notes count is asked before
- * the note is read: who then finds it read it in time. */
+/* The common case, that of bytes_note(): a few instructions, a line of the handle, and three stores. Whether notes count is asked
+ * before the note is read: who then finds it read it in time. */
 static inline bool view_bytes(struct pw_future *future, struct pw_view *ret_view)
 {
         if (!pw_slab_notes_count(pw_slab_head(future)))

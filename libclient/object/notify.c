@@ -210,7 +210,8 @@ enum pw_status pw_session_fd(struct pw_session *session, int *ret_fd, struct pw_
         return status;
 }
 
-static enum pw_status add(struct pw_session *session, struct pw_notifier *notifier, struct pw_future *future, struct pw_error *ret_err)
+static enum pw_status add(struct pw_session *session, struct pw_notifier *notifier, struct pw_future *future,
+                          struct pw_error *ret_err)
 {
         size_t left = notifier->ready.count - notifier->told;
         if (notifier->told) {

@@ -219,7 +219,8 @@ static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
         return wait->count ? pw_session_check(wait->session, ret_err) : PW_OK;
 }
 
-/* Enough are ready, unless by the end of the session, which makes ready what it was to make ready, before the library hears of it. */
+/* Enough are ready, unless by the end of the session, which makes ready what it was to make ready, before the library hears of
+ * it. */
 static enum pw_status check_end(const struct wait *wait, struct pw_error *ret_err)
 {
         enum pw_status status = wait->session ? pw_session_check(wait->session, ret_err) : PW_OK;

@@ -48,7 +48,8 @@ uint64_t pw_connection_next_id(struct pw_connection *connection) { return atomic
 
 /* --- asking ----------------------------------------------------------------------------------------------------------- */
 
-enum pw_status pw_connection_send_request(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_error *ret_err)
+enum pw_status pw_connection_send_request(struct pw_connection *connection, Pathways__Wire__Request *request,
+                                          struct pw_error *ret_err)
 {
         size_t bytes = pathways__wire__request__get_packed_size(request);
         pw_auto_free uint8_t *message = malloc(bytes + 1);

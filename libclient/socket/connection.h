@@ -60,8 +60,9 @@ PW_MUST_CHECK enum pw_status pw_connection_post_soon(struct pw_connection *conne
  * if another thread is sending just now, that one rings when it is done. */
 void pw_connection_doorbell(struct pw_connection *connection);
 
-/* Whether pathwaysd has hung up, or this process has closed the socket. Either is so before pathwaysd decides what the end of the session
- * leads to; so who reads that knows by this call what it was.   Blocks: until the watcher thread has come to the end too, and the life word says it. */
+/* Whether pathwaysd has hung up, or this process has closed the socket. Either is so before pathwaysd decides what the end of the
+ * session leads to; so who reads that knows by this call what it was.   Blocks: until the watcher thread has come to the end too,
+ * and the life word says it. */
 bool pw_connection_hung_up(struct pw_connection *connection);
 
 /* Whether the process still has the descriptors of the connection: closefrom(3) takes all of a session at once. */

@@ -1,5 +1,5 @@
-/* The socket of a connection when its other side does not read: what was posted without waiting goes out when there is room, whole, in
- * order, and by itself. */
+/* The socket of a connection when its other side does not read: what was posted without waiting goes out when there is room, whole,
+ * in order, and by itself. */
 #include "libclient/socket/connection.h"
 #include "libclient/socket/outgoing.h"
 
@@ -54,7 +54,8 @@ static void *welcome(void *context)
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_WELCOME;
         reply.welcome = &body;
         assert_true(pathways__wire__reply__get_packed_size(&reply) <= sizeof message);
-        assert_int_equal(pw_frame_send(peer->fd, PW_FRAME_REPLY, message, (uint32_t)pathways__wire__reply__pack(&reply, message), NULL, 0, NULL),
+        assert_int_equal(pw_frame_send(peer->fd, PW_FRAME_REPLY, message, (uint32_t)pathways__wire__reply__pack(&reply, message),
+                                       NULL, 0, NULL),
                          PW_OK);
         pathways__wire__request__free_unpacked(hello, NULL);
         return NULL;
@@ -72,7 +73,8 @@ static struct pw_connection *connect_to(struct peer *peer)
         peer->fd = ends[1];
         pw_decoder_init(&peer->decoder);
         assert_int_equal(pthread_create(&thread, NULL, welcome, peer), 0);
-        if (pw_connection_open(&(struct pw_connection_params){ .fd = ends[0], .role = "client" }, &connection, &answer, &err) != PW_OK)
+        if (pw_connection_open(&(struct pw_connection_params){ .fd = ends[0], .role = "client" }, &connection, &answer,
+                               &err) != PW_OK)
                 fail_msg("%s", err.text);
         pw_answer_done(&answer);
         assert_int_equal(pthread_join(thread, NULL), 0);
@@ -130,7 +132,8 @@ static void *send_short(void *context)
         request.name_remove = &body;
         assert_true(pathways__wire__request__get_packed_size(&request) <= sizeof message);
         atomic_store(&call->task, gettid());
-        assert_int_equal(pw_connection_send(call->connection, PW_FRAME_REQUEST, message, pathways__wire__request__pack(&request, message), NULL), PW_OK);
+        assert_int_equal(pw_connection_send(call->connection, PW_FRAME_REQUEST, message,
+                                            pathways__wire__request__pack(&request, message), NULL), PW_OK);
         return NULL;
 }
 
@@ -184,7 +187,8 @@ static void test_sent_behind_a_part(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_posted_to_a_full_socket), cmocka_unit_test(test_sent_behind_a_part) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_posted_to_a_full_socket),
+                                            cmocka_unit_test(test_sent_behind_a_part) };
 
         return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
 }

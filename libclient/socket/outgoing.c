@@ -1,8 +1,8 @@
 /* What goes out over the socket: whole frames by the threads that ask, doorbells, and what the watcher thread has to send.
  *
- * Whatever arrives on the socket is a doorbell, so one that meets a full socket need not be sent. All else that could not be sent at once
- * is `wanted`: who holds the socket sends it when it lets go. What the socket does not take then is `kept` for the watcher thread, which
- * waits for room in it; that thread never blocks.
+ * Whatever arrives on the socket is a doorbell, so one that meets a full socket need not be sent. All else that could not be sent
+ * at once is `wanted`: who holds the socket sends it when it lets go. What the socket does not take then is `kept` for the watcher
+ * thread, which waits for room in it; that thread never blocks.
  */
 #include "libclient/socket/outgoing.h"
 
@@ -44,9 +44,11 @@ static uint32_t send_soon(struct pw_connection *connection)
 {
         struct pw_soon *soon;
         while ((soon = first_soon(connection))) {
-                ssize_t sent = send(connection->socket.fd, soon->data + soon->sent, soon->bytes - soon->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+                ssize_t sent = send(connection->socket.fd, soon->data + soon->sent, soon->bytes - soon->sent,
+                                    MSG_DONTWAIT | MSG_NOSIGNAL);
                 if (sent < 0)
-                        return errno == ENOBUFS || errno == ENOMEM ? PW_WANT_SOON | PW_WANT_LATER : errno == EAGAIN ? PW_WANT_SOON : 0;
+                        return errno == ENOBUFS || errno == ENOMEM ? PW_WANT_SOON | PW_WANT_LATER : errno == EAGAIN ?
+                                PW_WANT_SOON : 0;
                 soon->sent += (size_t)sent;
                 if (soon->sent == soon->bytes)
                         soon_free(connection, soon);
@@ -65,8 +67,8 @@ static void end_begun(struct pw_connection *connection)
         }
 }
 
-/* Send what somebody wanted to while the socket was taken. Looking changes the word, which orders us after who wanted it: either we see
- * its wish, or it sees the lock free. */
+/* Send what somebody wanted to while the socket was taken. Looking changes the word, which orders us after who wanted it: either we
+ * see its wish, or it sees the lock free. */
 static void send_wanted(struct pw_connection *connection)
 {
         uint32_t left = 0;

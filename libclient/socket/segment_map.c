@@ -80,7 +80,8 @@ enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wi
         return PW_OK;
 }
 
-enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number, struct pw_error *ret_err)
+enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number,
+                                   struct pw_error *ret_err)
 {
         uint32_t has = segment->number;
         if (has == number && number)

@@ -38,8 +38,8 @@ static inline struct pw_client_segment *pw_segment_map_get(struct pw_segment_map
 PW_MUST_CHECK enum pw_status pw_segment_map_add(struct pw_segment_map *map, const Pathways__Wire__SegmentInfo *info, int fd,
                                                 bool writable, struct pw_client_segment **ret_segment, struct pw_error *ret_err);
 
-/* `segment`, which was added without a number, is `number` from now on. One caller at a time. Errors: PW_PROTOCOL (it has another one, or
- * another one has it), PW_NO_MEMORY. */
+/* `segment`, which was added without a number, is `number` from now on. One caller at a time. Errors: PW_PROTOCOL (it has another
+ * one, or another one has it), PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number,
                                                  struct pw_error *ret_err);
 

@@ -27,7 +27,8 @@ static enum pw_status connect_to(const char *path, int *ret_fd, struct pw_error 
         if (done < 0 && (errno == EACCES || errno == EPERM))
                 return pw_error_set(ret_err, PW_DENIED, "socket %s: permission denied", path);
         if (done < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED))
-                return pw_error_set(ret_err, PW_DAEMON_GONE, "no pathwaysd at %s: start one, or name its socket in PATHWAYS_SOCKET", path);
+                return pw_error_set(ret_err, PW_DAEMON_GONE,
+                                    "no pathwaysd at %s: start one, or name its socket in PATHWAYS_SOCKET", path);
         if (done < 0)
                 return pw_error_errno(ret_err, errno, "connect to %s", path);
         *ret_fd = fd;
@@ -52,6 +53,8 @@ enum pw_status pw_socket_connect(const char *path, int *ret_fd, struct pw_error 
                 return PW_OK;
         enum pw_status status = connect_to(system_path, ret_fd, ret_err);
         if (status == PW_DAEMON_GONE)
-                return pw_error_set(ret_err, status, "no pathwaysd at %s nor at %s: start one, or name its socket in PATHWAYS_SOCKET", own_path, system_path);
+                return pw_error_set(ret_err, status,
+                                    "no pathwaysd at %s nor at %s: start one, or name its socket in PATHWAYS_SOCKET", own_path,
+                                    system_path);
         return status;
 }

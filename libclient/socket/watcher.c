@@ -16,7 +16,8 @@ static enum pw_status check_id(struct pw_connection *connection, const Pathways_
 {
         if (reply->id <= atomic_load(&connection->last_id))
                 return PW_OK;
-        return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd answered request %llu, which was never asked", (unsigned long long)reply->id);
+        return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd answered request %llu, which was never asked",
+                            (unsigned long long)reply->id);
 }
 
 static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
@@ -96,7 +97,8 @@ static enum pw_status watch_once(struct pw_connection *connection, struct pw_err
 {
         uint32_t kept = atomic_load(&connection->kept);
         short events = kept && !(kept & PW_WANT_LATER) ? POLLIN | POLLOUT : POLLIN;
-        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = events }, { .fd = connection->nudge.fd, .events = POLLIN } };
+        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = events },
+                                { .fd = connection->nudge.fd, .events = POLLIN } };
         int number = sleep_until_ready(on, kept & PW_WANT_LATER ? PW_AGAIN_MS : -1);
         if (number)
                 return number == EINTR ? PW_OK : pw_error_errno(ret_err, number, "poll");

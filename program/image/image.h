@@ -12,7 +12,8 @@
 uint64_t pw_image_device_peak(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t device);
 
 /* Fill image->peak_bytes. Errors: PW_TOO_LARGE (no sum of rooms that a device could see may overflow), PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_image_find_peak(struct pw_image *image, const struct pw_slice_map *slices, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_image_find_peak(struct pw_image *image, const struct pw_slice_map *slices,
+                                                struct pw_error *ret_err);
 
 /* One node as people read it: a line of `pathways programs N`. */
 struct pw_image_row {

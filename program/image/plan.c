@@ -249,6 +249,7 @@ uint64_t pw_plan_bytes(const struct pw_plan *plan, const struct pw_image *image)
         uint64_t bytes = image->node_count * sizeof *plan->step_members;
 
         for (uint32_t c = 0; c < plan->column_count; c++)
-                bytes += plan->columns[c].gang_count * sizeof(struct pw_gang) + plan->columns[c].need_capacity * sizeof(struct pw_need);
+                bytes += plan->columns[c].gang_count * sizeof(struct pw_gang) + plan->columns[c].need_capacity *
+                        sizeof(struct pw_need);
         return bytes + image->result_count * (sizeof *plan->results + sizeof *plan->written);
 }

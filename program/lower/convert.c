@@ -35,7 +35,8 @@ static enum pw_status find_reach(struct way *way, struct pw_error *ret_err)
 
         if (way->low->looks > PW_LOW_LOOKS_MAX)
                 return pw_error_set(ret_err, PW_TOO_LARGE,
-                                    "its transfers, between %u devices here, would take more than %llu looks at who reads whom: make several "
+                                    "its transfers, between %u devices here, would take more than %llu looks at who reads whom: "
+                                    "make several "
                                     "programs of it, or change layouts less often",
                                     ends.to_slice->device_count, (unsigned long long)PW_LOW_LOOKS_MAX);
         return pw_transfer_reach(&ends, &way->reach, &way->low->looks, ret_err);

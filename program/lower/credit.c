@@ -21,7 +21,8 @@ struct credit {
         uint32_t *missing;        /* per call: arguments that are not made */
         uint32_t *readers;        /* per call that takes a credit: reads that are left */
         bool *takes, *lowered;    /* per call; per value */
-        uint32_t *rooms, *makers; /* per value: whose room is read in order to read it; the call that it is made from, PW_NODE_NONE: an input */
+        /* per value: whose room is read in order to read it; the call that it is made from, PW_NODE_NONE: an input */
+        uint32_t *rooms, *makers;
         uint32_t *chain;          /* conversions that lead to the value being made */
         struct edges users;       /* per call: calls that need it, once per argument */
         struct edges moves;       /* per call: conversions that are made at once */
@@ -50,7 +51,8 @@ static void find_sources(struct credit *credit)
                 const struct pw_graph_value *value = &graph->values[v];
                 bool made = value->kind == PW_VALUE_AS;
                 credit->rooms[v] = made && changes_nothing(graph, value) ? credit->rooms[value->source] : v;
-                credit->makers[v] = made ? credit->makers[value->source] : value->kind == PW_VALUE_CALL ? value->call : PW_NODE_NONE;
+                credit->makers[v] = made ? credit->makers[value->source] : value->kind == PW_VALUE_CALL ? value->call :
+                        PW_NODE_NONE;
         }
 }
 
@@ -332,7 +334,8 @@ enum pw_status pw_low_order(const struct pw_lowering *low, uint32_t *ret_order, 
         credit.stages = calloc((size_t)graph->stage_count + 1, sizeof *credit.stages);
         credit.stage_calls = calloc(calls, sizeof *credit.stage_calls);
         credit.heap = calloc(calls, sizeof *credit.heap);
-        if (!credit.missing || !credit.readers || !credit.lowered || !credit.rooms || !credit.stages || !credit.stage_calls || !credit.heap)
+        if (!credit.missing || !credit.readers || !credit.lowered || !credit.rooms || !credit.stages || !credit.stage_calls ||
+            !credit.heap)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         credit.makers = credit.rooms + graph->value_count + 1;
         credit.chain = credit.makers + graph->value_count + 1;

@@ -1,5 +1,5 @@
-/* Programs of many values, of shapes that a hostile client would choose: four times as many take four times as long to lower, and not
- * sixteen times. Measured in processor time, so that what else the machine does is no matter. */
+/* Programs of many values, of shapes that a hostile client would choose: four times as many take four times as long to lower, and
+ * not sixteen times. Measured in processor time, so that what else the machine does is no matter. */
 #include "base/memory.h"
 #include "pathways.h"
 #include "program/graph/graph_make.h"
@@ -178,7 +178,8 @@ static void time_grows_with_the_program(void **state)
                         few_s = lower_s(graphs[g].of, FEW);
                         many_s = lower_s(graphs[g].of, FEW * TIMES);
                 }
-                fprintf(stderr, "%s: %.1f ms for %u, %.1f ms for %u\n", graphs[g].name, few_s * 1e3, FEW, many_s * 1e3, FEW * TIMES);
+                fprintf(stderr, "%s: %.1f ms for %u, %.1f ms for %u\n", graphs[g].name, few_s * 1e3, FEW, many_s * 1e3,
+                        FEW * TIMES);
                 assert_true(many_s <= MOST * few_s);
         }
 }
@@ -186,7 +187,8 @@ static void time_grows_with_the_program(void **state)
 /* Layouts one after the other over as many devices as there are, each made of what the devices of an island have. */
 static enum pw_status lower_wide(uint32_t count, struct pw_error *ret_err)
 {
-        static const struct pw_sharding layouts[] = { { .axis = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1) } }, { .axis = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(2) } } };
+        static const struct pw_sharding layouts[] = { { .axis = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1) } },
+                                                      { .axis = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(2) } } };
         struct pw_graph *graph = pw_graph_new("test");
         struct pw_image *image = NULL;
         enum pw_status status;
@@ -221,7 +223,8 @@ static void transfers_between_many_devices_are_bounded(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(time_grows_with_the_program), cmocka_unit_test(transfers_between_many_devices_are_bounded) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(time_grows_with_the_program),
+                                            cmocka_unit_test(transfers_between_many_devices_are_bounded) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

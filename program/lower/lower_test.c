@@ -219,7 +219,8 @@ static void test_donation_waits(void **state)
                       "2 t/place0, slice 0: 0 1 -> 2 i32 [100] split(0), result 0, waits for 1\n");
 }
 
-/* A donated input is loaded like any other where its room cannot be taken: read later, passed twice, not in place, another layout. */
+/* A donated input is loaded like any other where its room cannot be taken: read later, passed twice, not in place, another
+ * layout. */
 static void expect_no_donation(struct pw_graph *graph, uint32_t result)
 {
         struct pw_image *image;
@@ -228,7 +229,8 @@ static void expect_no_donation(struct pw_graph *graph, uint32_t result)
         image = lower(graph);
         assert_int_equal(PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[0].donated, 0);
         assert_int_equal(PW_IMAGE_AT(image, struct pw_image_result, image->results)[0].donated_input, -1);
-        assert_int_equal(pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[0].value)->place, PW_PLACE_BLOCK);
+        assert_int_equal(pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[0].value)->place,
+                         PW_PLACE_BLOCK);
         free(image);
 }
 

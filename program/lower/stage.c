@@ -42,8 +42,8 @@ static uint64_t outputs_of(const struct pw_lowering *low, uint32_t node, uint32_
         return bytes;
 }
 
-/* Nodes of stages that take a credit, stage by stage, in their order. Own: *ret_nodes is the caller's; first[s]: where those of stage
- * `s` begin. */
+/* Nodes of stages that take a credit, stage by stage, in their order. Own: *ret_nodes is the caller's; first[s]: where those of
+ * stage `s` begin. */
 static bool find_nodes(const struct pw_lowering *low, uint32_t *first, uint32_t **ret_nodes)
 {
         uint32_t *nodes = calloc((size_t)low->node_count + 1, sizeof *nodes), last;
@@ -130,7 +130,8 @@ static enum pw_status place(struct pw_lowering *low, uint32_t stage, struct room
 enum pw_status pw_low_stages(struct pw_lowering *low, struct pw_error *ret_err)
 {
         pw_auto_free uint32_t *first = calloc((size_t)low->graph->stage_count + 2, sizeof *first), *nodes = NULL;
-        enum pw_status status = first && find_nodes(low, first, &nodes) ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        enum pw_status status = first && find_nodes(low, first, &nodes) ? PW_OK :
+                pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
 
         for (uint32_t s = 0; s < low->graph->stage_count && status == PW_OK; s++) {
                 struct rooms rooms = { .nodes = nodes + first[s], .node_count = first[s + 1] - first[s] };

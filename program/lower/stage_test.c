@@ -282,7 +282,8 @@ static void expect_behind(struct pw_graph *graph, const char *expected)
                 const struct pw_image_node *node = pw_image_node(image, i);
 
                 for (uint32_t b = 0; b < node->behind_count; b++)
-                        at += (size_t)snprintf(text + at, sizeof text - at, b ? " %u" : "%u: %u", b ? PW_IMAGE_AT(image, uint32_t, node->behind)[b] : i,
+                        at += (size_t)snprintf(text + at, sizeof text - at, b ? " %u" : "%u: %u",
+                                               b ? PW_IMAGE_AT(image, uint32_t, node->behind)[b] : i,
                                                PW_IMAGE_AT(image, uint32_t, node->behind)[0]);
                 at += (size_t)snprintf(text + at, sizeof text - at, "%s", node->behind_count ? ", " : "");
         }
@@ -290,8 +291,8 @@ static void expect_behind(struct pw_graph *graph, const char *expected)
         free(image);
 }
 
-/* The stage's block may be of another run than the slice's: to come behind a read of the one says nothing of reads of the other, even
- * of earlier ones. Within one block it does. */
+/* The stage's block may be of another run than the slice's: to come behind a read of the one says nothing of reads of the other,
+ * even of earlier ones. Within one block it does. */
 static void test_behind_each_block(void **state)
 {
         static const struct { uint32_t stage; const char *expected; } cases[] = { { 1, "1: 7, 2: 4, " }, { 0, "1: 7, " } };

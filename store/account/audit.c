@@ -27,7 +27,8 @@ void pw_store_terms(struct pw_store *store, struct pw_memory_terms *ret_terms)
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 terms.used += segment->sums.used;
                 terms.overhead += segment->sums.rounded;
-                *unused_term(segment, &terms) += segment->idle.bytes + segment->sums.booked - segment->sums.rounded - segment->sums.used;
+                *unused_term(segment, &terms) += segment->idle.bytes + segment->sums.booked - segment->sums.rounded -
+                        segment->sums.used;
         }
         /* What was measured may have grown beyond what was free: then nothing is, and every byte is accounted for. */
         terms.overhead += pw_kept_bytes(store);
@@ -66,15 +67,18 @@ static bool holds_still(struct pw_store *store, uint32_t number)
         return session && (!session->ended || pw_session_ending(session));
 }
 
-static void check_object(struct pw_store *store, struct pw_store_audit *audit, const struct segment *segment, const struct pw_object *object)
+static void check_object(struct pw_store *store, struct pw_store_audit *audit, const struct segment *segment,
+                         const struct pw_object *object)
 {
         uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
         uint32_t refs = object->first_ref;
         char id[PW_ID_TEXT_BYTES];
 
         pw_id_format(pw_object_id(store, object), id);
-        if (pw_word_generation(word) != object->generation || pw_word_state(word) < PW_ENTRY_PENDING || pw_word_state(word) > PW_ENTRY_CLOSING)
-                report(audit, id, "its entry is in state %u of generation %x", (unsigned)pw_word_state(word), pw_word_generation(word));
+        if (pw_word_generation(word) != object->generation || pw_word_state(word) < PW_ENTRY_PENDING ||
+            pw_word_state(word) > PW_ENTRY_CLOSING)
+                report(audit, id, "its entry is in state %u of generation %x", (unsigned)pw_word_state(word),
+                       pw_word_generation(word));
         if ((pw_word_state(word) == PW_ENTRY_CLOSING) != (object->closing >= PW_ENTRY_READY))
                 report(audit, id, "its entry and its record do not agree whether it is closing");
         if (object->first_ref && !object->grantee)
@@ -140,7 +144,8 @@ static void check_extent(struct pw_store *store, struct pw_store_audit *audit, c
         if (taken != extent->taken)
                 report(audit, where, "%u slots are counted as taken, %u are", extent->taken, taken);
         if (booked != extent->booked_bytes)
-                report(audit, where, "%llu bytes of pages are counted, %llu are there", (unsigned long long)extent->booked_bytes, (unsigned long long)booked);
+                report(audit, where, "%llu bytes of pages are counted, %llu are there", (unsigned long long)extent->booked_bytes,
+                       (unsigned long long)booked);
 }
 
 /* `has` of `what` are granted, `found` are with those they were granted to. */
@@ -151,7 +156,8 @@ static void check_sum(struct pw_store_audit *audit, const struct segment *segmen
         if (segment)
                 snprintf(where, sizeof where, "segment %x", segment->number);
         if (has != found)
-                report(audit, where, "%s: %llu are counted, %llu are there", what, (unsigned long long)has, (unsigned long long)found);
+                report(audit, where, "%s: %llu are counted, %llu are there", what, (unsigned long long)has,
+                       (unsigned long long)found);
 }
 
 static uint64_t check_idle(struct pw_store_audit *audit, const struct segment *segment)
@@ -229,8 +235,10 @@ static void check_tenant(struct pw_store_audit *audit, const struct tenant *tena
 
         snprintf(where, sizeof where, "tenant %s", tenant->name);
         if (tenant->seen_bytes != tenant->host_bytes || tenant->seen_slots != tenant->slots)
-                report(audit, where, "%llu bytes and %llu slots are charged, %llu and %llu are granted", (unsigned long long)tenant->host_bytes,
-                       (unsigned long long)tenant->slots, (unsigned long long)tenant->seen_bytes, (unsigned long long)tenant->seen_slots);
+                report(audit, where, "%llu bytes and %llu slots are charged, %llu and %llu are granted",
+                       (unsigned long long)tenant->host_bytes,
+                       (unsigned long long)tenant->slots, (unsigned long long)tenant->seen_bytes,
+                       (unsigned long long)tenant->seen_slots);
 }
 
 static void check_queue(struct pw_store *store, struct pw_store_audit *audit)
@@ -250,7 +258,8 @@ static void check_queue(struct pw_store *store, struct pw_store_audit *audit)
         pw_list_each(&store->queue, request, struct request, link)
                 *(request->over ? &over : &lacking) -= 1;
         if (lacking || over)
-                report(audit, "host memory", "%d requests more wait for memory, %d for a quota, than are there", (int)lacking, (int)over);
+                report(audit, "host memory", "%d requests more wait for memory, %d for a quota, than are there",
+                       (int)lacking, (int)over);
 }
 
 static void check_sums(struct pw_store *store, struct pw_store_audit *audit)

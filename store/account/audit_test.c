@@ -171,12 +171,14 @@ static void test_holders(void **state)
         fixture_open(&f, 64 * PW_MIB);
         ann = fixture_client(&f, "ann");
         bo = fixture_client(&f, "bo");
-        assert_string_equal(pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, text, sizeof text), "nobody holds any");
+        assert_string_equal(pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, text, sizeof text),
+                            "nobody holds any");
         small = fixture_grant(&f, bo, PW_MIB, 1);
         for (uint32_t i = 0; i < 3; i++)
                 places[i].slot = fixture_grant(&f, ann, 4 * PW_MIB, 1).first_slot;
         fixture_put(bo, small.first_slot);
-        assert_string_equal(pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us + 4000000 }, text, sizeof text), "1 MiB held by tenant bo, digits[2], 4 s");
+        assert_string_equal(pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us + 4000000 }, text,
+                                                  sizeof text), "1 MiB held by tenant bo, digits[2], 4 s");
         for (uint32_t i = 0; i < 3; i++)
                 places[i] = fixture_put(ann, places[i].slot);
         assert_int_equal(pw_store_name_bind(f.store, "ann", "weights", fixture_known(&f, places[0]), NULL), PW_OK);
@@ -185,7 +187,8 @@ static void test_holders(void **state)
         assert_non_null(strstr(text, "12 MiB held by tenant ann, digits[1], 0 us; 1 MiB held by tenant bo, digits[2]"));
         pw_store_holders_text(f.store, &(struct pw_holders_of){ .reader = "bo", .now_us = f.now_us }, text, sizeof text);
         assert_string_equal(text, "12 MiB held by other tenants; 1 MiB held by tenant bo, digits[2], 0 us");
-        pw_store_holders_text(f.store, &(struct pw_holders_of){ .tenant = "bo", .reader = "bo", .now_us = f.now_us }, text, sizeof text);
+        pw_store_holders_text(f.store, &(struct pw_holders_of){ .tenant = "bo", .reader = "bo", .now_us = f.now_us }, text,
+                              sizeof text);
         assert_string_equal(text, "1 MiB held by tenant bo, digits[2], 0 us");
         fixture_drop(&f, ann, places[0]); /* the charge moves to who holds them */
         fixture_drop(&f, ann, places[1]);
@@ -213,10 +216,12 @@ static void test_holders_of_many(void **state)
                 places[i] = fixture_put(clients[i], fixture_grant(&f, clients[i], 0, 4000).first_slot);
         }
         pw_store_holders_text(f.store, &of, text, sizeof text);
-        assert_string_equal(text, "4000 objects held by tenant ann, digits[3], 0 us; 1 objects held by tenant ann, digits[1], 0 us; "
+        assert_string_equal(text,
+                            "4000 objects held by tenant ann, digits[3], 0 us; 1 objects held by tenant ann, digits[1], 0 us; "
                                   "1 objects held by tenant ann, digits[2], 0 us");
         for (uint32_t i = 0; i < 3; i++) {
-                assert_int_equal(pw_store_name_bind(f.store, "ann", i ? i > 1 ? "c" : "b" : "a", fixture_known(&f, places[i]), NULL), PW_OK);
+                assert_int_equal(pw_store_name_bind(f.store, "ann", i ? i > 1 ? "c" : "b" : "a", fixture_known(&f, places[i]),
+                                                    NULL), PW_OK);
                 pw_store_session_end(f.store, clients[i]->session, true, f.now_us);
         }
         while (pw_store_reclaims(f.store))
@@ -362,7 +367,8 @@ static void test_walk(void **state)
                 assert_true(sum == all && all > 0);
                 assert_true(parts >= 40 / slots && parts <= 1 + 46 / slots);
         }
-        for (uint64_t at = 0, sum = 0, last = 0; pw_store_walk(f.store, &(struct pw_walk){ .slots = 3, .row = sum_slot, .context = &sum }, &at); last = at)
+        for (uint64_t at = 0, sum = 0,
+             last = 0; pw_store_walk(f.store, &(struct pw_walk){ .slots = 3, .row = sum_slot, .context = &sum }, &at); last = at)
                 if (!last)
                         pw_store_session_end(f.store, ann->session, true, f.now_us);
         fixture_close(&f);

@@ -1,5 +1,5 @@
-/* Who is charged: for an object; and who holds host memory, rooms with values and what is kept summed by that. Of many rooms, those that were granted:
- * who is told has waited, and then what is idle is taken back. */
+/* Who is charged: for an object; and who holds host memory, rooms with values and what is kept summed by that. Of many rooms, those
+ * that were granted: who is told has waited, and then what is idle is taken back. */
 #include "store/parts.h"
 
 #include "base/text.h"
@@ -32,7 +32,8 @@ static void add(struct holders *holders, const struct holder *holder)
         struct holder *item = holders->items, *end = item + holders->count;
 
         while (item < end && (item->charge.kind != holder->charge.kind || item->charge.number != holder->charge.number ||
-                               (holder->charge.kind >= KEPT && holder->charge.kind != HIDDEN && strcmp(item->tenant, holder->tenant))))
+                               (holder->charge.kind >= KEPT && holder->charge.kind != HIDDEN &&
+                                strcmp(item->tenant, holder->tenant))))
                 item++;
         if (item == holders->items + HOLDERS_MAX)
                 return;
@@ -59,7 +60,8 @@ struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *e
         const struct pw_ref *oldest = NULL;
 
         for (const struct pw_ref *ref = NULL; object->known && (ref = pw_ref_next(object, ref));)
-                if (!oldest || ref->charged > oldest->charged || (ref->charged == oldest->charged && ref->since_us < oldest->since_us))
+                if (!oldest || ref->charged > oldest->charged ||
+                    (ref->charged == oldest->charged && ref->since_us < oldest->since_us))
                         oldest = ref;
         if (object->grantee && (!object->known || object->first_ref) && !(oldest && oldest->charged))
                 return (struct pw_charge){ PW_OWNER_SESSION, object->grantee, extent->granted_us, NULL };
@@ -77,13 +79,15 @@ static void charge(struct holders *holders, const struct pw_holders_of *of, stru
         add(holders, &holder);
 }
 
-static void charge_each(struct pw_store *store, const struct pw_holders_of *of, const struct extent *extent, struct holders *holders)
+static void charge_each(struct pw_store *store, const struct pw_holders_of *of, const struct extent *extent,
+                        struct holders *holders)
 {
         for (uint32_t i = 0; i < extent->slot_count; i++) {
                 const struct pw_object *object = pw_object_at(extent->segment, extent->first_slot + i);
 
                 if (!object->taken && !pw_slot_idle(extent, object))
-                        charge(holders, of, (struct holder){ pw_object_charge(store, extent, object), extent->room_bytes, 1, extent->segment->tenant->name });
+                        charge(holders, of, (struct holder){ pw_object_charge(store, extent, object), extent->room_bytes, 1,
+                                                             extent->segment->tenant->name });
         }
 }
 
@@ -95,7 +99,8 @@ static void charge_all(const struct pw_holders_of *of, const struct extent *exte
         bool lives = session && !session->ended;
 
         if (objects)
-                charge(holders, of, (struct holder){ { lives ? PW_OWNER_SESSION : HEIRS, lives ? session->number : 0, extent->granted_us, NULL },
+                charge(holders, of,
+                       (struct holder){ { lives ? PW_OWNER_SESSION : HEIRS, lives ? session->number : 0, extent->granted_us, NULL },
                                                      objects * extent->room_bytes, objects, extent->segment->tenant->name });
 }
 
@@ -105,7 +110,8 @@ static void charge_segment(const struct pw_holders_of *of, const struct segment 
         const struct session *session = segment->session;
         bool lives = session && !session->ended;
 
-        charge(holders, of, (struct holder){ { lives ? PW_OWNER_SESSION : HEIRS, lives ? session->number : 0, session ? session->since_us : of->now_us, NULL },
+        charge(holders, of, (struct holder){ { lives ? PW_OWNER_SESSION : HEIRS, lives ? session->number : 0,
+                                               session ? session->since_us : of->now_us, NULL },
                                              segment->sums.booked, segment->sums.held, segment->tenant->name });
 }
 
@@ -114,7 +120,8 @@ static void sum_extents(struct pw_store *store, const struct pw_holders_of *of, 
         const struct extent *extent;
 
         pw_list_each(&segment->extents, extent, struct extent, of_segment) {
-                if (extent->populating || (!extent->session || extent->session->ended) != look->ended || (!of->tenant && !extent->span_bytes))
+                if (extent->populating || (!extent->session || extent->session->ended) != look->ended ||
+                    (!of->tenant && !extent->span_bytes))
                         continue;
                 if (extent->slot_count > look->slots) {
                         charge_all(of, extent, &look->holders);
@@ -133,7 +140,8 @@ static void sum_of(struct pw_store *store, const struct pw_holders_of *of, struc
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 bool ended = !segment->session || segment->session->ended;
 
-                if (!segment->sums.held || (of->tenant && strcmp(segment->tenant->name, of->tenant)) || (!of->tenant && !segment->sums.spans))
+                if (!segment->sums.held || (of->tenant && strcmp(segment->tenant->name, of->tenant)) ||
+                    (!of->tenant && !segment->sums.spans))
                         continue;
                 if (segment->sums.extents <= look->extents) {
                         look->extents -= (uint32_t)segment->sums.extents;
@@ -151,7 +159,8 @@ static void sum_kept(const struct pw_store *store, const struct pw_holders_of *o
         for (uint32_t i = 0; !of->slots && (tenant = pw_table_next(&store->tenants, &i));)
                 for (uint32_t kind = 0; kind < PW_KEPT_KINDS && (!of->tenant || !strcmp(tenant->name, of->tenant)); kind++)
                         if (tenant->kept[kind] > (kind < PW_KEPT_SLOTS ? 0 : LITTLE_BYTES))
-                                charge(holders, of, (struct holder){ { .kind = KEPT, .number = kind, .since_us = of->now_us }, tenant->kept[kind], 1, tenant->name });
+                                charge(holders, of, (struct holder){ { .kind = KEPT, .number = kind, .since_us = of->now_us },
+                                                                     tenant->kept[kind], 1, tenant->name });
 }
 
 static void sum(struct pw_store *store, const struct pw_holders_of *of, struct look *look)
@@ -207,9 +216,12 @@ static size_t holder_text(struct pw_store *store, const struct holder *holder, u
         if (holder->charge.kind == HIDDEN)
                 return (size_t)snprintf(text, text_bytes, " held by other tenants");
         if (holder->charge.kind == HEIRS)
-                return (size_t)snprintf(text, text_bytes, " held by tenant %s, names, leases and others that `pathways owners` lists", holder->tenant);
+                return (size_t)snprintf(text, text_bytes,
+                                        " held by tenant %s, names, leases and others that `pathways owners` lists",
+                                        holder->tenant);
         if (holder->charge.kind == KEPT)
-                return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s", holder->tenant, pw_kept_name((enum pw_kept_kind)holder->charge.number));
+                return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s", holder->tenant,
+                                        pw_kept_name((enum pw_kept_kind)holder->charge.number));
         return (size_t)snprintf(text, text_bytes, " held by tenant %s, %s, %s", holder->tenant,
                                 pw_store_charge_text(store, &holder->charge, who, sizeof who),
                                 pw_duration_format(now_us - pw_min_u64(now_us, holder->charge.since_us), age));

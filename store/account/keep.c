@@ -3,8 +3,8 @@
 
 const char *pw_kept_name(enum pw_kept_kind kind)
 {
-        static const char *const names[PW_KEPT_KINDS] = { "sessions", "requests", "programs", "compiling", "shapes", "traces", "names", "runs",
-                                                          "slots", "pages", "futures" };
+        static const char *const names[PW_KEPT_KINDS] = { "sessions", "requests", "programs", "compiling", "shapes", "traces",
+                                                          "names", "runs", "slots", "pages", "futures" };
 
         return names[kind];
 }
@@ -43,16 +43,22 @@ enum pw_status pw_store_may_keep(struct pw_store *store, const char *name, uint6
                 return PW_NO_SPACE;
         pw_size_format(bytes, need);
         if (over) {
-                pw_store_holders_text(store, &(struct pw_holders_of){ .tenant = name, .reader = name, .now_us = store->now_us }, holders, sizeof holders);
+                pw_store_holders_text(store, &(struct pw_holders_of){ .tenant = name, .reader = name, .now_us = store->now_us },
+                                      holders, sizeof holders);
                 return pw_error_set(ret_err, PW_NO_SPACE,
-                                    "%s for %s: tenant %s has %s of its quota of %s of host memory: %s; let go of some (pw_program_free), end a "
+                                    "%s for %s: tenant %s has %s of its quota of %s of host memory: %s; let go of some "
+                                    "(pw_program_free), end a "
                                     "session, or raise --quota",
-                                    need, pw_kept_name(kind), name, pw_size_format(charged, used), pw_size_format(tenant->quota.host_bytes, quota), holders);
+                                    need, pw_kept_name(kind), name, pw_size_format(charged, used),
+                                    pw_size_format(tenant->quota.host_bytes, quota), holders);
         }
         pw_store_holders_text(store, &(struct pw_holders_of){ .reader = name, .now_us = store->now_us }, holders, sizeof holders);
-        return pw_error_set(ret_err, PW_NO_SPACE, "%s for %s: of host memory on h%u only %s are free: %s; let go of some (pw_program_free), end a session, or raise "
+        return pw_error_set(ret_err, PW_NO_SPACE,
+                            "%s for %s: of host memory on h%u only %s are free: %s; let go of some (pw_program_free), end a "
+                            "session, or raise "
                             "--host-memory",
-                            need, pw_kept_name(kind), store->params.host, pw_size_format(pw_store_free_bytes(store), used), holders);
+                            need, pw_kept_name(kind), store->params.host,
+                            pw_size_format(pw_store_free_bytes(store), used), holders);
 }
 
 void pw_keep_count(struct pw_store *store, struct tenant *tenant, enum pw_kept_kind kind, int64_t bytes)

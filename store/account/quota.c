@@ -24,7 +24,8 @@ struct pw_use pw_store_use(const struct pw_store *store, const char *name)
 
         if (!tenant || strcmp(tenant->name, name))
                 return use;
-        use = (struct pw_use){ .host_bytes = pw_tenant_charged(tenant), .objects = tenant->slots, .kept_bytes = tenant->kept_bytes };
+        use = (struct pw_use){ .host_bytes = pw_tenant_charged(tenant), .objects = tenant->slots,
+                               .kept_bytes = tenant->kept_bytes };
         memcpy(use.kept, tenant->kept, sizeof use.kept);
         use.lasting_bytes = use.kept[PW_KEPT_SHAPES] + use.kept[PW_KEPT_SLOTS] + use.kept[PW_KEPT_FUTURES];
         return use;
@@ -55,7 +56,8 @@ bool pw_quota_of_bytes(const struct tenant *tenant, uint64_t room_bytes)
         uint64_t charged = pw_tenant_charged(tenant);
 
         return left(tenant->quota.objects, tenant->slots) &&
-               (charged > tenant->quota.host_bytes || pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, charged));
+               (charged > tenant->quota.host_bytes ||
+                pw_round_up(room_bytes, PW_PAGE_BYTES) > left(tenant->quota.host_bytes, charged));
 }
 
 bool pw_store_tenant_empty(const struct pw_store *store, const char *name)
@@ -65,5 +67,6 @@ bool pw_store_tenant_empty(const struct pw_store *store, const char *name)
 
         return !futures || (!tenant->host_bytes && !tenant->leaving_bytes && !tenant->slots && !tenant->claims &&
                             tenant->kept_bytes == tenant->kept[PW_KEPT_FUTURES] &&
-                            !tenant->over_count && !futures->known_count && !futures->populating_count && pw_list_empty(&futures->extents));
+                            !tenant->over_count && !futures->known_count && !futures->populating_count &&
+                            pw_list_empty(&futures->extents));
 }

@@ -41,13 +41,14 @@ const char *pw_kept_name(enum pw_kept_kind kind); /* "programs" */
 struct pw_use {
         uint64_t host_bytes, objects;
         uint64_t kept_bytes, kept[PW_KEPT_KINDS]; /* of the host bytes */
-        uint64_t lasting_bytes; /* of them: of its segments and its shape functions' answers, which nobody of it need be there for */
+        /* of them: of its segments and its shape functions' answers, which nobody of it need be there for */
+        uint64_t lasting_bytes;
 };
 struct pw_use pw_store_use(const struct pw_store *store, const char *tenant);
 
-/* What the daemon keeps because of a tenant, besides its rooms (programs, requests that wait, rings, entries, traces): overhead of host
- * memory, charged to the tenant's quota. To ask comes first, and is left out where something is bounded otherwise and must not fail for lack of
- * memory: the overhead then grows beyond what is free.
+/* What the daemon keeps because of a tenant, besides its rooms (programs, requests that wait, rings, entries, traces): overhead of
+ * host memory, charged to the tenant's quota. To ask comes first, and is left out where something is bounded otherwise and must not
+ * fail for lack of memory: the overhead then grows beyond what is free.
  * Errors: PW_NO_SPACE: it does not fit; says what holds the memory, by kind, and what to do. */
 PW_MUST_CHECK enum pw_status pw_store_may_keep(struct pw_store *store, const char *tenant, uint64_t bytes, enum pw_kept_kind kind,
                                                struct pw_error *ret_err);

@@ -258,7 +258,8 @@ static void test_kept(void **state)
         assert_int_equal(use(&h).host_bytes, 7 * ROOM);
         assert_int_equal(use(&h).kept_bytes, 3 * ROOM);
         assert_int_equal(use(&h).kept[PW_KEPT_PROGRAMS], 3 * ROOM);
-        keep_fails(&h, 2 * ROOM, "has 456 KiB of its quota of 528 KiB of host memory: 192 KiB held by tenant ann, programs; let go");
+        keep_fails(&h, 2 * ROOM,
+                   "has 456 KiB of its quota of 528 KiB of host memory: 192 KiB held by tenant ann, programs; let go");
         assert_int_equal(fixture_grant(&h.f, h.ann, ROOM, 4).slot_count, 1);
         ask(&h, h.ann, ROOM, 1);
         waits(&h);

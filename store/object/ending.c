@@ -1,8 +1,9 @@
 /* Ends of sessions and lanes, in parts: who held a million objects holds nobody else up.
  *
  * An ended session is found no more, and what it was granted serves no lane any more; that is so at once. What stays to be done
- * is to let its claims go, and to look at each slot that it was granted, where those who wait for its values are told. Until then those
- * are as they were, but that no memory is granted to it, and none of it is given back to it. Its segment stays until all is looked at. */
+ * is to let its claims go, and to look at each slot that it was granted, where those who wait for its values are told. Until then
+ * those are as they were, but that no memory is granted to it, and none of it is given back to it. Its segment stays until all is
+ * looked at. */
 #include "store/parts.h"
 
 #define PART 4096u /* claims and slots */

@@ -110,16 +110,19 @@ enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw
         struct session *session = pw_session_of(store, number);
         struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
         uint32_t slot = pw_cell_slot(cell), generation = pw_cell_generation(cell);
-        struct pw_object *object = segment && segment->layout.kind == PW_SEGMENT_FUTURES ? pw_object_find(segment, slot, generation) : NULL;
+        struct pw_object *object = segment && segment->layout.kind == PW_SEGMENT_FUTURES ?
+                pw_object_find(segment, slot, generation) : NULL;
 
         if (!session || !object || object->grantee != number || !object->first_ref) {
                 if (session)
                         session->broke = true;
-                return pw_error_set(ret_err, PW_PROTOCOL, "result slot %x.%x.%x was not granted to the session", pw_cell_segment(cell), slot, generation);
+                return pw_error_set(ret_err, PW_PROTOCOL, "result slot %x.%x.%x was not granted to the session",
+                                    pw_cell_segment(cell), slot, generation);
         }
         if (object->claimed || pw_word_state(pw_entry_load(pw_segment_entry(segment, slot))) != PW_ENTRY_PENDING) {
                 session->broke = true;
-                return pw_error_set(ret_err, PW_PROTOCOL, "result slot %x.%x.%x is of another run already", pw_cell_segment(cell), slot, generation);
+                return pw_error_set(ret_err, PW_PROTOCOL, "result slot %x.%x.%x is of another run already", pw_cell_segment(cell),
+                                    slot, generation);
         }
         object->run = run;
         if (!join_results(store, object)) {
@@ -156,7 +159,8 @@ uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_obj
 {
         uint64_t list_bytes = (uint64_t)object->body_lines * PW_LINE_BYTES;
 
-        return segment->layout.kind == PW_SEGMENT_FUTURES ? list_bytes + pw_round_up(loss_of(segment, object)[1], PW_LINE_BYTES) : 0;
+        return segment->layout.kind == PW_SEGMENT_FUTURES ?
+                list_bytes + pw_round_up(loss_of(segment, object)[1], PW_LINE_BYTES) : 0;
 }
 
 void pw_future_give_body(struct segment *segment, struct pw_object *object)
@@ -173,7 +177,8 @@ void pw_future_give_body(struct segment *segment, struct pw_object *object)
 }
 
 /* The fields of the entry, which is the daemon's own. */
-static void point_to(const struct segment *segment, const struct pw_object *object, uint64_t bytes, const struct pw_shard_list *list)
+static void point_to(const struct segment *segment, const struct pw_object *object, uint64_t bytes,
+                     const struct pw_shard_list *list)
 {
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
 
@@ -255,7 +260,8 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         if (status == PW_OK)
                 status = write_list(segment, object, decision);
         if (status != PW_OK)
-                write_text(segment, object, decision->status == PW_OK ? "the futures segment has no space for its list of shards" : decision->text);
+                write_text(segment, object, decision->status == PW_OK ? "the futures segment has no space for its list of shards" :
+                           decision->text);
         if (!pw_entry_decide(entry, object->generation, status, status == PW_OK ? PW_ENTRY_SHARDED : 0, PW_DECIDE_TRIES, &old))
                 return;
         pw_object_wake(store, segment, object->slot);
@@ -272,7 +278,8 @@ void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, uint
         bool ready = pw_word_state(word) == PW_ENTRY_READY || object->closing == PW_ENTRY_READY;
 
         if (ready && pw_word_generation(word) == object->generation && object->payload && object->body_lines)
-                atomic_fetch_or(&((struct pw_shard_list *)(segment->map.base + pw_segment_entry(segment, object->slot)->room_offset))->lost, shards);
+                atomic_fetch_or(&((struct pw_shard_list *)(segment->map.base +
+                                                           pw_segment_entry(segment, object->slot)->room_offset))->lost, shards);
 }
 
 void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us)
@@ -286,7 +293,8 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, const char 
         if (pw_word_state(word) != (closing ? PW_ENTRY_CLOSING : PW_ENTRY_READY) || pw_word_generation(word) != object->generation)
                 return;
         write_loss(segment, object, text);
-        pw_entry_swap(entry, &word, pw_word_make(closing ? PW_ENTRY_CLOSING : PW_ENTRY_LOST, pw_word_flags(word), object->generation, PW_DEVICE_LOST));
+        pw_entry_swap(entry, &word, pw_word_make(closing ? PW_ENTRY_CLOSING : PW_ENTRY_LOST, pw_word_flags(word),
+                                                 object->generation, PW_DEVICE_LOST));
         if (closing)
                 object->closing = PW_ENTRY_LOST; /* if it is reopened at all */
         else

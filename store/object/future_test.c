@@ -416,8 +416,8 @@ static void test_watch(void **state)
 
 #define WATCHED 600u
 
-/* More than are looked at when somebody rings, decided in any order, with rings at any time of the look: once that is over, each that
- * was decided before the last ring is told of, once. */
+/* More than are looked at when somebody rings, decided in any order, with rings at any time of the look: once that is over, each
+ * that was decided before the last ring is told of, once. */
 static void test_watch_many(void **state)
 {
         struct place places[WATCHED];

@@ -234,7 +234,8 @@ static enum pw_status settle(struct pw_store *store, struct pw_object *object, s
         if (!put_place(store, with, &one.list.shards[0]) ||
             one.list.shards[0].bytes != pw_segment_entry(segment, object->slot)->bytes) {
                 pw_ref_remove(store, ref);
-                return pw_error_set(ret_err, PW_PROTOCOL, "move: the entry of the value to take the place of was changed meanwhile");
+                return pw_error_set(ret_err, PW_PROTOCOL,
+                                    "move: the entry of the value to take the place of was changed meanwhile");
         }
         if (!pw_future_relist(segment, object, &one.list)) {
                 pw_ref_remove(store, ref);

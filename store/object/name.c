@@ -55,7 +55,8 @@ static bool unchain(struct pw_store *store, const struct pw_ref *ref)
 static void end_name(struct pw_store *store, const struct pw_ref *ref)
 {
         if (unchain(store, ref) && store->unnamed)
-                store->unnamed(store->unnamed_context, pw_object_tenant(store, ref->object), ref->name, pw_object_id(store, ref->object));
+                store->unnamed(store->unnamed_context, pw_object_tenant(store, ref->object), ref->name,
+                               pw_object_id(store, ref->object));
 }
 
 void pw_store_tell_unnamed(struct pw_store *store, pw_store_unnamed_fn unnamed, void *context)
@@ -72,10 +73,11 @@ static enum pw_status check_claims(struct pw_store *store, const struct pw_objec
         const struct tenant *tenant = pw_segment_of(store, object->segment)->tenant;
 
         if (tenant->claims >= PW_STORE_CLAIMS_MAX)
-                return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u names and leases, as many as there may be: remove some", tenant->name,
-                                    tenant->claims);
+                return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u names and leases, as many as there may be: remove some",
+                                    tenant->name, tenant->claims);
         if (object->claims >= PW_STORE_CLAIMS_OF_ONE_MAX)
-                return pw_error_set(ret_err, PW_LIMIT, "the object has %u names and leases, as many as there may be: remove some", object->claims);
+                return pw_error_set(ret_err, PW_LIMIT, "the object has %u names and leases, as many as there may be: remove some",
+                                    object->claims);
         return PW_OK;
 }
 
@@ -233,7 +235,7 @@ void pw_lease_tick(struct pw_store *store)
                 end_lease(store, pw_container_of(pw_heap_first(&store->leases), struct pw_ref, lease));
 }
 
-/* --- the end of an object ------------------------------------------------------------------------------------------------------ */
+/* --- the end of an object ----------------------------------------------------------------------------------------------------- */
 
 /* The node after `ref` is read before `ref` goes. */
 static uint32_t remove_refs(struct pw_store *store, struct pw_object *object, bool sessions)

@@ -260,7 +260,7 @@ static void test_free_object(void **state)
         fixture_close(&n.f);
 }
 
-/* --- who is told --------------------------------------------------------------------------------------------------------------- */
+/* --- who is told -------------------------------------------------------------------------------------------------------------- */
 
 static void note_unnamed(void *context, const char *tenant, const char *name, struct pw_id object)
 {

@@ -70,7 +70,8 @@ void pw_object_set_word(struct pw_store *store, struct segment *segment, struct 
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         uint64_t word = pw_entry_load(entry), wanted = pw_word_make(state, 0, object->generation, PW_OK);
 
-        if (pw_word_state(word) == PW_ENTRY_CLOSING && pw_word_generation(word) == object->generation && pw_entry_swap(entry, &word, wanted))
+        if (pw_word_state(word) == PW_ENTRY_CLOSING && pw_word_generation(word) == object->generation &&
+            pw_entry_swap(entry, &word, wanted))
                 return;
         pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
         atomic_store(&entry->word, wanted);
@@ -146,7 +147,8 @@ static void fill_row(struct pw_store *store, const struct extent *extent, const 
                 ret_row->charge = pw_object_charge(store, extent, object);
 }
 
-static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object, const struct pw_walk *walk)
+static bool list_slot(struct pw_store *store, const struct extent *extent, const struct pw_object *object,
+                      const struct pw_walk *walk)
 {
         struct pw_object_row out;
 

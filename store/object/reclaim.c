@@ -1,4 +1,5 @@
-/* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is freed, or was reopened. */
+/* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is
+ * freed, or was reopened. */
 #include "store/parts.h"
 
 #define PART 1024u          /* closed between two looks: others get their turn */
@@ -127,7 +128,8 @@ bool pw_store_reclaim_begin(struct pw_store *store)
                 struct tenant *tenant = pw_list_first(&store->dropping, struct tenant, dropping);
 
                 count = (uint32_t)pw_min_u64(pw_min_u64(left, TENANT_PART), tenant->dropped.count - tenant->dropped_first);
-                if (!pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + count, sizeof *store->closing))
+                if (!pw_grow((void **)&store->closing, &store->closing_capacity, store->closing_count + count,
+                             sizeof *store->closing))
                         break; /* later */
                 close_dropped(store, tenant, count);
         }

@@ -19,7 +19,10 @@ struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *
 static uint64_t place_of(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
 
 /* Of an object with many claims the runs' are indexed, whatever the order in which they end. */
-static uint64_t run_key(const struct pw_object *object, uint64_t run) { return place_of(object) * UINT64_C(0x9e3779b97f4a7c15) ^ run; }
+static uint64_t run_key(const struct pw_object *object, uint64_t run)
+{
+        return place_of(object) * UINT64_C(0x9e3779b97f4a7c15) ^ run;
+}
 
 static void index_run(struct pw_store *store, struct pw_ref *ref)
 {
@@ -55,8 +58,8 @@ static struct pw_ref *find_indexed(const struct pw_store *store, const struct pw
         return ref;
 }
 
-/* Runs come last, oldest first, and end about in that order: looked for from both ends, since there may be many of either kind. Those
- * that are not indexed are few, and came when there were few. */
+/* Runs come last, oldest first, and end about in that order: looked for from both ends, since there may be many of either kind.
+ * Those that are not indexed are few, and came when there were few. */
 static struct pw_ref *find_run(const struct pw_object *object, uint64_t run)
 {
         struct pw_ref *first = object->holders, *last;
@@ -304,6 +307,7 @@ enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_c
                 return PW_OK; /* gone: the client reads so in the entry */
         status = count_up(store, object, (struct pw_owner){ PW_OWNER_SESSION, number });
         if (status == PW_LIMIT)
-                pw_session_broke(store, session, "it took more references to one object than one may: 16777216, or 2147483648 of all together");
+                pw_session_broke(store, session,
+                                 "it took more references to one object than one may: 16777216, or 2147483648 of all together");
         return status == PW_NO_MEMORY ? PW_NO_MEMORY : PW_OK;
 }

@@ -3,7 +3,10 @@
 
 static uint64_t row_key(uint32_t lane, uint32_t kind) { return (uint64_t)lane << 32 | kind; }
 
-struct row *pw_row_known(const struct session *session, uint32_t lane, uint32_t kind) { return pw_table_get(&session->rows, row_key(lane, kind)); }
+struct row *pw_row_known(const struct session *session, uint32_t lane, uint32_t kind)
+{
+        return pw_table_get(&session->rows, row_key(lane, kind));
+}
 
 struct row *pw_row_of(struct session *session, const struct pw_room_request *ask)
 {
@@ -50,7 +53,8 @@ static struct extent *new_extent(struct pw_store *store)
 /* Behind the last room, as long as its page is booked. */
 static uint64_t rounding(const struct extent *extent)
 {
-        bool booked = extent->span_bytes && (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES));
+        bool booked = extent->span_bytes &&
+                (extent->populating || !pw_extent_page_taken(extent, (extent->span_bytes - 1) / PW_PAGE_BYTES));
 
         return booked ? extent->span_bytes - extent->slot_count * extent->room_bytes : 0;
 }
@@ -95,10 +99,12 @@ static uint64_t ranges_bytes(const struct segment *segment)
                (session && session->rings ? pw_range_heap_bytes(session->rings) : 0);
 }
 
-/* Charged as they are made, whatever is free: a slot without a room waits for no memory. Whole pages: the first ones come with all others. */
+/* Charged as they are made, whatever is free: a slot without a room waits for no memory. Whole pages: the first ones come with all
+ * others. */
 static void count_records(struct pw_store *store, struct segment *segment)
 {
-        uint64_t bytes = segment->sums.extents * EXTENT_BYTES + ranges_bytes(segment) + segment->idle.capacity * sizeof *segment->idle.spans;
+        uint64_t bytes = segment->sums.extents * EXTENT_BYTES + ranges_bytes(segment) + segment->idle.capacity *
+                sizeof *segment->idle.spans;
 
         bytes = segment->chunk_bytes + bytes / PW_PAGE_BYTES * PW_PAGE_BYTES;
         pw_keep_count(store, segment->tenant, pw_segment_keeps(segment), (int64_t)(bytes - segment->record_bytes));
@@ -182,7 +188,8 @@ static void give_slots(struct extent *extent)
         else
                 pw_range_give(segment->slots, extent->first_slot, extent->slot_room);
         if (extent->session)
-                pw_range_give(extent->session->rings, extent->ring_offset - PW_CONTROL_RINGS_OFFSET, pw_return_ring_bytes(extent->slot_room));
+                pw_range_give(extent->session->rings, extent->ring_offset - PW_CONTROL_RINGS_OFFSET,
+                              pw_return_ring_bytes(extent->slot_room));
         extent->slot_room = 0;
 }
 
@@ -192,7 +199,8 @@ static uint64_t entry_growth(const struct extent *extent)
         const struct segment *segment = extent->segment;
         uint64_t bytes = pw_round_up((uint64_t)(extent->first_slot + extent->slot_room) * sizeof(struct pw_entry), PW_PAGE_BYTES);
 
-        return segment->layout.kind != PW_SEGMENT_CLIENT || bytes <= segment->entry_page_bytes ? 0 : bytes - segment->entry_page_bytes;
+        return segment->layout.kind != PW_SEGMENT_CLIENT || bytes <= segment->entry_page_bytes ? 0 :
+                bytes - segment->entry_page_bytes;
 }
 
 /* Place the rooms and book their pages: those that are idle there already are taken over, others must be free. */
@@ -231,7 +239,8 @@ static struct extent *dormant(const struct row *row)
         return pw_list_empty(&row->dormant) ? NULL : pw_list_first(&row->dormant, struct extent, of_row);
 }
 
-static enum pw_status fill(struct pw_store *store, struct extent *extent, struct session *session, const struct row *row, uint32_t count, bool *ret_fresh)
+static enum pw_status fill(struct pw_store *store, struct extent *extent, struct session *session, const struct row *row,
+                           uint32_t count, bool *ret_fresh)
 {
         bool rooms = row->kind < PW_CLASS_COUNT;
         enum pw_status status = extent->slot_room ? PW_OK : take_slots(extent, session, count);
@@ -250,7 +259,8 @@ static enum pw_status fill(struct pw_store *store, struct extent *extent, struct
 /* Could there be memory for it, wherever its rooms come to lie? Asked first, as placing many slots in vain takes long. */
 static enum pw_status is_there(struct pw_store *store, const struct session *session, const struct row *row, uint32_t count)
 {
-        uint64_t room = row->kind < PW_CLASS_COUNT ? pw_class_bytes(row->kind) : 0, span = pw_round_up(count * room, PW_PAGE_BYTES), own;
+        uint64_t room = row->kind < PW_CLASS_COUNT ? pw_class_bytes(row->kind) : 0,
+                span = pw_round_up(count * room, PW_PAGE_BYTES), own;
 
         if (!room)
                 return PW_OK;
@@ -334,7 +344,8 @@ void pw_extent_open(struct pw_store *store, struct extent *extent)
                         extent->worn = true;
                 }
         }
-        extent->returns = pw_return_ring_init((struct pw_return_ring *)(extent->session->control + extent->ring_offset), extent->slot_count);
+        extent->returns = pw_return_ring_init((struct pw_return_ring *)(extent->session->control + extent->ring_offset),
+                                              extent->slot_count);
         extent->granted_us = store->now_us;
         extent->grant = ++store->grants;
         extent->untouched = true;
@@ -345,7 +356,8 @@ void pw_extent_open(struct pw_store *store, struct extent *extent)
 static void emptied(struct pw_store *store, struct extent *extent)
 {
         if (extent->span_bytes)
-                pw_range_give(extent->segment->rooms, extent->room_offset - extent->segment->layout.room_offset, extent->span_bytes);
+                pw_range_give(extent->segment->rooms, extent->room_offset - extent->segment->layout.room_offset,
+                              extent->span_bytes);
         extent->span_bytes = extent->booked_bytes = 0;
         extent->slot_count = extent->taken = 0;
         extent->leaving = false;

@@ -51,7 +51,8 @@ static void each_of_futures(const struct segment *segment, const struct teller *
         (void)tell(teller, layout->room_offset + pw_round_up(segment->body_top, PW_PAGE_BYTES), layout->bytes);
 }
 
-void pw_store_each_hole(struct pw_store *store, uint32_t number, void (*hole)(void *context, uint64_t offset, uint64_t bytes), void *context)
+void pw_store_each_hole(struct pw_store *store, uint32_t number, void (*hole)(void *context, uint64_t offset, uint64_t bytes),
+                        void *context)
 {
         struct segment *segment = pw_segment_of(store, number);
         struct teller teller = { hole, context };

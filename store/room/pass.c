@@ -1,9 +1,9 @@
 /* Who passes whom in the queue for room.
  *
- * Who lacks memory that others hold would keep all behind it waiting for as long as they hold it. So others pass, those for whom there
- * is enough; and lest somebody who wants much waits for ever, who lacks memory gets turns: what is freed meanwhile is for it alone.
- * One has a turn at a time, the tenant that had none for the longest; after it the others pass for REST times as long as it lasted. A
- * turn in vain is followed by a longer one. */
+ * Who lacks memory that others hold would keep all behind it waiting for as long as they hold it. So others pass, those for whom
+ * there is enough; and lest somebody who wants much waits for ever, who lacks memory gets turns: what is freed meanwhile is for it
+ * alone. One has a turn at a time, the tenant that had none for the longest; after it the others pass for REST times as long as it
+ * lasted. A turn in vain is followed by a longer one. */
 #include "store/parts.h"
 
 #define TURN_US 25000u  /* the first one of a request */
@@ -42,7 +42,8 @@ static struct request *find_next(const struct pw_store *store)
         struct request *request, *next = NULL;
 
         pw_list_each(&store->queue, request, struct request, link)
-                if (!request->over && pw_store_room_bytes(&request->ask) && request->retry_us <= store->now_us && (!next || is_before(request, next)))
+                if (!request->over && pw_store_room_bytes(&request->ask) && request->retry_us <= store->now_us &&
+                    (!next || is_before(request, next)))
                         next = request;
         return next;
 }
@@ -68,5 +69,6 @@ uint64_t pw_pass_next_us(const struct pw_store *store)
 {
         if (store->turn)
                 return store->turn_until_us;
-        return store->lacking_count && store->next_turn_us > store->now_us ? store->next_turn_us : UINT64_MAX; /* else when something is freed */
+        /* else when something is freed */
+        return store->lacking_count && store->next_turn_us > store->now_us ? store->next_turn_us : UINT64_MAX;
 }

@@ -16,7 +16,8 @@ static uint32_t within_quota(struct pw_store *store, const struct row *row, stru
 /* Are fewer slots better than none? If the memory for all of them is about to be given back, only once that takes long. */
 static bool is_short(const struct pw_store *store, const struct request *request, enum pw_status status)
 {
-        return status == PW_NOT_READY || status == PW_LIMIT || (status == PW_BUSY && store->now_us >= request->ask.now_us + PATIENCE_US);
+        return status == PW_NOT_READY || status == PW_LIMIT ||
+                (status == PW_BUSY && store->now_us >= request->ask.now_us + PATIENCE_US);
 }
 
 enum pw_status pw_room_place(struct pw_store *store, struct row *row, struct request *request, bool *ret_fresh)

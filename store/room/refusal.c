@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
-/* Besides there is what was measured of the daemon's own, and what its own tenant makes it keep: what it keeps of others may go. Of it at
- * least its own table of entries with their records. */
+/* Besides there is what was measured of the daemon's own, and what its own tenant makes it keep: what it keeps of others may go. Of
+ * it at least its own table of entries with their records. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment)
 {
-        uint64_t own = segment->entry_page_bytes + segment->record_bytes, least = PW_PAGE_BYTES + PW_CHUNK_SLOTS * sizeof(struct pw_object);
+        uint64_t own = segment->entry_page_bytes + segment->record_bytes,
+                least = PW_PAGE_BYTES + PW_CHUNK_SLOTS * sizeof(struct pw_object);
         int64_t bytes = (int64_t)(store->params.capacity_bytes - store->params.reserved_bytes) - store->overhead_bytes -
                         (int64_t)(segment->tenant->kept_bytes - own + pw_max_u64(own, least));
 
@@ -29,7 +30,8 @@ static struct pw_room_lack lack_of(const struct pw_store *store, const struct re
         if (request->over && tenant->slots >= tenant->quota.objects)
                 return (struct pw_room_lack){ PW_LACK_OBJECTS, 0 };
         if (request->over)
-                return (struct pw_room_lack){ PW_LACK_QUOTA, charged + need - pw_min_u64(charged + need, tenant->quota.host_bytes) };
+                return (struct pw_room_lack){ PW_LACK_QUOTA,
+                                              charged + need - pw_min_u64(charged + need, tenant->quota.host_bytes) };
         if (most >= (int64_t)need)
                 return (struct pw_room_lack){ PW_LACK_NOTHING, 0 };
         return (struct pw_room_lack){ PW_LACK_MEMORY, (uint64_t)((int64_t)need - most) };
@@ -72,14 +74,16 @@ static void describe_wait(struct pw_store *store, const struct request *request,
 {
         const struct pw_room_request *ask = &request->ask;
         const struct session *session = pw_session_of(store, ask->session);
-        struct pw_holders_of of = { .reader = session && session->any_tenant ? NULL : request->tenant->name, .now_us = store->now_us };
+        struct pw_holders_of of = { .reader = session && session->any_tenant ? NULL : request->tenant->name,
+                                    .now_us = store->now_us };
         char who[360], need[16], waited[16];
 
         pw_size_format(pw_max_u64(ask->need_bytes, pw_store_room_bytes(ask)), need);
         pw_duration_format(store->now_us - pw_min_u64(store->now_us, ask->now_us), waited);
         if (request->retry_us) {
                 snprintf(text, text_bytes,
-                         "waited %s for %s of host memory on h%u: pathwaysd has it to give, but its memory cgroup or the system has too little left; "
+                         "waited %s for %s of host memory on h%u: pathwaysd has it to give, but its memory cgroup or the system "
+                         "has too little left; "
                          "end other programs, or lower --host-memory",
                          waited, need, store->params.host);
                 return;

@@ -173,9 +173,11 @@ static enum pw_status grant(struct pw_store *store, struct request *request)
 /* Why it can never be granted. */
 static enum pw_status check(const struct pw_store *store, const struct session *session, const struct pw_room_request *ask)
 {
-        if (!session || !session->control || !ask->count || ask->lane >= PW_LANES_MAX || !(ask->futures ? session->tenant->futures : session->segment))
+        if (!session || !session->control || !ask->count || ask->lane >= PW_LANES_MAX ||
+            !(ask->futures ? session->tenant->futures : session->segment))
                 return PW_INVALID;
-        if (!ask->futures && !ask->inline_only && (ask->size_class >= PW_CLASS_COUNT || pw_store_room_bytes(ask) > pw_room_usable(store, session->segment)))
+        if (!ask->futures && !ask->inline_only &&
+            (ask->size_class >= PW_CLASS_COUNT || pw_store_room_bytes(ask) > pw_room_usable(store, session->segment)))
                 return PW_TOO_LARGE;
         return pw_quota_never(session->tenant, pw_store_room_bytes(ask)) ? PW_TOO_LARGE : PW_OK;
 }
@@ -200,16 +202,20 @@ static void queue(struct pw_store *store, struct row *row, struct request *reque
 }
 
 /* NULL: refused. A thread waits for one thing at a time. */
-static struct request *new_request(struct pw_store *store, struct session *session, const struct row *row, const struct pw_room_request *ask)
+static struct request *new_request(struct pw_store *store, struct session *session, const struct row *row,
+                                   const struct pw_room_request *ask)
 {
         const char *many = row->asking ? "the lane waits for such room already; ask when it has been answered"
-                           : session->request_count >= PW_LANES_MAX ? "the session waits for as much room as it has lanes; ask when it has been answered"
-                           : session->tenant->request_count >= PW_STORE_REQUESTS_MAX ? "16384 requests of the tenant wait for room, as many as may"
+                           : session->request_count >= PW_LANES_MAX ?
+                           "the session waits for as much room as it has lanes; ask when it has been answered"
+                           : session->tenant->request_count >= PW_STORE_REQUESTS_MAX ?
+                           "16384 requests of the tenant wait for room, as many as may"
                                                                                      : NULL;
         struct request *request = many ? NULL : calloc(1, sizeof *request);
 
         if (!request) {
-                pw_store_answer(store, ask->token, many ? PW_LIMIT : PW_NO_MEMORY, many ? many : "pathwaysd is out of memory for a request");
+                pw_store_answer(store, ask->token, many ? PW_LIMIT : PW_NO_MEMORY,
+                                many ? many : "pathwaysd is out of memory for a request");
                 return NULL;
         }
         request->ask = *ask;
@@ -298,8 +304,8 @@ static void serve(struct pw_store *store, struct request *request)
                 request->tenant->passed = store->serving;
 }
 
-/* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those for
- * whom there is enough. */
+/* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those
+ * for whom there is enough. */
 static void serve_queue(struct pw_store *store, bool came)
 {
         struct request *request;
@@ -423,7 +429,7 @@ void pw_store_populated(struct pw_store *store, uint64_t token, enum pw_status s
         pw_room_serve(store);
 }
 
-/* --- ends ---------------------------------------------------------------------------------------------------------------------- */
+/* --- ends --------------------------------------------------------------------------------------------------------------------- */
 
 void pw_room_session_end(struct pw_store *store, struct session *session)
 {
@@ -449,7 +455,7 @@ void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
                         request->extent = NULL;
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------------------------ */
+/* --- time --------------------------------------------------------------------------------------------------------------------- */
 
 uint64_t pw_store_next_us(const struct pw_store *store)
 {

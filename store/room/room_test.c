@@ -116,7 +116,8 @@ static void test_too_large(void **state)
 
         (void)state;
         open_host(&h, 16 * ROOM);
-        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 17 * ROOM, 1), PW_TOO_LARGE)->text, "1.1 MiB do not fit into the 1016 KiB of host memory on h0"));
+        assert_non_null(strstr(refused(&h, ask(&h, h.ann, 17 * ROOM, 1), PW_TOO_LARGE)->text,
+                               "1.1 MiB do not fit into the 1016 KiB of host memory on h0"));
         fixture_clear(&h.f);
         refused(&h, ask(&h, h.ann, 16 * ROOM, 1), PW_TOO_LARGE); /* its entry needs a page, and its record another */
         fixture_clear(&h.f);

@@ -32,9 +32,9 @@ static bool could_be_had(const struct pw_store *store, const struct request *req
         return pw_pages_most(store) >= (int64_t)bytes;
 }
 
-/* Take the idle slots of the next extents back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes: those
- * of its tenant, until its quota allows one slot more. What is left of it is done when the queue is served next; and also what was left
- * because there was enough, if that is gone by then. */
+/* Take the idle slots of the next extents back, the asking row's own excepted, until so many bytes of memory could be had; 0 bytes:
+ * those of its tenant, until its quota allows one slot more. What is left of it is done when the queue is served next; and also
+ * what was left because there was enough, if that is gone by then. */
 void pw_search(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search)
 {
         uint32_t most = (uint32_t)pw_min_u64(PW_SEARCH_PART, store->search_left), budget = most, i;

@@ -49,7 +49,8 @@ static void test_search_goes_on(void **state)
         fixture_close(&f);
 }
 
-/* Many look for idle slots, and each of them passes by what was just granted to somebody: when all have looked, that was all for now. */
+/* Many look for idle slots, and each of them passes by what was just granted to somebody: when all have looked, that was all for
+ * now. */
 static void test_searches_end(void **state)
 {
         struct fixture f;

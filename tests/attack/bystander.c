@@ -72,7 +72,8 @@ static void one_round(struct pw_session *session, struct pw_slice *slice, struct
         struct pw_view view;
         int64_t since_us = it_now_us();
 
-        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) }, &future, IT_ERR));
+        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) },
+                     &future, IT_ERR));
         note(times, PUT, since_us);
         since_us = it_now_us();
         it_ok(pw_get(future, PW_FOREVER, &view, IT_ERR));
@@ -122,7 +123,8 @@ static void await_rounds(struct bystander *bystander, uint64_t count)
 
         while (bystander->times->rounds < count) {
                 if (it_now_us() > limit_us)
-                        fail_msg("the bystander is in its round %d for %d s", (int)bystander->times->rounds, (int)(IT_LONG / IT_SECOND));
+                        fail_msg("the bystander is in its round %d for %d s", (int)bystander->times->rounds,
+                                 (int)(IT_LONG / IT_SECOND));
                 sched_yield();
         }
 }

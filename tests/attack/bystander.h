@@ -14,8 +14,8 @@ struct bystander;
 struct bystander *bystander_begin(const struct it_host *host);
 /* Wait until it has done each kind of call once more, whatever else goes on. Fails the test after 25 s. */
 void bystander_round(struct bystander *bystander);
-/* Let it finish, print a line for each kind of call that took longer than the bound, and fail the test if one took it_slack() times as
- * long, had another result than it should, or was never done. */
+/* Let it finish, print a line for each kind of call that took longer than the bound, and fail the test if one took it_slack() times
+ * as long, had another result than it should, or was never done. */
 void bystander_end(struct bystander *bystander);
 
 #endif

@@ -40,7 +40,8 @@ static struct it_child begin(const struct it_host *host, const char *program, un
 
 static int set_up(void **state)
 {
-        if (it_setup_with(state, IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "3GiB", "--device-memory", "64MiB",
+        if (it_setup_with(state,
+                          IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "3GiB", "--device-memory", "64MiB",
                                          "--quota", "*:host=900MiB,sessions=1000")))
                 return -1;
         return chmod(((struct it_host *)*state)->folder, 0711);

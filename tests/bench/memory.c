@@ -71,7 +71,8 @@ uint64_t pw_bench_shared_bytes(pid_t pid)
         DIR *all = opendir(folder);
         while (all && (item = readdir(all))) {
                 snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
-                if (is_memfd(path) && pw_grow((void **)&files, &capacity, count + 1, sizeof *files) && stat(path, &files[count]) == 0)
+                if (is_memfd(path) && pw_grow((void **)&files, &capacity, count + 1, sizeof *files) &&
+                    stat(path, &files[count]) == 0)
                         count++;
         }
         if (all)

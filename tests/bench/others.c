@@ -15,7 +15,8 @@ static double own_seconds(int who)
         struct rusage usage;
 
         getrusage(who, &usage);
-        return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+        return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
 static double busy_seconds(void)
@@ -25,7 +26,8 @@ static double busy_seconds(void)
         int count = 0;
 
         if (file) {
-                count = fscanf(file, "cpu %lu %lu %lu %lu %lu %lu %lu %lu", &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal);
+                count = fscanf(file, "cpu %lu %lu %lu %lu %lu %lu %lu %lu", &user, &nice, &system, &idle, &iowait, &irq,
+                               &softirq, &steal);
                 fclose(file);
         }
         return count == 8 ? (double)(user + nice + system + irq + softirq + steal) / (double)sysconf(_SC_CLK_TCK) : NAN;

@@ -7,7 +7,8 @@
 
 /* Burn the processor for so long. */
 void pw_pair_burn(double seconds);
-/* How two processes wait for each other over one word: look so often, with a pause between, then sleep in a futex; or never sleep. */
+/* How two processes wait for each other over one word: look so often, with a pause between, then sleep in a futex; or never
+ * sleep. */
 struct pw_pair_trips {
         uint32_t count, looks;
         bool sleeps;

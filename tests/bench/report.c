@@ -89,7 +89,8 @@ static const char *short_number(double number, char text[24])
 
 void pw_bench_print_heading(void)
 {
-        printf("%-15s %8s %-9s %8s %8s %8s %7s %6s  %s\n", "name", "value", "unit", "min", "max", "floor", "ratio", "others", "reach");
+        printf("%-15s %8s %-9s %8s %8s %8s %7s %6s  %s\n", "name", "value", "unit", "min", "max", "floor", "ratio",
+               "others", "reach");
 }
 
 void pw_bench_print_row(const struct pw_bench_row *row)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No .c above 500 lines; no header above 250 (the public ones excepted); no function above 80. No folder with more than
-# 25 files at one level, besides its README.md and local.mk.
+# No line above 132 columns; no .c above 500 lines; no header above 250 (the public ones excepted); no function above 80. No folder
+# with more than 25 files at one level, besides its README.md and local.mk.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
@@ -24,6 +24,10 @@ while IFS= read -r folder; do
         files=$(find "$folder" -maxdepth 1 -type f ! -name README.md ! -name local.mk | wc -l)
         [ "$files" -le 25 ] || bad "$folder: $files files at one level, at most 25"
 done <"$work/folders"
+
+# shellcheck disable=SC2046
+LC_ALL=C.UTF-8 grep -nE '^.{133,}' $(sources '*.c' '*.h') | cut -d: -f1,2 | sed 's/$/: a line of more than 132 columns/' >"$work/out"
+all_bad "$work/out"
 
 # A body begins with a brace alone in the first column and ends likewise.
 # shellcheck disable=SC2046

@@ -1,6 +1,6 @@
-/* The answers of a daemon that is broken, to a program that calls libpathways: replies that cannot be, that nobody asked for, without
- * their descriptors or with others, halves of frames, and entries and shard lists in the futures segment that lead anywhere. Every call
- * comes back, with a value that can be read or a status; nothing is leaked.
+/* The answers of a daemon that is broken, to a program that calls libpathways: replies that cannot be, that nobody asked for,
+ * without their descriptors or with others, halves of frames, and entries and shard lists in the futures segment that lead
+ * anywhere. Every call comes back, with a value that can be read or a status; nothing is leaked.
  *
  * The memory of the session has its size and its seals, as nobody can do anything about a daemon that takes that away.
  */
@@ -61,7 +61,7 @@ static void memory_reset(void)
                         assert(!"memory");
 }
 
-/* --- answers that may be right ------------------------------------------------------------------------------------------------- */
+/* --- answers that may be right ------------------------------------------------------------------------------------------------ */
 
 /* One number of many is another one: small, huge, or next to what it was. */
 static uint64_t twist(struct broken *broken, uint64_t right)
@@ -222,7 +222,8 @@ static Pathways__Wire__Reply__BodyCase body_of(const Pathways__Wire__Request *re
         }
 }
 
-static void body_fill(struct broken *broken, const Pathways__Wire__Request *request, Pathways__Wire__Reply *reply, struct parts *parts)
+static void body_fill(struct broken *broken, const Pathways__Wire__Request *request, Pathways__Wire__Reply *reply,
+                      struct parts *parts)
 {
         static const Pathways__Wire__RoomRequest none = PATHWAYS__WIRE__ROOM_REQUEST__INIT;
 
@@ -238,8 +239,8 @@ static void body_fill(struct broken *broken, const Pathways__Wire__Request *requ
                 break;
         case PATHWAYS__WIRE__REPLY__BODY_SEGMENT:
                 pathways__wire__segment_info__init(&parts->own);
-                info_fill(broken, &parts->own, request->body_case == PATHWAYS__WIRE__REQUEST__BODY_SEGMENT ? request->segment->segment : 1,
-                          PW_SEGMENT_CLIENT);
+                info_fill(broken, &parts->own, request->body_case == PATHWAYS__WIRE__REQUEST__BODY_SEGMENT ?
+                          request->segment->segment : 1, PW_SEGMENT_CLIENT);
                 reply->segment = &parts->own;
                 break;
         case PATHWAYS__WIRE__REPLY__BODY_SLICE:
@@ -299,7 +300,7 @@ static void answer(struct broken *broken, const Pathways__Wire__Request *request
         broken->ended |= reply.id != request->id && reply.id < UINT32_MAX;
 }
 
-/* --- what else it does --------------------------------------------------------------------------------------------------------- */
+/* --- what else it does -------------------------------------------------------------------------------------------------------- */
 
 /* A shard list that may be right, at the start of the rooms; the entry leads to it. */
 static void spoil_shards(struct broken *broken, struct pw_entry *entry)
@@ -342,7 +343,8 @@ static void spoil_entry(struct broken *broken)
         if (shape & 4)
                 atomic_store(&entry->word, fuzz_take(&broken->bytes, 8));
         else
-                (void)!pw_entry_decide(entry, pw_word_generation(pw_entry_load(entry)), shape & 16 ? PW_FAILED : PW_OK, flags, UINT32_MAX, &old);
+                (void)!pw_entry_decide(entry, pw_word_generation(pw_entry_load(entry)), shape & 16 ? PW_FAILED : PW_OK, flags,
+                                       UINT32_MAX, &old);
 }
 
 /* Anywhere in what it shares with the client. */
@@ -391,7 +393,8 @@ static void hear(struct broken *broken, struct pw_decoder *decoder)
         struct pw_frame frame;
 
         while (!broken->ended && pw_frame_next(decoder, &frame, NULL) == PW_OK) {
-                Pathways__Wire__Request *request = frame.kind == PW_FRAME_REQUEST ? pathways__wire__request__unpack(NULL, frame.bytes, frame.payload) : NULL;
+                Pathways__Wire__Request *request = frame.kind == PW_FRAME_REQUEST ?
+                        pathways__wire__request__unpack(NULL, frame.bytes, frame.payload) : NULL;
                 if (frame.kind == PW_FRAME_DOORBELL)
                         spoil_entry(broken); /* a run, decided */
                 if (request && broken->bytes.left)
@@ -417,7 +420,7 @@ static void *be_broken(void *context)
         return NULL;
 }
 
-/* --- the program --------------------------------------------------------------------------------------------------------------- */
+/* --- the program -------------------------------------------------------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
 {

@@ -34,7 +34,8 @@ static struct pw_future *play_objects(struct pw_session *session)
                 look_at(other);
                 pw_unref(other);
         }
-        if (pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4), .timeout_us = 2000 }, &future, NULL) != PW_OK)
+        if (pw_put(session, numbers, sizeof numbers,
+                   &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4), .timeout_us = 2000 }, &future, NULL) != PW_OK)
                 future = NULL;
         if (future && pw_name(future, "name", NULL) == PW_OK && pw_lookup(session, "name", 1000, &other, NULL) == PW_OK) {
                 look_at(other);
@@ -61,7 +62,8 @@ static void play_run(struct pw_session *session, struct pw_future *input)
         if (pw_slice_open(session, &(struct pw_slice_params){ .device_count = 2 }, &slice, NULL) != PW_OK)
                 return;
         program = pw_program_new(session, "fuzz");
-        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(4), PW_SPLIT(0), 0)), PW_SPLIT(0)));
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(4), PW_SPLIT(0), 0)),
+                                   PW_SPLIT(0)));
         if (pw_compile(program, NULL) == PW_OK && pw_run(program, PW_FUTURES(input), &result, NULL) == PW_OK) {
                 look_at(result);
                 (void)!pw_relocate(&result, &(struct pw_relocate_params){ .timeout_us = 2000 }, NULL);

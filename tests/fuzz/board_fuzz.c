@@ -45,8 +45,10 @@ static void remember(struct pw_device_board *board, struct fuzz_bytes *bytes)
         uint64_t count = atomic_load(&board->history_count);
         uint8_t shape = (uint8_t)fuzz_take(bytes, 1);
 
-        board->history[count % PW_HISTORY] = (struct pw_history){ .seq = fuzz_take(bytes, 1) % 32, .run = shape % 8, .node = (uint32_t)fuzz_take(bytes, shape & 8 ? 4 : 1),
-                                                                  .peak_bytes = fuzz_take(bytes, 2), .start_ns = shape >> 4, .end_ns = shape & 16,
+        board->history[count % PW_HISTORY] = (struct pw_history){ .seq = fuzz_take(bytes, 1) % 32, .run = shape % 8,
+                                                                  .node = (uint32_t)fuzz_take(bytes, shape & 8 ? 4 : 1),
+                                                                  .peak_bytes = fuzz_take(bytes, 2), .start_ns = shape >> 4,
+                                                                  .end_ns = shape & 16,
                                                                   .status = (uint32_t)fuzz_take(bytes, 1) };
         atomic_store(&board->history_count, count + 1);
 }

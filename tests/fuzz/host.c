@@ -312,7 +312,8 @@ static void begin_kept(struct fuzz_host *host)
         struct pw_cell input, result;
 
         host->kept = fixture_create(client->memory, client->rooms.first_slot);
-        *host->kept.entry = (struct pw_entry){ .word = host->kept.entry->word, .bytes = 256, .room_offset = client->rooms.room_offset,
+        *host->kept.entry = (struct pw_entry){ .word = host->kept.entry->word, .bytes = 256,
+                                               .room_offset = client->rooms.room_offset,
                                                .room_segment = client->memory->segment, .rank = 1, .body.dims = { 256 } };
         fixture_seal(host->kept, PW_OK);
         host->result = fixture_future(&host->fixture, client->futures.first_slot);

@@ -1,5 +1,5 @@
-/* Records that name a result which nobody makes: other lanes are looked at for it once, not once for each record; what they do make is
- * found all the same. */
+/* Records that name a result which nobody makes: other lanes are looked at for it once, not once for each record; what they do make
+ * is found all the same. */
 #include "daemon/client/lane.h"
 #include "tests/fuzz/host.h"
 
@@ -79,7 +79,8 @@ static void test_others_are_found(void **state)
         }
         assert_int_equal(fixture_state(none), PW_ENTRY_PENDING);
         for (uint32_t i = 1; i <= 4; i++)
-                assert_int_equal(pw_word_state(pw_entry_load(pw_map_entry(&host.fixture.futures, client->futures.first_slot + i))), PW_ENTRY_READY);
+                assert_int_equal(pw_word_state(pw_entry_load(pw_map_entry(&host.fixture.futures, client->futures.first_slot + i))),
+                                 PW_ENTRY_READY);
         fuzz_host_close(&host);
 }
 
@@ -90,8 +91,8 @@ static void fill(struct fuzz_client *client, struct pw_cell ref)
                         fuzz_host_cell(client, i, ref);
 }
 
-/* A session that fills its rings again as they are read: all is read that they had when that was asked for, a part in each round, and
- * nobody else's is kept from being read at once. */
+/* A session that fills its rings again as they are read: all is read that they had when that was asked for, a part in each round,
+ * and nobody else's is kept from being read at once. */
 static void test_full_rings(void **state)
 {
         static struct fuzz_host host;

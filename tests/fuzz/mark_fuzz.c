@@ -1,7 +1,8 @@
-/* Marks, heads of rooms and counts of a device that is not to be believed: two executors beside it come to the end of every gang, with
- * a value or a known error, and live; once it does what it should, what it wrote before is in nobody's way.
+/* Marks, heads of rooms and counts of a device that is not to be believed: two executors beside it come to the end of every gang,
+ * with a value or a known error, and live; once it does what it should, what it wrote before is in nobody's way.
  *
- * Three devices run load, call, all-reduce, call. The third has no process at first: an input writes what that one would publish. */
+ * Three devices run load, call, all-reduce, call. The third has no process at first: an input writes what that one would
+ * publish. */
 #include "executor/fixture_test.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -38,7 +39,8 @@ static void any_head(struct run *run, struct fuzz_bytes *bytes)
         uint64_t at = fuzz_take(bytes, 1) % (pw_room_bytes(8) - 8);
 
         if (how & 2)
-                *head = (struct pw_room_head){ .seq = fuzz_take(bytes, 1), .status = (uint32_t)fuzz_take(bytes, 2), .run = run->number,
+                *head = (struct pw_room_head){ .seq = fuzz_take(bytes, 1), .status = (uint32_t)fuzz_take(bytes, 2),
+                                               .run = run->number,
                                                .cause_node = (uint32_t)fuzz_take(bytes, 4),
                                                .cause_device = (uint32_t)fuzz_take(bytes, 4) };
         else

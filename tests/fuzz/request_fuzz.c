@@ -1,9 +1,10 @@
 /* The handlers of requests: a whole daemon in a thread, with executors, and a client that sends it any requests.
  *
  * An input is a row of requests: two bytes of length, then a packed Request, which is left out if it cannot be unpacked; where the
- * highest bit of the length is set the bytes go as they are. Else what a client learns only when it attaches is put in: the number of the request, the epoch
- * of ids that have 0 there, and of their segments 1, the client's own, and 2, that of its tenant's futures. The first byte says
- * whether the client says Hello. Afterwards another client is answered, and in the end store and scheduler find nothing wrong. */
+ * highest bit of the length is set the bytes go as they are. Else what a client learns only when it attaches is put in: the number
+ * of the request, the epoch of ids that have 0 there, and of their segments 1, the client's own, and 2, that of its tenant's
+ * futures. The first byte says whether the client says Hello. Afterwards another client is answered, and in the end store and
+ * scheduler find nothing wrong. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/integration/frame.h"
 #include "tests/threads/inside.h"

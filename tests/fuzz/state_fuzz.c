@@ -1,4 +1,5 @@
-/* The state file: whatever stands in it, a host starts with an epoch that is higher than what stood there, or is told what to do. */
+/* The state file: whatever stands in it, a host starts with an epoch that is higher than what stood there, or is told what to
+ * do. */
 #include "daemon/meta/meta.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -42,7 +43,8 @@ static uint32_t start(uint32_t now_s)
         struct pw_meta_host host = { 0 };
         struct pw_meta *meta = NULL;
 
-        if (pw_meta_kind("embedded")->open(&(struct pw_meta_params){ .state_dir = folder, .now_s = now_s }, &meta, &host, &err) != PW_OK) {
+        if (pw_meta_kind("embedded")->open(&(struct pw_meta_params){ .state_dir = folder, .now_s = now_s }, &meta, &host,
+                                           &err) != PW_OK) {
                 must(strstr(err.text, path), "a refusal that does not name the file");
                 return 0;
         }

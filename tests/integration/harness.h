@@ -100,8 +100,8 @@ void it_forget(struct it_child *child);
 
 int64_t it_now_us(void);
 /* How many times its bound something may take before a test fails: $PW_SLACK, 20 where it is not set (machines that tests share are
- * slow at times). it_within() gives that much only where others take the processors meanwhile, and three times the bound where nobody
- * does; what is measured is printed where it is over the bound. */
+ * slow at times). it_within() gives that much only where others take the processors meanwhile, and three times the bound where
+ * nobody does; what is measured is printed where it is over the bound. */
 int64_t it_slack(void);
 void it_within(const char *what, int64_t since_us, int64_t bound_us);
 uint64_t it_environment(const char *name, uint64_t otherwise);

@@ -1,5 +1,5 @@
-/* What others took of the processors since the test began: of all that was busy, from the first line of /proc/stat (proc(5)), what this
- * process and its descendants have not used. */
+/* What others took of the processors since the test began: of all that was busy, from the first line of /proc/stat (proc(5)), what
+ * this process and its descendants have not used. */
 #include "tests/integration/group.h"
 
 #include <dirent.h>
@@ -28,7 +28,8 @@ static bool read_process(const char *name, struct process *process)
                 rest = strrchr(line, ')');
         if (file)
                 fclose(file);
-        if (!rest || sscanf(rest + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &process->parent, &user, &system,
+        if (!rest ||
+            sscanf(rest + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &process->parent, &user, &system,
                             &children_user, &children_system) != 5)
                 return false;
         process->pid = atoi(name);
@@ -77,7 +78,8 @@ static struct sample take_sample(void)
         struct sample sample = { .now_us = it_now_us(), .own = own_ticks() };
         FILE *file = fopen("/proc/stat", "re");
 
-        sample.known = file && fscanf(file, "cpu %lu %lu %lu %lu %lu %lu %lu %lu", &user, &nice, &system, &idle, &iowait, &irq, &softirq,
+        sample.known = file &&
+                fscanf(file, "cpu %lu %lu %lu %lu %lu %lu %lu %lu", &user, &nice, &system, &idle, &iowait, &irq, &softirq,
                                       &steal) == 8;
         if (file)
                 fclose(file);
@@ -91,7 +93,8 @@ void it_others_begin(void) { began = take_sample(); }
 double it_others(void)
 {
         struct sample now = take_sample();
-        double all = (double)(now.now_us - began.now_us) / IT_SECOND * (double)sysconf(_SC_CLK_TCK) * (double)sysconf(_SC_NPROCESSORS_ONLN);
+        double all = (double)(now.now_us - began.now_us) / IT_SECOND * (double)sysconf(_SC_CLK_TCK) *
+                (double)sysconf(_SC_NPROCESSORS_ONLN);
         double share = all > 0 ? (now.busy - began.busy - (now.own - began.own)) / all : 1;
 
         if (!began.known || !now.known)

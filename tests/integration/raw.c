@@ -127,7 +127,8 @@ uint32_t raw_flood(const struct raw_flood *flood)
                 if (it_now_us() > until_us && flood->unread)
                         break;
                 if (it_now_us() > until_us)
-                        fail_msg("%u of %u requests answered after %d s", state.answered, flood->count + flood->before, (int)(flood->limit_us / IT_SECOND));
+                        fail_msg("%u of %u requests answered after %d s", state.answered, flood->count + flood->before,
+                                 (int)(flood->limit_us / IT_SECOND));
         }
         pw_decoder_done(&state.decoder);
         return state.ok;

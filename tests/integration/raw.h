@@ -11,8 +11,8 @@ int raw_connect(const struct it_host *host);
 /* Say Hello and read the answer. Its status; `text`: its sentence. */
 enum pw_status raw_hello(int fd, char text[200]);
 
-/* `count` requests, filled by `fill`, which gets a zeroed one with its id; each is answered, or the test fails after `limit_us`. Returns
- * how many were answered with PW_OK. Replies come in any order and bring no descriptors. `unread`: return when all are
+/* `count` requests, filled by `fill`, which gets a zeroed one with its id; each is answered, or the test fails after `limit_us`.
+ * Returns how many were answered with PW_OK. Replies come in any order and bring no descriptors. `unread`: return when all are
  * written, or the time is over. `before`: so many of an earlier flood were not read, and are awaited, too. */
 struct raw_flood {
         int fd;

@@ -19,14 +19,16 @@ enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **r
         return PW_OK;
 }
 
-enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment, struct pw_error *ret_err)
+enum pw_status pw_session_segment(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
+                                  struct pw_error *ret_err)
 {
         (void)session, (void)ret_err;
         *ret_segment = world_segment(number);
         return PW_OK;
 }
 
-enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment, struct pw_error *ret_err)
+enum pw_status pw_session_refer(struct pw_session *session, uint32_t number, struct pw_client_segment **ret_segment,
+                                struct pw_error *ret_err)
 {
         return pw_session_segment(session, number, ret_segment, ret_err);
 }
@@ -55,8 +57,8 @@ ssize_t model_send(int fd, const void *bytes, size_t count)
 }
 
 /* Whoever sends holds send_lock: what is empty stays so. */
-enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t *message, uint32_t bytes, const int *fds, uint32_t fd_count,
-                             struct pw_error *ret_err)
+enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t *message, uint32_t bytes, const int *fds,
+                             uint32_t fd_count, struct pw_error *ret_err)
 {
         (void)kind, (void)message, (void)bytes, (void)fds, (void)fd_count, (void)ret_err;
         while (!put_on(socket_of(socket), WORLD_FRAME))
@@ -107,7 +109,8 @@ int model_unlock(pthread_mutex_t *lock)
         return 0;
 }
 
-enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number, struct pw_error *ret_err)
+enum pw_status pw_segment_map_name(struct pw_segment_map *map, struct pw_client_segment *segment, uint32_t number,
+                                   struct pw_error *ret_err)
 {
         (void)map, (void)segment, (void)number;
         return pw_error_set(ret_err, PW_PROTOCOL, "its segment has had a number from the beginning");
@@ -120,7 +123,8 @@ void pw_connection_lost(struct pw_connection *connection) { (void)connection; }
 void pw_decoder_init(struct pw_decoder *decoder) { (void)decoder; }
 void pw_decoder_done(struct pw_decoder *decoder) { (void)decoder; }
 void pw_decoder_rest(struct pw_decoder *decoder) { (void)decoder; }
-enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes, struct pw_error *ret_err)
+enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes,
+                                     struct pw_error *ret_err)
 {
         (void)decoder, (void)looks, (void)ret_err;
         *ret_bytes = socket_of(socket)->came != WORLD_NOTHING;

@@ -48,10 +48,12 @@ static void take_always(void) { model_must(at.took + at.taken_back <= 1, "a slot
 static void take_end(void)
 {
         model_must(at.took + at.taken_back == 1 || model_kills(), "nobody got a free slot");
-        model_must(!at.took || at.entry.word == pw_word_make(PW_ENTRY_PENDING, 0, 0x1000000, PW_OK), "the generation did not count up");
+        model_must(!at.took || at.entry.word == pw_word_make(PW_ENTRY_PENDING, 0, 0x1000000, PW_OK),
+                   "the generation did not count up");
 }
 
-const struct model entry_take_model = { "take", "two takers and the daemon at a free slot", take_begin, take_always, take_end, 1, NULL };
+const struct model entry_take_model = { "take", "two takers and the daemon at a free slot", take_begin, take_always,
+                                        take_end, 1, NULL };
 
 /* --- PENDING: two deciders, and the daemon that asks to be told, then cancels ------------------------------------------------ */
 

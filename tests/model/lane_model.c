@@ -35,7 +35,8 @@ static void work_begin(void)
         world_client(0, "first", work);
         world_client(1, "second", work);
 }
-const struct model lane_work_model = { "work", "two lanes publish work while the daemon goes to sleep", work_begin, world_step, all_read, 1, NULL };
+const struct model lane_work_model = { "work", "two lanes publish work while the daemon goes to sleep", work_begin, world_step,
+                                       all_read, 1, NULL };
 
 /* A thread that asks for something else meanwhile: its frame fills the socket, and it has the socket when the other rings. */
 static void send_frame(void *context)
@@ -52,8 +53,8 @@ static void bell_begin(void)
         world_client(0, "ringer", work);
         world_thread(0, "asker", send_frame);
 }
-const struct model lane_bell_model = { "bell", "a thread rings while another sends a frame, and the socket is full at times", bell_begin, world_step,
-                                       all_read, 0, NULL };
+const struct model lane_bell_model = { "bell", "a thread rings while another sends a frame, and the socket is full at times",
+                                       bell_begin, world_step, all_read, 0, NULL };
 
 static void full_begin(void)
 {
@@ -89,7 +90,8 @@ static void drop_begin(void)
         world_client(0, "owner", drop);
         world_client(1, "asker", ask);
         /* More than there is, with time to wait: it stays in the queue, and the store drains. */
-        pw_store_room_request(world.daemon.store, &(struct pw_room_request){ .token = 100, .session = 2, .size_class = pw_size_class(4096),
+        pw_store_room_request(world.daemon.store,
+                              &(struct pw_room_request){ .token = 100, .session = 2, .size_class = pw_size_class(4096),
                               .count = 2, .need_bytes = 4096, .deadline_us = UINT64_MAX });
         model_must(pw_store_waits_for_room(world.daemon.store, 0), "the asker queues");
 }
@@ -99,4 +101,5 @@ static void dropped(void)
         world_end();
         model_must(!pw_store_waits_for_room(world.daemon.store, 0), "a DROP lies unread while somebody queues for room");
 }
-const struct model lane_drop_model = { "hungry", "a DROP while somebody queues for room", drop_begin, world_step, dropped, 1, NULL };
+const struct model lane_drop_model = { "hungry", "a DROP while somebody queues for room", drop_begin, world_step,
+                                       dropped, 1, NULL };

@@ -86,7 +86,7 @@ static void open_moved(void *context)
 
 static void read_shared(void *context) { read_for_a_while(context, at.shared); }
 
-/* --- what must hold ------------------------------------------------------------------------------------------------------------ */
+/* --- what must hold ----------------------------------------------------------------------------------------------------------- */
 
 enum reader { TAKES_IT, TAKES_THE_COPY, HOLDS_IT };
 
@@ -163,8 +163,8 @@ static void one_left(void)
 }
 
 static void move_begin(void) { begin_move(true, TAKES_IT); }
-const struct model move_model = { "move", "a value moves to the host while another takes it by id", move_begin, one_place, one_left, 1,
-                                  NULL };
+const struct model move_model = { "move", "a value moves to the host while another takes it by id", move_begin, one_place,
+                                  one_left, 1, NULL };
 static void exchange_begin(void) { begin_move(false, TAKES_IT); }
 const struct model exchange_model = { "exchange", "a value moves between devices while another takes it by id", exchange_begin,
                                       one_place, one_left, 1, NULL };
@@ -172,5 +172,5 @@ static void exchange_copy_begin(void) { begin_move(false, TAKES_THE_COPY); }
 const struct model exchange_copy_model = { "copied", "the same while another takes the copy by id", exchange_copy_begin, one_place,
                                            one_left, 1, NULL };
 static void move_shared_begin(void) { begin_move(true, HOLDS_IT); }
-const struct model move_shared_model = { "held", "a value is to move while another reads and drops it", move_shared_begin, one_place,
-                                         one_left, 1, NULL };
+const struct model move_shared_model = { "held", "a value is to move while another reads and drops it",
+                                         move_shared_begin, one_place, one_left, 1, NULL };

@@ -1,4 +1,5 @@
-/* The daemon's own record of a segment, which is another struct than the library's: daemon/client/move.c reads a list of shards there. */
+/* The daemon's own record of a segment, which is another struct than the library's: daemon/client/move.c reads a list of shards
+ * there. */
 #include "daemon/memory/segment.h"
 
 uint8_t *world_futures_base(void);

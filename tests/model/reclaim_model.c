@@ -80,7 +80,8 @@ static void freed(void)
 }
 
 static void one_opener(void) { begin(1, drop); }
-const struct model reclaim_model = { "reclaim", "the last reference goes while another is taken by id", one_opener, held, freed, 1, NULL };
+const struct model reclaim_model = { "reclaim", "the last reference goes while another is taken by id", one_opener, held,
+                                     freed, 1, NULL };
 
 static void reuse_begin(void) { begin(1, drop_and_put); }
 const struct model reuse_model = { "reuse", "the slot has another value when it is opened", reuse_begin, held, freed, 0, NULL };

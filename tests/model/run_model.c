@@ -44,7 +44,8 @@ static void open_given(void *context)
         struct pw_future *future;
 
         if (at.own)
-                pw_unref(at.own); /* while the daemon looks who holds that, it reads the giver's record, too: it decides a turn later */
+                /* while the daemon looks who holds that, it reads the giver's record, too: it decides a turn later */
+                pw_unref(at.own);
         world_press(1);
         world_settle(1, 3);
         if (pw_open(&client->library, at.id, &future, NULL) == PW_OK)
@@ -90,20 +91,21 @@ static void nothing_left(void)
         world_end();
         model_must(gone(0, at.id.generation), "a value stays that nobody holds");
         model_must(runs_seen.freed[0] == 1, "the room of a value did not go back once");
-        model_must(model_dead(0) || pw_word_state(pw_map_entry(&world.futures.map, 1)->word) == PW_ENTRY_READY, "a run did not end");
+        model_must(model_dead(0) || pw_word_state(pw_map_entry(&world.futures.map, 1)->word) == PW_ENTRY_READY,
+                   "a run did not end");
 }
 
 static void donate_begin(void) { begin_donation(false, false); }
-const struct model donate_model = { "donate", "a value is given to a run while another takes it by id", donate_begin, not_overwritten,
-                                    nothing_left, 1, NULL };
+const struct model donate_model = { "donate", "a value is given to a run while another takes it by id", donate_begin,
+                                    not_overwritten, nothing_left, 1, NULL };
 static void donate_look_begin(void) { begin_donation(false, true); }
 const struct model donate_look_model = { "offered", "the same, while the daemon looks who holds another value", donate_look_begin,
                                          not_overwritten, nothing_left, 1, NULL };
 static void donate_shared_begin(void) { begin_donation(true, false); }
-const struct model donate_shared_model = { "given", "a value is given to a run while another reads and drops it", donate_shared_begin,
-                                           not_overwritten, nothing_left, 1, NULL };
+const struct model donate_shared_model = { "given", "a value is given to a run while another reads and drops it",
+                                           donate_shared_begin, not_overwritten, nothing_left, 1, NULL };
 
-/* --- catch up ------------------------------------------------------------------------------------------------------------------ */
+/* --- catch up ----------------------------------------------------------------------------------------------------------------- */
 
 static void make(void *context)
 {
@@ -154,7 +156,8 @@ static bool decided(uint32_t i)
 {
         const struct pw_future *result = at.results[i];
 
-        return model_dead((int)i) || gone(result->slot, result->generation) || pw_word_decided(pw_map_entry(&world.futures.map, result->slot)->word);
+        return model_dead((int)i) || gone(result->slot, result->generation) ||
+                pw_word_decided(pw_map_entry(&world.futures.map, result->slot)->word);
 }
 
 static void all_decided(void)
@@ -171,8 +174,8 @@ static void believed(void)
 }
 
 static void catch_up_begin(void) { begin_catch_up(use); }
-const struct model catch_up_model = { "catchup", "a record names what a record makes that lies unread in another lane", catch_up_begin,
-                                      world_step, believed, 1, NULL };
+const struct model catch_up_model = { "catchup", "a record names what a record makes that lies unread in another lane",
+                                      catch_up_begin, world_step, believed, 1, NULL };
 static void liar_begin(void) { begin_catch_up(use_unheard); }
-const struct model catch_up_liar_model = { "unheard", "a record names a slot that nobody may ever claim", liar_begin, world_step, all_decided,
-                                           1, NULL };
+const struct model catch_up_liar_model = { "unheard", "a record names a slot that nobody may ever claim", liar_begin, world_step,
+                                           all_decided, 1, NULL };

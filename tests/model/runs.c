@@ -1,5 +1,5 @@
-/* What daemon/work/submit.c does with a RUN record, over the product's store, and a scheduler that knows one thing: a run whose input is
- * ready makes its result ready. Stands for take_input(), take_result() and pw_submit_*batch() there, and for
+/* What daemon/work/submit.c does with a RUN record, over the product's store, and a scheduler that knows one thing: a run whose
+ * input is ready makes its result ready. Stands for take_input(), take_result() and pw_submit_*batch() there, and for
  * scheduler/ as far as the store sees it: results are decided, inputs are released, rooms are freed. */
 #include "tests/model/runs.h"
 
@@ -38,7 +38,8 @@ static bool decide(struct pw_object *object, enum pw_status status)
 
         one->shard_count = 1;
         one->shards[0].offset = object->slot % RUNS_ROOMS;
-        pw_store_decide(world.daemon.store, object, &(struct pw_decision){ .status = status, .text = "cancelled", .list = one, .bytes = 8 }, 0);
+        pw_store_decide(world.daemon.store, object,
+                        &(struct pw_decision){ .status = status, .text = "cancelled", .list = one, .bytes = 8 }, 0);
         return pw_word_decided(pw_entry_load(pw_object_entry(world.daemon.store, object)));
 }
 
@@ -47,8 +48,8 @@ void runs_result(uint32_t i, uint32_t slot)
         uint32_t generation = pw_word_generation(pw_map_entry(&world.futures.map, slot)->word);
         struct pw_object *object;
 
-        model_must(pw_store_claim(world.daemon.store, i + 1, pw_cell_object(0, WORLD_FUTURES, slot, generation), ++runs.count, NULL, &object,
-                                  NULL) == PW_OK && decide(object, PW_OK), "a result before the start");
+        model_must(pw_store_claim(world.daemon.store, i + 1, pw_cell_object(0, WORLD_FUTURES, slot, generation), ++runs.count,
+                                  NULL, &object, NULL) == PW_OK && decide(object, PW_OK), "a result before the start");
         object->payload = room_of(object);
 }
 
@@ -63,7 +64,8 @@ bool runs_publish(struct world_client *client, const struct pw_future *input, bo
         pw_ring_write(writer, pw_cell_run(0, input != NULL, 1, 1));
         pw_ring_write(writer, (struct pw_cell){ 0, 0 });
         if (input)
-                pw_ring_write(writer, pw_cell_object(donated ? PW_RUN_INPUT_DONATED : 0, input->segment, input->slot, input->generation));
+                pw_ring_write(writer,
+                              pw_cell_object(donated ? PW_RUN_INPUT_DONATED : 0, input->segment, input->slot, input->generation));
         pw_ring_write(writer, pw_cell_object(0, result->segment, result->slot, result->generation));
         pw_lane_publish(client->lane, true);
         return true;
@@ -76,7 +78,8 @@ static void take_input(struct pw_dlane *lane, struct run *run, struct pw_cell ce
         struct pw_store *store = world.daemon.store;
         uint32_t session = lane->session->number;
         bool donated = pw_cell_top(cell) & PW_RUN_INPUT_DONATED;
-        struct pw_object *object = pw_store_find(store, session, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
+        struct pw_object *object = pw_store_find(store, session, pw_cell_segment(cell), pw_cell_slot(cell),
+                                                 pw_cell_generation(cell));
 
         run->gone = true;
         if (!object || pw_store_unclaimed(store, cell))
@@ -103,8 +106,8 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
                 take_input(lane, run, pw_ring_peek(&lane->reader, 2), now_us);
         runs_seen.refused += run->gone;
         pw_list_append(&world.daemon.submitted, &run->link);
-        if (pw_store_claim(world.daemon.store, lane->session->number, pw_ring_peek(&lane->reader, 2 + inputs), run->number, NULL, &run->result,
-                           NULL) != PW_OK)
+        if (pw_store_claim(world.daemon.store, lane->session->number, pw_ring_peek(&lane->reader, 2 + inputs), run->number, NULL,
+                           &run->result, NULL) != PW_OK)
                 return 0;
         run->result->payload = room_of(run->result);
         return 2 + inputs + results;

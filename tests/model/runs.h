@@ -10,7 +10,8 @@
 /* What its checks may look at. */
 struct runs_seen {
         bool overwritten;         /* a run has written into the room of a value that was given to it */
-        uint8_t freed[RUNS_ROOMS]; /* how often the room of a result went back; the shard of a result has its number as its offset */
+        /* how often the room of a result went back; the shard of a result has its number as its offset */
+        uint8_t freed[RUNS_ROOMS];
         uint8_t refused;          /* runs whose input was not there */
 };
 extern struct runs_seen runs_seen;

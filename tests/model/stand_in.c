@@ -1,4 +1,5 @@
-/* What stands in for the files of the daemon that are not in the model: effects done at once, sessions that end, and what never happens. */
+/* What stands in for the files of the daemon that are not in the model: effects done at once, sessions that end, and what never
+ * happens. */
 #include "tests/model/world.h"
 
 #include "daemon/child/child_board.h"
@@ -27,8 +28,8 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                 uint32_t client = action.segment / 10 - 1;
 
                 if (action.kind == PW_STORE_WAKE)
-                        pw_hint_wake(world.tenant.hints, pw_map_entry(&world_segment(action.segment)->map, action.slot), action.segment,
-                                     action.slot);
+                        pw_hint_wake(world.tenant.hints, pw_map_entry(&world_segment(action.segment)->map, action.slot),
+                                     action.segment, action.slot);
                 else if (action.kind == PW_STORE_PUNCH || action.kind == PW_STORE_SEGMENT_IDLE)
                         world.punched |= 1u << client;
                 if (action.kind == PW_STORE_SEGMENT_IDLE) {

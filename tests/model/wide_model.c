@@ -66,7 +66,8 @@ static uint32_t counted(bool wide)
 
         for (uint32_t i = 1; i < world.client_count; i++) {
                 uint64_t note = world.clients[i].control->lanes[0].notes[0];
-                count += !model_dead((int)i) && pw_note_state(note) == PW_NOTE_COUNTED && (pw_note_bucket(note) == PW_NOTE_EVERY) == wide;
+                count += !model_dead((int)i) && pw_note_state(note) == PW_NOTE_COUNTED &&
+                        (pw_note_bucket(note) == PW_NOTE_EVERY) == wide;
         }
         return count;
 }
@@ -93,4 +94,5 @@ static void one_waiter(void) { begin(NULL); }
 const struct model wide_model = { "wide", "a wide waiter, its producer and the daemon", one_waiter, always, ended, 2, overslept };
 
 static void with_another(void) { begin(await_one); }
-const struct model wide_beside_model = { "beside", "a wide waiter and one that waits on the word", with_another, always, ended, 1, overslept };
+const struct model wide_beside_model = { "beside", "a wide waiter and one that waits on the word", with_another, always, ended, 1,
+                                         overslept };

@@ -40,7 +40,8 @@ static bool anything_told(void *context)
 
 struct told { uint32_t came, asked, hung_up; bool died; };
 
-/* As for daemon/client/input.c and daemon/client/process.c: what it published before it said or did that is read first, in parts. */
+/* As for daemon/client/input.c and daemon/client/process.c: what it published before it said or did that is read first, in
+ * parts. */
 static bool is_read(struct world_client *client, uint64_t *until)
 {
         if (!*until)
@@ -122,7 +123,8 @@ static void open_session(uint32_t i)
         client->control = model_alloc(control_bytes);
         client->segment = (struct pw_client_segment){ 10 * (i + 1), PW_SEGMENT_CLIENT, WORLD_SLOTS, layout.room_offset,
                                                { model_alloc(layout.bytes), layout.bytes, true } };
-        *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .fd = (int)i + 1, .role = PW_ROLE_CLIENT, .tenant = &world.tenant,
+        *session = (struct pw_dsession){ .daemon = &world.daemon, .number = i + 1, .fd = (int)i + 1, .role = PW_ROLE_CLIENT,
+                                         .tenant = &world.tenant,
                                          .control = client->control, .heard = true };
         pw_list_init(&session->of_ended);
         pw_list_init(&session->of_look);
@@ -162,8 +164,10 @@ static void open_futures(void)
 
         world.futures = (struct pw_client_segment){ WORLD_FUTURES, PW_SEGMENT_FUTURES, WORLD_SLOTS, layout.room_offset,
                                              { model_alloc(layout.bytes), layout.bytes, true } };
-        model_must(pw_store_segment_add(world.daemon.store, &(struct pw_store_segment_params){ .segment = WORLD_FUTURES, .layout = layout,
-                           .tenant = "ann", .map = world.futures.map, .hints = world.tenant.hints }, NULL) == PW_OK, "futures have a segment");
+        model_must(pw_store_segment_add(world.daemon.store,
+                                        &(struct pw_store_segment_params){ .segment = WORLD_FUTURES, .layout = layout,
+                           .tenant = "ann", .map = world.futures.map, .hints = world.tenant.hints }, NULL) == PW_OK,
+                           "futures have a segment");
 }
 
 static void share(const struct world_client *client)
@@ -220,7 +224,8 @@ void world_begin(uint32_t clients)
                 model_must(pw_store_reader_add(world.daemon.store, WORLD_FUTURES, i, NULL) == PW_OK, "futures are asked for");
         /* Everybody has asked for everybody's segment. */
         for (uint32_t i = 0; i < world.client_count * world.client_count; i++)
-                model_must(pw_store_reader_add(world.daemon.store, world.clients[i / clients].segment.number, i % clients + 1, NULL) == PW_OK,
+                model_must(pw_store_reader_add(world.daemon.store, world.clients[i / clients].segment.number, i % clients + 1,
+                                               NULL) == PW_OK,
                            "a segment is asked for");
 }
 
@@ -250,7 +255,8 @@ void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count)
         struct pw_grant_bounds bounds = { (uint8_t *)client->control, PW_CONTROL_RINGS_OFFSET + 512, WORLD_SLOTS,
                                           client->segment.map.bytes };
         struct pw_store_grant grant = granted(&(struct pw_room_request){ .token = ++world.token, .session = i + 1, .count = count,
-                .inline_only = !room_bytes, .size_class = room_bytes ? row : 0, .need_bytes = room_bytes, .deadline_us = UINT64_MAX });
+                .inline_only = !room_bytes, .size_class = room_bytes ? row : 0, .need_bytes = room_bytes,
+                .deadline_us = UINT64_MAX });
 
         wire.extent = grant.extent;
         wire.first_slot = grant.first_slot;
@@ -327,7 +333,8 @@ struct pw_future *world_share(uint32_t i, const struct pw_future *future)
 {
         struct pw_future *other = pw_future_alloc(world.clients[i].lane);
 
-        model_must(pw_store_ref(world.daemon.store, i + 1, pw_cell_object(PW_RING_REF, future->segment, future->slot, future->generation),
+        model_must(pw_store_ref(world.daemon.store, i + 1,
+                                pw_cell_object(PW_RING_REF, future->segment, future->slot, future->generation),
                                 0) == PW_OK, "a reference before the start");
         pw_future_fill(other, world_segment(future->segment), future->slot, future->generation);
         return other;

@@ -17,7 +17,8 @@
 #define WORLD_FUTURES 40u /* the segment of results */
 #define WORLD_SLOTS 2u /* of each segment */
 #define WORLD_ROOMS_BYTES 8192u
-#define WORLD_CAPACITY_BYTES (16384u + 512u) /* two rooms of a page, their entries, a page that is too little for another lane, and records */
+/* two rooms of a page, their entries, a page that is too little for another lane, and records */
+#define WORLD_CAPACITY_BYTES (16384u + 512u)
 
 enum world_item { WORLD_NOTHING = 0, WORLD_BELL = 1, WORLD_FRAME = 2 };
 
@@ -50,7 +51,8 @@ struct world {
 };
 extern struct world world;
 
-/* Build it with `clients` clients; the daemon's thread is 0. Shares what the socket carries, tails, watch words and cells; entries and hints are the model's to share. */
+/* Build it with `clients` clients; the daemon's thread is 0. Shares what the socket carries, tails, watch words and cells; entries
+ * and hints are the model's to share. */
 void world_begin(uint32_t clients);
 /* Grant client `i` an extent of `count` slots, inline or with rooms of `room_bytes`. */
 void world_grant(uint32_t i, uint64_t room_bytes, uint32_t count);

@@ -56,7 +56,8 @@ static void add_slice(struct pw_graph *graph, struct pw_make_slice *slice, const
 }
 
 /* A function's output in layout `from`, of inputs that make each contribution another, is brought into layout `to`. */
-static struct pw_graph *make(struct pw_make_slice slices[2], const struct layout *from, const struct layout *to, struct pw_dims dims)
+static struct pw_graph *make(struct pw_make_slice slices[2], const struct layout *from, const struct layout *to,
+                             struct pw_dims dims)
 {
         struct pw_graph *graph = pw_graph_new("t");
         struct pw_sharding differs = PW_BROADCAST;

@@ -25,7 +25,8 @@ static bool serve(struct inside *inside, int argc, char **argv)
         struct pw_daemon *daemon;
         struct pw_error err;
 
-        if (pw_settings_load(&settings, argc, argv, &err) != PW_OK || pw_daemon_new(&settings, argc, argv, &daemon, &err) != PW_OK) {
+        if (pw_settings_load(&settings, argc, argv, &err) != PW_OK ||
+            pw_daemon_new(&settings, argc, argv, &daemon, &err) != PW_OK) {
                 fprintf(stderr, "pathwaysd: %s\n", err.text);
                 return false;
         }
@@ -42,7 +43,8 @@ static void *run(void *context)
         struct inside *inside = context;
         const char *build = getenv("PW_BUILD");
         char run_dir[96], state_dir[96], executor[600], modules[600], ready[16];
-        char *argv[] = { (char *)"pathwaysd", (char *)"--run-dir", run_dir, (char *)"--state-dir", state_dir, (char *)"--executor", executor,
+        char *argv[] = { (char *)"pathwaysd", (char *)"--run-dir", run_dir, (char *)"--state-dir", state_dir,
+                         (char *)"--executor", executor,
                          (char *)"--modules", modules, (char *)"--ready-fd", ready, (char *)"--devices", (char *)"emulated:2",
                          (char *)"--host-memory", (char *)"64MiB", (char *)"--device-memory", (char *)"1MiB", (char *)"--log-level",
                          (char *)"warning", NULL };

@@ -52,7 +52,8 @@ static UNSEEN struct file *find(const struct stat *info)
         return empty;
 }
 
-/* All of the file, once; the window is a part of that. A user who may do more than those before has it mapped again in its place. */
+/* All of the file, once; the window is a part of that. A user who may do more than those before has it mapped again in its
+ * place. */
 static UNSEEN void *map_window(const struct stat *info, int protection, int flags, int fd, off_t offset)
 {
         struct file *file = find(info);
@@ -62,7 +63,8 @@ static UNSEEN void *map_window(const struct stat *info, int protection, int flag
         if (!file->users || (protection & ~file->protection)) {
                 bool first = !file->users;
                 int both = first ? protection : protection | file->protection;
-                void *base = really_map(first ? NULL : file->base, (size_t)info->st_size, both, first ? flags : flags | MAP_FIXED, fd, 0);
+                void *base = really_map(first ? NULL : file->base, (size_t)info->st_size, both,
+                                        first ? flags : flags | MAP_FIXED, fd, 0);
 
                 if (base == MAP_FAILED)
                         return base;

@@ -297,6 +297,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_whole) };
 
-        setenv("CMOCKA_TEST_ABORT", "1", 1); /* its own handler of crashes ends the program without a word where another thread crashed */
+        /* its own handler of crashes ends the program without a word where another thread crashed */
+        setenv("CMOCKA_TEST_ABORT", "1", 1);
         return cmocka_run_group_tests_name("whole", tests, NULL, NULL);
 }

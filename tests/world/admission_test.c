@@ -92,8 +92,8 @@ void *__wrap_realloc(void *memory, size_t bytes)
         return no_memory && bytes > malloc_usable_size(memory) ? NULL : __real_realloc(memory, bytes);
 }
 
-/* Runs of more programs stand aside than a small heap has places for: that there is no memory for a larger one keeps none of them out
- * of a look. */
+/* Runs of more programs stand aside than a small heap has places for: that there is no memory for a larger one keeps none of them
+ * out of a look. */
 static void test_aside_without_memory(void **state)
 {
         static struct world_program programs[PROGRAMS];
@@ -215,7 +215,8 @@ static void test_takes_over(void **state)
         world_done(&world);
 }
 
-/* However many runs of a tenant lack room, one of another's comes after one of them; it holds back theirs, too, until it is admitted. */
+/* However many runs of a tenant lack room, one of another's comes after one of them; it holds back theirs, too, until it is
+ * admitted. */
 static void test_turns(void **state)
 {
         struct world_program *others = &world.programs[3];
@@ -223,7 +224,8 @@ static void test_turns(void **state)
         uint32_t before = 0;
 
         (void)state;
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10, .tenants = 2 });
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10,
+                                                       .tenants = 2 });
         block = &world.programs[2];
         world_make_chain(&world, block, "block", 3, 1004);
         world_make_chain(&world, &world.programs[4], "second", 3, 1004);
@@ -266,14 +268,16 @@ static void test_turns(void **state)
         world_done(&world);
 }
 
-/* Who lacks room keeps its turn until it has that, though runs of its tenant that want memory of other devices are admitted meanwhile. */
+/* Who lacks room keeps its turn until it has that, though runs of its tenant that want memory of other devices are admitted
+ * meanwhile. */
 static void test_keeps_its_turn(void **state)
 {
         struct world_program *mine = &world.programs[3], *theirs = &world.programs[4], *aside = &world.programs[5];
         struct world_object *first, *head, *behind, *small;
 
         (void)state;
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 16 << 10, .tenants = 2 });
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 16 << 10,
+                                                       .tenants = 2 });
         block = &world.programs[2];
         world_make_chain(&world, mine, "mine", 3, 1004);
         world_make_chain(&world, aside, "aside", 1, 236); /* on the other device */
@@ -314,7 +318,8 @@ static void test_waits_for_its_own(void **state)
         struct world_object *head, *small, *other;
 
         (void)state;
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10, .tenants = 2 });
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 16 << 10,
+                                                       .tenants = 2 });
         block = &world.programs[2];
         step = &world.programs[0];
         world_make_chain(&world, block, "block", 3, 1004);
@@ -346,8 +351,8 @@ static void move_until_ended(const struct world_run *run)
         }
 }
 
-/* Each run's input is a result of the last, and stays in place: its load has nothing to do but to wait, as where the block has a room
- * for it the other device still reads what the run ahead wrote there. */
+/* Each run's input is a result of the last, and stays in place: its load has nothing to do but to wait, as where the block has a
+ * room for it the other device still reads what the run ahead wrote there. */
 static void test_takes_over_behind_readers(void **state)
 {
         struct world_program *relay = &world.programs[0];

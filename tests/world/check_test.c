@@ -1,4 +1,5 @@
-/* What `pathways check` finds in the scheduler: each of its invariants, broken once in the middle of runs, is named, with the device. */
+/* What `pathways check` finds in the scheduler: each of its invariants, broken once in the middle of runs, is named, with the
+ * device. */
 #include "scheduler/device.h"
 #include "scheduler/live.h"
 #include "scheduler/state.h"
@@ -19,10 +20,12 @@ static struct world world;
 /* Two runs of 100 calls on device 0, eight gangs ahead: each has a result and a block. */
 static struct pw_device *begin(void)
 {
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 1 << 20, .donations = -1 });
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 1 << 20,
+                                                       .donations = -1 });
         world_make_chain(&world, &world.programs[0], "chain", 100, 64);
         for (int i = 0; i < 2; i++)
-                world_submit(&world, &world.programs[0], (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
+                world_submit(&world, &world.programs[0],
+                             (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
         world_daemon(&world);
         assert_int_equal(world.scheduler->devices[0]->ordered, 8);
         return world.scheduler->devices[0];

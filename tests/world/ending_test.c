@@ -315,7 +315,8 @@ static void test_chain_cancelled(void **state)
         uint64_t head;
 
         (void)state;
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 256 << 10, .donations = -1 });
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = 256 << 10,
+                                                       .donations = -1 });
         block = &world.programs[0];
         world_make_chain(&world, block, "block", 20, 16);
         object = submit(block, 0);

@@ -414,7 +414,8 @@ static void finish(struct world *world, struct world_executor *self, const struc
                   (unsigned long)gang->record->run, gang->index);
 }
 
-/* A process of this device died in this gang: nothing of it is run. Its outputs' rooms may still have readers, so it waits as ever. */
+/* A process of this device died in this gang: nothing of it is run. Its outputs' rooms may still have readers, so it waits as
+ * ever. */
 static void fail_outputs(const struct gang *gang)
 {
         const uint32_t *outputs = PW_IMAGE_AT(gang->image, uint32_t, gang->node->outputs);

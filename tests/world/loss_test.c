@@ -64,19 +64,21 @@ static void test_death_in_a_fork(void **state)
 /* What is lost was lost by device 1. */
 static void tell(uint64_t run, uint32_t result, enum pw_status status, const char *text)
 {
-        struct pw_report report = { .run = run, .node = 1, .status = status, .result = result, .cause_node = status == PW_FAILED ? 1 : PW_NODE_NONE,
+        struct pw_report report = { .run = run, .node = 1, .status = status, .result = result,
+                                    .cause_node = status == PW_FAILED ? 1 : PW_NODE_NONE,
                                     .cause_device = status == PW_DEVICE_LOST };
 
         snprintf(report.text, sizeof report.text, "%s", text);
         pw_scheduler_report(world.scheduler, 0, &report, world.now_us);
 }
 
-/* Of what devices say of one result the cause is told, not that something was lost by it, in whatever order they say it; of two causes
- * the first. */
+/* Of what devices say of one result the cause is told, not that something was lost by it, in whatever order they say it; of two
+ * causes the first. */
 static void test_cause_of_several(void **state)
 {
         static const enum pw_status told[][3] = {
-                { PW_DEVICE_LOST, PW_FAILED, PW_DEVICE_LOST }, { PW_FAILED, PW_DEVICE_LOST, PW_SHAPE }, { PW_DEVICE_LOST, PW_DEVICE_LOST, PW_FAILED },
+                { PW_DEVICE_LOST, PW_FAILED, PW_DEVICE_LOST }, { PW_FAILED, PW_DEVICE_LOST, PW_SHAPE },
+                        { PW_DEVICE_LOST, PW_DEVICE_LOST, PW_FAILED },
         };
         struct world_program *program = &world.programs[0];
 

@@ -208,7 +208,8 @@ static void test_ended_runs(void **state)
                 world_settle(&world);
         }
         pw_scheduler_program_free(world.scheduler, program->handle);
-        assert_int_equal(pw_scheduler_run_numbers(world.scheduler, &(struct pw_runs_of){ .most = UINT32_MAX }, &numbers, &count), PW_OK);
+        assert_int_equal(pw_scheduler_run_numbers(world.scheduler, &(struct pw_runs_of){ .most = UINT32_MAX }, &numbers, &count),
+                         PW_OK);
         for (uint32_t i = 0; i < count; i++)
                 if (pw_scheduler_run_row(world.scheduler, numbers[i], &row, &last))
                         list_run(&listed, &row);
@@ -322,13 +323,14 @@ static void test_first_come(void **state)
         world_done(&world);
 }
 
-/* Runs of a tenant that wait, `count` of them, as many as that leaves for gangs; then one of another's. What is ordered meanwhile is
- * counted by island. */
+/* Runs of a tenant that wait, `count` of them, as many as that leaves for gangs; then one of another's. What is ordered meanwhile
+ * is counted by island. */
 struct crowd { uint32_t devices, islands, count; };
 
 static void begin_crowd(const struct crowd *crowd)
 {
-        world_init(&world, 1, &(struct world_options){ .islands = crowd->islands, .devices_per_island = crowd->devices / crowd->islands, .ahead = 8,
+        world_init(&world, 1, &(struct world_options){ .islands = crowd->islands,
+                                                       .devices_per_island = crowd->devices / crowd->islands, .ahead = 8,
                                                        .tenants = 2, .capacity = 64 << 20, .donations = -1 });
         world.check_every = UINT32_MAX; /* that looks at all of them each time */
         for (uint32_t t = 0; t < 2; t++) {
@@ -368,8 +370,8 @@ static void assert_passes(const struct crowd *crowd)
                 assert_true(result->result->seqs[i] > before[island]);
                 ahead = result->result->seqs[i] - before[island] > ahead ? result->result->seqs[i] - before[island] : ahead;
         }
-        printf("%u devices, %u islands: %lu gangs are ordered up to the last of %lu of another tenant's run\n", crowd->devices, crowd->islands,
-               (unsigned long)ahead, (unsigned long)gangs);
+        printf("%u devices, %u islands: %lu gangs are ordered up to the last of %lu of another tenant's run\n", crowd->devices,
+               crowd->islands, (unsigned long)ahead, (unsigned long)gangs);
         assert_true(ahead <= gangs + crowd->islands * (gangs + world.options.ahead));
         assert_int_equal(pw_scheduler_check(world.scheduler, NULL, NULL), 0);
         world_done(&world);
@@ -385,8 +387,8 @@ static void test_turns(void **state)
         assert_passes(&(struct crowd){ .devices = 4, .islands = 2, .count = 1250 });
 }
 
-/* What boards keep at a run's slot goes with its program, and is nobody else's before: the slot stays with the run's record, however many
- * there are. */
+/* What boards keep at a run's slot goes with its program, and is nobody else's before: the slot stays with the run's record,
+ * however many there are. */
 static void test_places_stay_with_records(void **state)
 {
         enum { MANY = 4200 };

@@ -59,7 +59,8 @@ static void check_passed(struct world *world, struct world_run *run, const struc
                 for (uint64_t later = seq + 1; passed && later <= head; later++)
                         if (world->passing->gangs[island][later % KEPT].tenant == tenant &&
                             (world->passing->gangs[island][later % KEPT].members & passed))
-                                world_fail(world, "run %lu waits for windows, gangs %lu and %lu of another tenant pass it on a device",
+                                world_fail(world,
+                                           "run %lu waits for windows, gangs %lu and %lu of another tenant pass it on a device",
                                            (unsigned long)run->number, (unsigned long)seq, (unsigned long)later);
         }
 }
@@ -72,8 +73,8 @@ static void check_waiting(struct world *world, struct world_run *run, const stru
         bool first = is_first(world, part), moved = run->first_next[island] != part->next;
 
         if (first != part->has_turn)
-                world_fail(world, "run %lu is %sthe first of its tenant to wait for windows, and has %s turn", (unsigned long)run->number,
-                           first ? "" : "not ", first ? "no" : "a");
+                world_fail(world, "run %lu is %sthe first of its tenant to wait for windows, and has %s turn",
+                           (unsigned long)run->number, first ? "" : "not ", first ? "no" : "a");
         for (uint64_t seq = run->first_since[island] + 1; !moved && seq <= head; seq++)
                 moved = world->passing->gangs[island][seq % KEPT].tenant == part->live->program->quota &&
                         (world->passing->gangs[island][seq % KEPT].members & waiting_gang(part)->members);

@@ -28,7 +28,8 @@ struct play {
 
 static void begin(const char *policy, uint32_t devices)
 {
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = devices, .ahead = 16, .tenants = TENANTS, .policy = policy,
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = devices, .ahead = 16,
+                                                       .tenants = TENANTS, .policy = policy,
                                                        .capacity = 4 << 20, .donations = 1 });
         world.check_every = 16;
 }
@@ -139,8 +140,8 @@ static void expect_shares(const struct play *play, const uint32_t *weights)
                 uint64_t off_us = due_us > play->took_us[t] ? due_us - play->took_us[t] : play->took_us[t] - due_us;
 
                 if (off_us * 100 > all_us)
-                        fail_msg("tenant %u of weight %u took %lu us of %lu, and not %lu", t, weights[t], (unsigned long)play->took_us[t],
-                                 (unsigned long)all_us, (unsigned long)due_us);
+                        fail_msg("tenant %u of weight %u took %lu us of %lu, and not %lu", t, weights[t],
+                                 (unsigned long)play->took_us[t], (unsigned long)all_us, (unsigned long)due_us);
         }
         assert_true(play->idle_us * 50 < all_us);
 }
@@ -227,8 +228,8 @@ static void test_return(void **state)
         end(&play);
 }
 
-/* A tenant that has two devices for itself and wants a share of another waits there for what the other took meanwhile, and no longer than
- * ten seconds of it, whatever comes. */
+/* A tenant that has two devices for itself and wants a share of another waits there for what the other took meanwhile, and no
+ * longer than ten seconds of it, whatever comes. */
 static void test_no_starving(void **state)
 {
         struct play play = { .tick_us = 5000, .gang_us = { 50000, 50000, 50000, 50000 } };

@@ -9,7 +9,8 @@
 
 static uint32_t open_slice(struct world *world, struct pw_graph *graph, uint32_t device_count, uint32_t island_count)
 {
-        struct pw_slice_ask ask = { .tenant = world->tenant, .device_count = device_count, .island_count = island_count, .session = 1 };
+        struct pw_slice_ask ask = { .tenant = world->tenant, .device_count = device_count, .island_count = island_count,
+                                    .session = 1 };
         const struct pw_slice_map *map;
         struct pw_error err;
 
@@ -146,7 +147,8 @@ static uint32_t rich_call(struct world *world, struct pw_graph *graph)
                                 shardings[i].axis[a] = world_random(world, 2) ? (struct pw_axis_sharding)PW_AXIS_PARTIAL(PW_SUM)
                                                                               : (struct pw_axis_sharding)PW_AXIS_BROADCAST;
         }
-        return pw_make_call(graph, &(struct pw_make_call){ slice, names[3 * world_random(world, 2) + like], args, count, shardings, outputs });
+        return pw_make_call(graph, &(struct pw_make_call){ slice, names[3 * world_random(world, 2) + like], args, count,
+                                                           shardings, outputs });
 }
 
 /* A value that has no partial axis can be an argument as it is; a call's output lies as its first argument, or is partial. */

@@ -45,7 +45,8 @@ static void test_quota(void **state)
         world_done(&world);
 }
 
-/* What lacks its tenant's quota, and waits for runs of the tenant, holds back that tenant's alone: others have room on the device. */
+/* What lacks its tenant's quota, and waits for runs of the tenant, holds back that tenant's alone: others have room on the
+ * device. */
 static void test_quota_of_another(void **state)
 {
         struct world_program *others = &world.programs[3];
@@ -72,7 +73,8 @@ static void test_quota_of_another(void **state)
         world_done(&world); /* no memory of the other tenant's lies here: nothing is run */
 }
 
-/* Rooms that a cancelled run lets go of come back by themselves, too: who waits for them of its quota holds back those behind it. */
+/* Rooms that a cancelled run lets go of come back by themselves, too: who waits for them of its quota holds back those behind
+ * it. */
 static void test_quota_let_go(void **state)
 {
         struct world_object *first, *over, *small;
@@ -147,7 +149,8 @@ static void test_deadline_beside_another(void **state)
         world.now_us = 1000;
         world_daemon(&world);
         assert_int_equal(late->status, PW_NO_SPACE);
-        assert_string_equal(late->text, "run 2 of others was not admitted before its deadline: device h0:0 lacks 2 KiB; 4 KiB held by "
+        assert_string_equal(late->text,
+                            "run 2 of others was not admitted before its deadline: device h0:0 lacks 2 KiB; 4 KiB held by "
                                         "other tenants");
         world_done(&world);
 }
@@ -314,9 +317,11 @@ static void test_late_shape(void **state)
         world_settle(&world);
         assert_int_equal(maker->results[0]->status, PW_OK);
         assert_int_equal(results[0]->status, PW_SHAPE);
-        assert_string_equal(results[0]->text, "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 2, step)");
+        assert_string_equal(results[0]->text,
+                            "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 2, step)");
         assert_int_equal(results[1]->status, PW_SHAPE);
-        assert_string_equal(results[1]->text, "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 3, step)");
+        assert_string_equal(results[1]->text,
+                            "input 0 of step is i32 [1004], the program wants i32 [236] (input 0 of run 3, step)");
         world_done(&world);
 }
 

@@ -99,8 +99,8 @@ static void add_device(struct world *world, uint32_t island)
                                              .memory = map(world_tenant_count(world) * world->options.capacity) };
         status = pw_scheduler_device_add(world->scheduler, &add, &err);
         for (uint32_t t = 0; status == PW_OK && t < world_tenant_count(world); t++)
-                status = pw_scheduler_segment(world->scheduler, number, world_tenants[t], WORLD_SEGMENTS + t * WORLD_DEVICES + number,
-                                              executor->memory_bytes, &err);
+                status = pw_scheduler_segment(world->scheduler, number, world_tenants[t],
+                                              WORLD_SEGMENTS + t * WORLD_DEVICES + number, executor->memory_bytes, &err);
         if (status == PW_OK)
                 status = pw_boards_device(world->host, number, island, executor->board, &err);
         if (status != PW_OK)

@@ -64,7 +64,8 @@ struct world_run {
                                         cannot be said; their values can */
         bool pending[WORLD_INPUTS], failed[WORLD_INPUTS]; /* failed: it was an error when the run was submitted */
         uint64_t devices;         /* that have begun a gang of it */
-        uint64_t first_since[PW_ISLANDS_MAX]; /* the gang ordered last when it was seen to be its tenant's first to wait for windows */
+        /* the gang ordered last when it was seen to be its tenant's first to wait for windows */
+        uint64_t first_since[PW_ISLANDS_MAX];
         uint32_t first_next[PW_ISLANDS_MAX];  /* with this gang */
         uint64_t failing;         /* bit of each node (of 64) whose function is to fail */
 };
@@ -122,7 +123,8 @@ struct world {
 };
 
 /* world.c */
-/* What a test is to play: `count` seeds from `first` on and `fresh` others, new each time, unless the environment says otherwise. */
+/* What a test is to play: `count` seeds from `first` on and `fresh` others, new each time, unless the environment says
+ * otherwise. */
 struct world_seeds { uint64_t first, count, fresh, fresh_first; };
 struct world_seeds world_seeds(uint64_t first, uint64_t count, uint64_t fresh);
 uint64_t world_seed(const struct world_seeds *seeds, uint64_t i); /* i < count + fresh */
@@ -183,8 +185,8 @@ void world_make_chain(struct world *world, struct world_program *program, const 
 /* Of one input: result 0 by a call, result 1 by another, result 2 of the input and result 0; result 3 of another input, on a device
  * of its own. */
 void world_make_fork(struct world *world, struct world_program *program);
-/* Over two devices: result 0 lies as the input does, so that it may be one in place; result 1 is read by each device in the room where
- * the other's input lies that does not stay in place. */
+/* Over two devices: result 0 lies as the input does, so that it may be one in place; result 1 is read by each device in the room
+ * where the other's input lies that does not stay in place. */
 void world_make_relay(struct world *world, struct world_program *program, uint64_t elements);
 void world_make_readers(struct world *world, struct world_program *makes, struct world_program *updates);
 /* 2 to 4 stages on slices in any islands, with quotas of 1 to 3, and 1 to 3 microbatches. */

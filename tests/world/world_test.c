@@ -274,9 +274,12 @@ static void test_policies(void **state)
         (void)state;
         for (uint32_t i = 0; (policy = pw_policy_at(i)); i++)
                 play_seeds(13000 + 500 * i, 8, &(struct world_options){ .judged_percent = 25, .tenants = 4, .policy = policy->name,
-                                                                        .islands = 2, .devices_per_island = 3, .ahead = 3, .capacity = 256 << 10,
-                                                                        .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 2,
-                                                                        .cancel_per_mille = 10, .slow_messages = true, .rich = true });
+                                                                        .islands = 2, .devices_per_island = 3, .ahead = 3,
+                                                                        .capacity = 256 << 10,
+                                                                        .fail_percent = 5, .sequential_percent = 5,
+                                                                        .death_per_mille = 2,
+                                                                        .cancel_per_mille = 10, .slow_messages = true,
+                                                                        .rich = true });
 }
 
 /* Boards that are too small for the records of all runs at once. */
@@ -356,7 +359,8 @@ static void test_narrow_deaths(void **state)
         play_seeds(5000, 16, &narrow_deaths);
 }
 
-/* A device ends in a gang that waits for readers of the room which it is to write; who writes its error there waits for them too. */
+/* A device ends in a gang that waits for readers of the room which it is to write; who writes its error there waits for them
+ * too. */
 static void test_death_before_reader(void **state)
 {
         (void)state;
@@ -372,7 +376,8 @@ static void test_rich(void **state)
                                                      .sequential_percent = 5, .slow_messages = true, .rich = true });
         play_seeds(7000, 8, &(struct world_options){ .judged_percent = 85,
                                                      .islands = 2, .devices_per_island = 4, .ahead = 4, .capacity = 256 << 10,
-                                                     .fail_percent = 10, .sequential_percent = 5, .slow_messages = true, .rich = true });
+                                                     .fail_percent = 10, .sequential_percent = 5, .slow_messages = true,
+                                                     .rich = true });
 }
 
 /* And everything else goes wrong that may, in little memory. */
@@ -389,7 +394,8 @@ static void test_rich_troubles(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels), cmocka_unit_test(test_small_arena),
+                cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
+                        cmocka_unit_test(test_small_arena),
                 cmocka_unit_test(test_tenants), cmocka_unit_test(test_policies),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),

@@ -265,7 +265,8 @@ static enum pw_status begin(struct pw_dsession *session, uint64_t now_us, struct
         trace->session = session;
         trace->start_ns = now_us * 1000;
         trace->until_us = UINT64_MAX;
-        trace->at = (struct pw_trace_place){ trace->log->gangs.end, trace->log->runs.end, trace->log->moves.end, trace->log->programs.end };
+        trace->at = (struct pw_trace_place){ trace->log->gangs.end, trace->log->runs.end, trace->log->moves.end,
+                                             trace->log->programs.end };
         trace->lost_before = trace->log->lost;
         pw_list_append(&session->daemon->traces, &trace->link);
         *ret_trace = trace;
@@ -350,7 +351,8 @@ void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *actio
 {
         const struct pw_run *run = action->run;
 
-        pw_trace_logs_run(daemon, &(struct pw_traced_run){ .run = run->number, .submitted_us = run->submitted_us, .ended_us = now_us,
+        pw_trace_logs_run(daemon,
+                          &(struct pw_traced_run){ .run = run->number, .submitted_us = run->submitted_us, .ended_us = now_us,
                                                            .outcome = action->status, .program = run->row->name,
                                                            .client = (char *)(uintptr_t)run->client }, run->row->tenant);
 }

@@ -1,5 +1,5 @@
-/* Traces: what `pathways trace` is told of gangs, runs and moves while it asks. What happens is kept once for all traces that may see it
- * (trace_log.h). A trace that nobody asks for ends after a while.
+/* Traces: what `pathways trace` is told of gangs, runs and moves while it asks. What happens is kept once for all traces that may
+ * see it (trace_log.h). A trace that nobody asks for ends after a while.
  *
  * Gangs are taken from the histories of the device boards in each turn while somebody traces; nobody pays for it before. From one
  * turn to the next a device does less than its history holds: it is ordered no more than PW_ORDER_REACH ahead. So only who asks

@@ -104,7 +104,8 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_trace_log **r
         log = calloc(1, sizeof *log);
         if (!log)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for a trace");
-        *log = (struct pw_trace_log){ .daemon = daemon, .tenant = session->tenant, .operators = session->operator_, .bytes = sizeof *log,
+        *log = (struct pw_trace_log){ .daemon = daemon, .tenant = session->tenant, .operators = session->operator_,
+                                      .bytes = sizeof *log,
                                       .gangs = { .item_bytes = sizeof(struct pw_traced_gang), .most = GANGS_MAX },
                                       .runs = { .item_bytes = sizeof(struct pw_traced_run), .most = RUNS_MAX },
                                       .moves = { .item_bytes = sizeof(struct pw_trace_move), .most = MOVES_MAX },

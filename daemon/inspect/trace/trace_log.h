@@ -1,8 +1,8 @@
 /* What traces tell of, kept once for all that may see it: gangs, runs that ended, moves, and the programs they are of.
  *
- * A log is of a tenant, and has what that tenant may see; or of the operators, and has everything. It is there while somebody traces.
- * Each trace has its places in the queues; what all have been told goes. A queue that is full loses its oldest, and who was not told of
- * it counts that as lost. Its bytes are charged to a tenant; where they do not fit, the queues grow no more.
+ * A log is of a tenant, and has what that tenant may see; or of the operators, and has everything. It is there while somebody
+ * traces. Each trace has its places in the queues; what all have been told goes. A queue that is full loses its oldest, and who was
+ * not told of it counts that as lost. Its bytes are charged to a tenant; where they do not fit, the queues grow no more.
  */
 #ifndef PW_DAEMON_INSPECT_TRACE_TRACE_LOG_H
 #define PW_DAEMON_INSPECT_TRACE_TRACE_LOG_H
@@ -13,7 +13,8 @@
 struct pw_trace_queue { char *items; uint32_t item_bytes, capacity, most; uint64_t first, end; };
 
 struct pw_traced_gang { uint64_t run, seq, start_ns, took_ns; uint32_t program, node, status; uint16_t device; };
-struct pw_traced_run { uint64_t run, submitted_us, ended_us; enum pw_status outcome; char *program, *client; }; /* one allocation: program */
+/* one allocation: program */
+struct pw_traced_run { uint64_t run, submitted_us, ended_us; enum pw_status outcome; char *program, *client; };
 struct pw_trace_move { uint64_t bytes, start_us, end_us; char object[PW_ID_TEXT_BYTES], to[32], client[48]; };
 /* A program as logs tell of it: its texts are copies of its own. */
 struct pw_traced_program {
@@ -31,11 +32,13 @@ struct pw_trace_log {
         uint32_t traces;
         uint64_t lost;                 /* that is in no queue */
         struct pw_table numbers;       /* serial of an image on the host -> number of its program */
-        struct pw_table untold;        /* serials of those that there was no room for: not looked at again before others were told of */
+        /* serials of those that there was no room for: not looked at again before others were told of */
+        struct pw_table untold;
         uint32_t program_count;
         uint64_t bytes, counted_bytes; /* of all of it; as the tenant is charged for it */
         uint64_t program_bytes;        /* of those in the queue */
-        struct pw_trace_queue gangs, runs, moves, programs; /* of structs pw_traced_gang, _run, pw_trace_move; of pointers to pw_traced_program */
+        /* of structs pw_traced_gang, _run, pw_trace_move; of pointers to pw_traced_program */
+        struct pw_trace_queue gangs, runs, moves, programs;
 };
 
 static inline void *pw_trace_queue_at(const struct pw_trace_queue *queue, uint64_t number)
@@ -45,7 +48,8 @@ static inline void *pw_trace_queue_at(const struct pw_trace_queue *queue, uint64
 
 /* The log that the session's trace reads, made where there is none; it has one trace more.
  * Errors: PW_LIMIT (the tenant has as many traces as it may), PW_NO_SPACE, PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_trace_log_join(struct pw_dsession *session, struct pw_trace_log **ret_log, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_trace_log_join(struct pw_dsession *session, struct pw_trace_log **ret_log,
+                                               struct pw_error *ret_err);
 void pw_trace_log_leave(struct pw_trace_log *log); /* with the last one it goes */
 /* Programs that were told of are told of again: a trace begins. */
 void pw_trace_log_forget(struct pw_trace_log *log);

@@ -20,7 +20,8 @@ enum { NONE, ANN, BO, ENDED }; /* programs: of whom; of one that has ended nobod
 
 /* Gangs by their seq: of run 100 + seq, of this program; `reused`: the record of the run is another one's by now. */
 static const struct { uint32_t program; bool reused; } gangs[GANGS + 1] = {
-        { NONE, false }, { ANN, false }, { NONE, false }, { BO, false }, { ANN, true }, { BO, true }, { ENDED, false }, { ANN, false }, { BO, false },
+        { NONE, false }, { ANN, false }, { NONE, false }, { BO, false }, { ANN, true }, { BO, true }, { ENDED, false },
+                { ANN, false }, { BO, false },
 };
 static struct pw_run_record records[GANGS + 1];
 static struct pw_image image;
@@ -49,7 +50,8 @@ struct pw_traced_program *pw_traced_program_new(const struct pw_image *of, uint6
         return calloc(1, sizeof(struct pw_traced_program));
 }
 void pw_traced_program_free(struct pw_traced_program *program) { free(program); }
-enum pw_status pw_kept_ask(struct pw_daemon *daemon, const struct pw_tenant *tenant, enum pw_kept_kind kind, uint64_t bytes, struct pw_error *ret_err)
+enum pw_status pw_kept_ask(struct pw_daemon *daemon, const struct pw_tenant *tenant, enum pw_kept_kind kind, uint64_t bytes,
+                           struct pw_error *ret_err)
 {
         (void)daemon, (void)tenant, (void)kind, (void)bytes, (void)ret_err;
         return PW_OK;
@@ -66,7 +68,7 @@ uint64_t pw_kept_heap_bytes(void *block)
         return 0;
 }
 
-/* --- the test ------------------------------------------------------------------------------------------------------------------ */
+/* --- the test ----------------------------------------------------------------------------------------------------------------- */
 
 static void expect_seqs(const struct pw_trace_log *log, const char *seqs, uint32_t programs)
 {
@@ -85,7 +87,8 @@ static void test_who_sees_what(void **state)
         static struct pw_device_board board;
         struct pw_child child = { .board = &board };
         struct pw_daemon daemon = { .children = &child, .device_count = 1 };
-        struct pw_tenant tenants[3] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "bo" } }, { .name = (char[]){ "root" } } };
+        struct pw_tenant tenants[3] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "bo" } },
+                                        { .name = (char[]){ "root" } } };
         struct pw_dsession sessions[3];
         struct pw_trace_log *logs[3];
 
@@ -109,8 +112,8 @@ static void test_who_sees_what(void **state)
         assert_true(pw_list_empty(&daemon.trace_logs));
 }
 
-/* More than is kept was done since the last look, as a board says that a function wrote: what was missed is counted by all who trace, and
- * what is there is told. */
+/* More than is kept was done since the last look, as a board says that a function wrote: what was missed is counted by all who
+ * trace, and what is there is told. */
 static void test_what_is_missed_is_counted(void **state)
 {
         static struct pw_device_board board;
@@ -140,7 +143,8 @@ static void test_what_is_missed_is_counted(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_sees_what), cmocka_unit_test(test_what_is_missed_is_counted) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_sees_what),
+                                            cmocka_unit_test(test_what_is_missed_is_counted) };
 
         return cmocka_run_group_tests_name("trace_log", tests, NULL, NULL);
 }

@@ -64,8 +64,8 @@ static void tell_holder(struct pw_chain *chain, const struct holders *holders, c
         bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
         const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(chain->lister->daemon->store,
                                                                                                 ref->owner_number) : NULL;
-        char id[PW_ID_TEXT_BYTES], waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES] = "pw_unref() there, or end it; `pathways free --force` drops it",
-                left[16];
+        char id[PW_ID_TEXT_BYTES], waits[PW_WHY_BYTES],
+                remedy[PW_WHY_BYTES] = "pw_unref() there, or end it; `pathways free --force` drops it", left[16];
 
         if (ref->owner_kind == PW_OWNER_NAME)
                 pw_text_format(waits, sizeof waits, "nothing: it is held by name %s", ref->name ? ref->name : "?");
@@ -133,7 +133,8 @@ static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const
         if (stopped)
                 pw_text_format(remedy, sizeof remedy, "%s, or end it", pw_why_kill(chain, "-CONT ", producer->pid, go_on));
         else
-                pw_text_format(remedy, sizeof remedy, "pw_seal() or pw_abort() in process %d, or end it", producer ? (int)producer->pid : 0);
+                pw_text_format(remedy, sizeof remedy, "pw_seal() or pw_abort() in process %d, or end it",
+                               producer ? (int)producer->pid : 0);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
         if (producer && !stopped)
                 (void)pw_why_session(chain, producer);
@@ -157,7 +158,8 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
         } else if (pw_word_decided(row.word)) {
                 char text[600];
 
-                pw_text_format(waits, sizeof waits, "nothing: it is in error, %s", pw_find_error_text(daemon, &row, text, sizeof text));
+                pw_text_format(waits, sizeof waits, "nothing: it is in error, %s",
+                               pw_find_error_text(daemon, &row, text, sizeof text));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "mend that; then run or put it again" });
         } else if (object->run) {
                 pw_text_format(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
@@ -201,7 +203,8 @@ static bool gang_of(const char *text, char ret_device[24], unsigned long long *r
         return sscanf(text, "gang %23s %llu%c", ret_device, ret_seq, &rest) == 2;
 }
 
-/* "run 41", "41", "h0", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the others is hidden. */
+/* "run 41", "41", "h0", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the
+ * others is hidden. */
 static enum pw_status why(struct pw_chain *chain)
 {
         struct pw_lister *lister = chain->lister;
@@ -226,7 +229,8 @@ static enum pw_status why(struct pw_chain *chain)
         if (status == PW_NOT_FOUND && pw_why_name(chain, text))
                 return PW_OK;
         if (status == PW_NOT_FOUND)
-                return pw_error_set(lister->err, PW_NOT_FOUND, "%s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
+                return pw_error_set(lister->err, PW_NOT_FOUND,
+                                    "%s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
                                     text, lister->session->tenant->name);
         if (status == PW_OK)
                 pw_why_object(chain, object);
@@ -240,7 +244,8 @@ enum pw_status pw_list_why(struct pw_lister *lister)
 
         if (status == PW_OK && chain.cut) {
                 chain.depth = 0;
-                pw_chain_link(&chain, &(struct pw_cause_link){ "this answer", "more than is shown at once", 0, "ask about one of those above" });
+                pw_chain_link(&chain, &(struct pw_cause_link){ "this answer", "more than is shown at once", 0,
+                                                               "ask about one of those above" });
         }
         return status;
 }

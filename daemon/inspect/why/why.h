@@ -1,8 +1,8 @@
 /* Chains of causes: each link is a row that says what waits for what, since when, and what a person can do about it.
  *
- * A chain ends at a cause that somebody can act on, or where one link would repeat another: no object, run or session is gone through
- * twice. What it goes through is made by clients, so an answer has a bound in depth, in things gone through and in time, whether its
- * rows fit or not. What belongs to other tenants is named no further than "another tenant".
+ * A chain ends at a cause that somebody can act on, or where one link would repeat another: no object, run or session is gone
+ * through twice. What it goes through is made by clients, so an answer has a bound in depth, in things gone through and in time,
+ * whether its rows fit or not. What belongs to other tenants is named no further than "another tenant".
  */
 #ifndef PW_DAEMON_INSPECT_WHY_WHY_H
 #define PW_DAEMON_INSPECT_WHY_WHY_H

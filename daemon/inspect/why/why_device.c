@@ -22,11 +22,15 @@ static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
 static void last_end(const struct pw_chain *chain, const struct pw_child *child, char *text, size_t text_bytes)
 {
         if (!child->ended_in[0])
-                pw_text_format(text, text_bytes, "the last time, %s, in no function: the log of pathwaysd has what it said", child->ended_how);
+                pw_text_format(text, text_bytes, "the last time, %s, in no function: the log of pathwaysd has what it said",
+                               child->ended_how);
         else if (!is_run_visible(chain, child->ended_run))
-                pw_text_format(text, text_bytes, "the last time in a function of another tenant, or of a run that has ended: the log of pathwaysd names it");
+                pw_text_format(text, text_bytes,
+                               "the last time in a function of another tenant, or of a run that has ended: the log of pathwaysd "
+                               "names it");
         else
-                pw_text_format(text, text_bytes, "the last time, %s, in %s of run %" PRIu64 ": mend that", child->ended_how, child->ended_in, child->ended_run);
+                pw_text_format(text, text_bytes, "the last time, %s, in %s of run %" PRIu64 ": mend that", child->ended_how,
+                               child->ended_in, child->ended_run);
 }
 
 static void why_down(struct pw_chain *chain, const struct pw_child *child, const char *what)
@@ -35,14 +39,16 @@ static void why_down(struct pw_chain *chain, const struct pw_child *child, const
         char remedy[PW_WHY_BYTES], end[700], wait[16], next[40] = "it is being started";
 
         if (!child->crashes) {
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to come up", 0, "wait; the log of pathwaysd says what keeps it" });
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to come up", 0,
+                                                              "wait; the log of pathwaysd says what keeps it" });
                 return;
         }
         last_end(chain, child, end, sizeof end);
         if (child->waits)
                 snprintf(next, sizeof next, "next start in %s",
                          pw_duration_format(child->next_start_us > now_us ? child->next_start_us - now_us : 0, wait));
-        pw_text_format(remedy, sizeof remedy, "its executor ended %s, %s; %s", child->crashes == 1 ? "once" : "again and again", end, next);
+        pw_text_format(remedy, sizeof remedy, "its executor ended %s, %s; %s",
+                       child->crashes == 1 ? "once" : "again and again", end, next);
         pw_chain_link(chain, &(struct pw_cause_link){ what, "its executor to be started again", 0, remedy });
 }
 
@@ -92,7 +98,8 @@ static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang,
         if (other == PW_DEVICES_MAX)
                 pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to move its bytes", name, gang->run);
         else
-                pw_text_format(waits, sizeof waits, "device h%u:%u to come to %s of run %" PRIu64, chain->lister->daemon->host, other,
+                pw_text_format(waits, sizeof waits, "device h%u:%u to come to %s of run %" PRIu64,
+                               chain->lister->daemon->host, other,
                          name, gang->run);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, other == PW_DEVICES_MAX ? "wait" : "" });
         if (other < PW_DEVICES_MAX)
@@ -136,7 +143,8 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
         pw_text_format(waits, sizeof waits, "%sdevice h%u:%u to be done with %s, before %s of run %" PRIu64 " can begin", credit,
                  chain->lister->daemon->host, blocked->device, node, name, gang->run);
         snprintf(above, sizeof above, "see device h%u:%u above", chain->lister->daemon->host, blocked->device);
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, chain->devices >> blocked->device & 1 ? above : "" });
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, chain->devices >> blocked->device & 1 ?
+                                                      above : "" });
         pw_why_device(chain, blocked->device);
 }
 
@@ -154,7 +162,8 @@ static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *
 }
 
 /* What is cancelled, has a deadline or a limit nobody needs to end by hand. */
-static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child *child, char *text, size_t text_bytes)
+static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_child *child, char *text,
+                           size_t text_bytes)
 {
         const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, gang->run);
         char why[80], ending[PW_WHY_KILL_BYTES], cancel[100] = "", left[16];

@@ -63,8 +63,8 @@ static void why_queue(struct pw_chain *chain, const char *what)
         if (!queued.count)
                 return;
         chain->depth = 0;
-        snprintf(waits, sizeof waits, "memory of devices for %" PRIu32 " run%s, the oldest is run %" PRIu64, queued.count, queued.count == 1 ? "" : "s",
-                 queued.oldest);
+        snprintf(waits, sizeof waits, "memory of devices for %" PRIu32 " run%s, the oldest is run %" PRIu64, queued.count,
+                 queued.count == 1 ? "" : "s", queued.oldest);
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
         pw_why_run(chain, queued.oldest);
 }
@@ -75,7 +75,8 @@ enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host)
         char what[40], waits[120];
 
         if (host != daemon->host)
-                return pw_error_set(chain->lister->err, PW_NOT_FOUND, "h%u: this host is h%u, it knows no other: `pathways why h%u`", host,
+                return pw_error_set(chain->lister->err, PW_NOT_FOUND,
+                                    "h%u: this host is h%u, it knows no other: `pathways why h%u`", host,
                                     daemon->host, daemon->host);
         snprintf(what, sizeof what, "host h%u", host);
         why_memory(chain, what);

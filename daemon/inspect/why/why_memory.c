@@ -93,7 +93,8 @@ static const struct pw_largest *largest_in(struct pw_lister *lister, const struc
         largest = lister->again || count == WALKS ? NULL : malloc(sizeof *largest);
         if (!largest)
                 return NULL;
-        *largest = (struct pw_largest){ .next = lister->largest, .daemon = lister->daemon, .device = place->device, .tenant = place->tenant };
+        *largest = (struct pw_largest){ .next = lister->largest, .daemon = lister->daemon, .device = place->device,
+                                        .tenant = place->tenant };
         lister->largest = largest;
         lister->again = true;
         return NULL;
@@ -102,7 +103,8 @@ static const struct pw_largest *largest_in(struct pw_lister *lister, const struc
 /* The process that is charged, if it is stopped: it gives nothing back. */
 static pid_t stopped_holder(struct pw_daemon *daemon, const struct pw_charge *charge)
 {
-        const struct pw_dsession *session = charge->kind == PW_OWNER_SESSION ? pw_session_get(daemon, (uint32_t)charge->number) : NULL;
+        const struct pw_dsession *session = charge->kind == PW_OWNER_SESSION ?
+                pw_session_get(daemon, (uint32_t)charge->number) : NULL;
 
         return session && pw_process_stopped(session->pid) ? session->pid : 0;
 }
@@ -123,7 +125,8 @@ static void held_remedy(const struct pw_charge *charge, const char *id, const ch
 static void why_held(struct pw_chain *chain, const struct held *held, const char *what)
 {
         struct pw_lister *lister = chain->lister;
-        const struct pw_object *object = pw_store_find(lister->daemon->store, 0, pw_id_segment(held->id), pw_id_slot(held->id), held->id.generation);
+        const struct pw_object *object = pw_store_find(lister->daemon->store, 0, pw_id_segment(held->id), pw_id_slot(held->id),
+                                                       held->id.generation);
         const struct pw_program_row *program;
         const struct pw_charge *charge;
         struct pw_object_row row;
@@ -139,12 +142,14 @@ static void why_held(struct pw_chain *chain, const struct held *held, const char
         program = object->program ? pw_scheduler_program(lister->daemon->scheduler, object->program) : NULL;
         if (!pw_list_visible(lister, row.tenant)) {
                 pw_text_format(waits, sizeof waits, "%s of another tenant to be let go", pw_size_format(held->bytes, size));
-                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us, "ask an operator: `pathways owners` shows them all" });
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, charge->since_us,
+                                                              "ask an operator: `pathways owners` shows them all" });
                 chain->depth = depth;
                 return;
         }
         pw_id_format(held->id, id);
-        pw_text_format(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id, pw_size_format(held->bytes, size), row.tenant,
+        pw_text_format(waits, sizeof waits, "object %s, %s, of tenant %s, %s%s%s%s, to be let go", id,
+                       pw_size_format(held->bytes, size), row.tenant,
                  pw_store_charge_text(lister->daemon->store, charge, who, sizeof who), stopped ? ", which is stopped" : "",
                  program ? ", made by " : "", program ? program->name : "");
         if (stopped)
@@ -234,16 +239,18 @@ static uint32_t say_enough(const struct pw_largest *largest, const struct place 
         else if (shown && !bytes)
                 pw_text_format(text, text_bytes, "the object below is enough; or %s", place->more);
         else if (shown)
-                pw_text_format(text, text_bytes, "the %" PRIu32 " objects below together, %s, are enough; or %s", shown, pw_size_format(bytes, size), place->more);
+                pw_text_format(text, text_bytes, "the %" PRIu32 " objects below together, %s, are enough; or %s", shown,
+                               pw_size_format(bytes, size), place->more);
         if (shown)
                 return shown;
         all = bytes + largest->others_bytes;
         count += largest->others;
         if (all < lack_bytes)
-                pw_text_format(text, text_bytes, "%s: all %" PRIu64 " object%s there are %s together, which is not enough", place->more, count, count == 1 ? "" : "s",
-                               pw_size_format(all, size));
+                pw_text_format(text, text_bytes, "%s: all %" PRIu64 " object%s there are %s together, which is not enough",
+                               place->more, count, count == 1 ? "" : "s", pw_size_format(all, size));
         else
-                pw_text_format(text, text_bytes, "many objects: the largest is %s, all %" PRIu64 " are %s; `pathways owners` says who holds most; or %s",
+                pw_text_format(text, text_bytes, "many objects: the largest is %s, all %" PRIu64
+                               " are %s; `pathways owners` says who holds most; or %s",
                                pw_size_format(largest->items[0].bytes, size), count, pw_size_format(all, total), place->more);
         return 0;
 }
@@ -259,12 +266,16 @@ static void why_largest(struct pw_chain *chain, struct place place, const char *
                 return;
         place.lack_bytes -= left;
         if (!largest) {
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "what is held there", 0, "`pathways owners` and `pathways objects` list it" });
+                pw_chain_link(chain, &(struct pw_cause_link){ what, "what is held there", 0,
+                                                              "`pathways owners` and `pathways objects` list it" });
                 return;
         }
-        snprintf(waits, sizeof waits, "%s more than is free%s", pw_size_format(place.lack_bytes, size), left ? " and ended sessions had" : "");
+        snprintf(waits, sizeof waits, "%s more than is free%s", pw_size_format(place.lack_bytes, size),
+                 left ? " and ended sessions had" : "");
         if (!largest->items[0].bytes) {
-                snprintf(remedy, sizeof remedy, "wait, for gangs that are not done with rooms and grants that are idle; `pathways memory` shows each term; or %s", place.more);
+                snprintf(remedy, sizeof remedy,
+                         "wait, for gangs that are not done with rooms and grants that are idle; `pathways memory` shows each "
+                         "term; or %s", place.more);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
                 return;
         }
@@ -278,7 +289,8 @@ void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack
 {
         char what[80], size[16];
 
-        snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device, pw_size_format(lack_bytes, size));
+        snprintf(what, sizeof what, "memory of device h%u:%u, %s short", chain->lister->daemon->host, device,
+                 pw_size_format(lack_bytes, size));
         why_largest(chain, (struct place){ device, NULL, "a larger --device-memory", lack_bytes }, what);
 }
 
@@ -289,13 +301,15 @@ static void why_quota(struct pw_chain *chain, const struct pw_tenant *tenant, co
         char what[PW_WHY_BYTES], used[16], quota[16];
 
         if (lack->kind == PW_LACK_OBJECTS) {
-                pw_text_format(what, sizeof what, "quota of tenant %s, %" PRIu64 " of %" PRIu64 " objects", tenant->name, use.objects, tenant->quota.objects);
+                pw_text_format(what, sizeof what, "quota of tenant %s, %" PRIu64 " of %" PRIu64 " objects", tenant->name,
+                               use.objects, tenant->quota.objects);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "one of its objects to be let go", 0,
-                                                              "any one is enough, `pathways objects` lists them; or a larger --quota" });
+                                                              "any one is enough, `pathways objects` lists them; or a larger "
+                                                              "--quota" });
                 return;
         }
-        pw_text_format(what, sizeof what, "quota of tenant %s, %s of %s of host memory", tenant->name, pw_size_format(use.host_bytes, used),
-                       pw_size_format(tenant->quota.host_bytes, quota));
+        pw_text_format(what, sizeof what, "quota of tenant %s, %s of %s of host memory", tenant->name,
+                       pw_size_format(use.host_bytes, used), pw_size_format(tenant->quota.host_bytes, quota));
         why_largest(chain, (struct place){ HOST_MEMORY, tenant->name, "a larger --quota", lack->bytes }, what);
 }
 
@@ -313,9 +327,15 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
         snprintf(what, sizeof what, "host memory h%u", daemon->host);
         if (lack.kind == PW_LACK_NOTHING)
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "nothing more: there is enough, its pages are being made or given back", 0, "wait" });
+                pw_chain_link(chain,
+                              &(struct pw_cause_link){ what,
+                                                       "nothing more: there is enough, its pages are being made or given back",
+                                                       0, "wait" });
         else if (lack.kind == PW_LACK_SYSTEM)
-                pw_chain_link(chain, &(struct pw_cause_link){ what, "the system: pathwaysd has room to give, but its memory cgroup or the system has too little left",
+                pw_chain_link(chain,
+                              &(struct pw_cause_link){ what,
+                                                       "the system: pathwaysd has room to give, but its memory cgroup or the "
+                                                       "system has too little left",
                                                               0, "end other programs, or lower --host-memory" });
         else if (lack.kind == PW_LACK_MEMORY)
                 why_largest(chain, (struct place){ HOST_MEMORY, NULL, "a larger --host-memory", lack.bytes }, what);

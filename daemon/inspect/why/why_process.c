@@ -95,7 +95,8 @@ static void each_lookup(void *context, const struct pw_wait_row *wait)
                 return;
         lookups->chain->depth = 1;
         snprintf(waits, sizeof waits, "this name%s%s", wait->until_us < UINT64_MAX ? ", and gives up in " : "",
-                 wait->until_us < UINT64_MAX ? pw_duration_format(wait->until_us - pw_min_u64(wait->until_us, lookups->chain->lister->now_us), left) : "");
+                 wait->until_us < UINT64_MAX ?
+                 pw_duration_format(wait->until_us - pw_min_u64(wait->until_us, lookups->chain->lister->now_us), left) : "");
         pw_chain_link(lookups->chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
 }
 
@@ -111,8 +112,10 @@ static bool why_name_of(struct pw_chain *chain, const struct pw_tenant *tenant, 
                 return false;
         chain->depth = 0;
         pw_text_format(what, sizeof what, "name %s of tenant %s", name, tenant->name);
-        snprintf(waits, sizeof waits, "somebody to bind it: nobody has, and %" PRIu32 " lookup%s for it", lookups.count, lookups.count == 1 ? " waits" : "s wait");
-        pw_text_format(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %s`%s", name, tenant == chain->lister->session->tenant ? "" : " as that user");
+        snprintf(waits, sizeof waits, "somebody to bind it: nobody has, and %" PRIu32 " lookup%s for it", lookups.count,
+                 lookups.count == 1 ? " waits" : "s wait");
+        pw_text_format(remedy, sizeof remedy, "bind it: pw_name() or `pathways put --name %s`%s", name,
+                       tenant == chain->lister->session->tenant ? "" : " as that user");
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, lookups.since_us, remedy });
         lookups = (struct lookups){ .chain = chain, .shows = true };
         pw_names_each_wait_of(daemon, tenant, name, each_lookup, &lookups);

@@ -37,7 +37,8 @@ static void match_oldest(void *context, const struct pw_run *run)
         if (run->state != oldest->state || run->number == oldest->not_number || (oldest->number && run->number > oldest->number))
                 return;
         pw_scheduler_run_brief(run, &row);
-        if (row.devices & oldest->devices && (!oldest->lacking || row.lack_bytes) && (!oldest->tenant || !strcmp(oldest->tenant, row.tenant)))
+        if (row.devices & oldest->devices && (!oldest->lacking || row.lack_bytes) &&
+            (!oldest->tenant || !strcmp(oldest->tenant, row.tenant)))
                 oldest->number = run->number;
 }
 
@@ -104,8 +105,8 @@ static void match_left(void *context, const struct pw_gang_row *row)
         left->found |= !row->done && row->run == left->run;
 }
 
-/* How much a device is to be blamed: first one that has gangs of the run to do, as others are past it; of those one without executor,
- * then one in a function. 0: it has nothing to do. */
+/* How much a device is to be blamed: first one that has gangs of the run to do, as others are past it; of those one without
+ * executor, then one in a function. 0: it has nothing to do. */
 static uint32_t rank_of(struct pw_daemon *daemon, uint32_t device, uint64_t run)
 {
         struct left left = { .run = run };
@@ -169,13 +170,14 @@ static void why_loop(struct pw_chain *chain, const struct pw_run_row *row, uint6
         uint64_t next, last, count = 0;
         char what[PW_WHY_BYTES], waits[80];
 
-        while (chain->inputs++ < INPUTS_MAX && pw_scheduler_run_row(scheduler, number, &before, &last) && !strcmp(before.program, row->program) &&
-               (next = run_before(chain, &before)) && next < number) {
+        while (chain->inputs++ < INPUTS_MAX && pw_scheduler_run_row(scheduler, number, &before, &last) &&
+               !strcmp(before.program, row->program) && (next = run_before(chain, &before)) && next < number) {
                 number = next;
                 count++;
         }
         pw_text_format(what, sizeof what, "%" PRIu64 " run%s of %s before it", count, count == 1 ? "" : "s", row->program);
-        pw_text_format(waits, sizeof waits, "%s the one before, and so for run %" PRIu64, count == 1 ? "its input of" : "inputs, each of",
+        pw_text_format(waits, sizeof waits, "%s the one before, and so for run %" PRIu64,
+                       count == 1 ? "its input of" : "inputs, each of",
                  number);
         if (count)
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
@@ -237,7 +239,8 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
                 why_ended(chain, &row, what);
         } else {
                 describe_run(&row, chain->lister->now_us, what, sizeof what);
-                pw_chain_link(chain, &(struct pw_cause_link){ what, !row.submitted_us ? "what its tenant's clients had told before to be read" :
+                pw_chain_link(chain, &(struct pw_cause_link){ what, !row.submitted_us ?
+                                                              "what its tenant's clients had told before to be read" :
                                                               row.waiting_for[0] ? row.waiting_for : "its gangs to be done",
                                                               row.submitted_us, "" });
                 why_found(chain, &row);
@@ -251,7 +254,8 @@ enum pw_status pw_why_run_asked(struct pw_chain *chain, uint64_t number)
 
         if (!pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last) && (!number || number > last))
                 return pw_error_set(chain->lister->err, PW_NOT_FOUND,
-                                    last ? "run %" PRIu64 ": there is none yet, the last is run %" PRIu64 "; `pid N` names a process" :
+                                    last ? "run %" PRIu64 ": there is none yet, the last is run %" PRIu64
+                                    "; `pid N` names a process" :
                                            "run %" PRIu64 ": there was no run yet; `pid N` names a process",
                                     number, last);
         pw_why_run(chain, number);

@@ -1,4 +1,5 @@
-/* Names of programs, stages and processes that a terminal would obey: refused when compiled, and shown by no command of an operator.
+/* Names of programs, stages and processes that a terminal would obey: refused when compiled, and shown by no command of an
+ * operator.
  */
 #include "tests/attack/attack.h"
 #include "tests/integration/operator/command.h"
@@ -23,8 +24,8 @@ static const char *const names[] = {
 
 struct told { uint32_t compiled, refused; };
 
-static struct pw_program *try_name(struct pw_session *session, struct pw_slice *slice, const char *program_name, const char *stage_name,
-                                   struct told *told)
+static struct pw_program *try_name(struct pw_session *session, struct pw_slice *slice, const char *program_name,
+                                   const char *stage_name, struct told *told)
 {
         struct pw_program *program = pw_program_new(session, program_name);
         struct pw_value *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
@@ -101,5 +102,6 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "escapes", .rule = "no name has what a terminal obeys", .users = true, .run = run });
+        return attack_main(&(struct attack){ .name = "escapes", .rule = "no name has what a terminal obeys", .users = true,
+                                             .run = run });
 }

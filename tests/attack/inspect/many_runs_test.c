@@ -1,4 +1,5 @@
-/* Very many runs that wait for a value of the tenant's own, and listings of them: others' listings, and turns of the loop, stay short.
+/* Very many runs that wait for a value of the tenant's own, and listings of them: others' listings, and turns of the loop, stay
+ * short.
  */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
@@ -70,7 +71,8 @@ static void run(struct it_host *host)
                 it_ok(pw_session_fence(host->session, IT_ERR));
                 longest_us = it_now_us() - since_us > longest_us ? it_now_us() - since_us : longest_us;
         }
-        printf("many_runs: beside %u runs that wait, and listings of them, a fence took %lld us at most\n", count, (long long)longest_us);
+        printf("many_runs: beside %u runs that wait, and listings of them, a fence took %lld us at most\n", count,
+               (long long)longest_us);
         if (longest_us > 50000 * it_slack())
                 fail_msg("late");
         if (!getenv("PW_ATTACK_SOCKET")) { /* all of them, while others come and go */
@@ -84,7 +86,8 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "many_runs", .rule = "runs are listed in parts, and counted without looking at each",
+        return attack_main(&(struct attack){ .name = "many_runs",
+                                             .rule = "runs are listed in parts, and counted without looking at each",
                                              
                                              .users = true, .run = run });
 }

@@ -1,5 +1,5 @@
-/* A tracer that does not ask again has large programs run, more of them than its trace has room for: a gang of a program that is not told
- * of costs the daemon no look at all of that program.
+/* A tracer that does not ask again has large programs run, more of them than its trace has room for: a gang of a program that is
+ * not told of costs the daemon no look at all of that program.
  */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
@@ -90,8 +90,8 @@ static void run(struct it_host *host)
         at_us = attack_cpu_us(host->pid);
         hear(&child, 'r');
         traced_us = attack_cpu_us(host->pid) - at_us;
-        printf("trace_programs: a run of %u gangs took the daemon %llu ms without a trace, %llu ms in one that has no room for its program\n",
-               NODES, (unsigned long long)untraced_us / 1000, (unsigned long long)traced_us / 1000);
+        printf("trace_programs: a run of %u gangs took the daemon %llu ms without a trace, %llu ms in one that has no room for "
+               "its program\n", NODES, (unsigned long long)untraced_us / 1000, (unsigned long long)traced_us / 1000);
         assert_true(traced_us < 4 * untraced_us + 500000);
         it_reap(&child, SIGKILL);
 }

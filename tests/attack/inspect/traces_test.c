@@ -1,5 +1,6 @@
-/* Traces that nobody asks for again, while runs of the tracer's own and of a stranger with a large program go on: what the daemon keeps for
- * them has a bound, nothing of the stranger's program is copied, and the stranger's runs cost the daemon about what they cost before.
+/* Traces that nobody asks for again, while runs of the tracer's own and of a stranger with a large program go on: what the daemon
+ * keeps for them has a bound, nothing of the stranger's program is copied, and the stranger's runs cost the daemon about what they
+ * cost before.
  */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
@@ -70,7 +71,8 @@ static int trace_and_forget(void *context, int pipe)
 
 static void run(struct it_host *host)
 {
-        struct attacked attacked = { host, (uint32_t)it_environment("PW_TRACES", 60), (uint32_t)it_environment("PW_TRACED_RUNS", 20000) };
+        struct attacked attacked = { host, (uint32_t)it_environment("PW_TRACES", 60),
+                                     (uint32_t)it_environment("PW_TRACED_RUNS", 20000) };
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *large = large_program(host->session, slice);
         struct pw_program *small = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
@@ -90,7 +92,8 @@ static void run(struct it_host *host)
         it_read(&child, &byte, 1);
         after = attack_private_bytes(host->pid);
         printf("traces: the daemon has %llu MiB more; runs of a stranger took it %llu ms before, %llu ms then\n",
-               (unsigned long long)((after - before) / PW_MIB), (unsigned long long)quiet_us / 1000, (unsigned long long)traced_us / 1000);
+               (unsigned long long)((after - before) / PW_MIB), (unsigned long long)quiet_us / 1000,
+               (unsigned long long)traced_us / 1000);
         if (!getenv("PW_ATTACK_SOCKET")) {
                 assert_true(after < before + KEPT_MAX_BYTES);
                 assert_true(traced_us < 4 * quiet_us + 200000);
@@ -103,6 +106,7 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "traces", .rule = "what happens is kept once for all traces of a tenant, and within a bound",
+        return attack_main(&(struct attack){ .name = "traces",
+                                             .rule = "what happens is kept once for all traces of a tenant, and within a bound",
                                              .users = true, .run = run });
 }

@@ -1,5 +1,5 @@
-/* A client notes that its threads wait for its own objects that nobody sealed, and asks why; the daemon goes round no circle, goes each
- * way once, and answers within its time, however few rows are asked for.
+/* A client notes that its threads wait for its own objects that nobody sealed, and asks why; the daemon goes round no circle, goes
+ * each way once, and answers within its time, however few rows are asked for.
  */
 #include "tests/attack/attack.h"
 
@@ -77,5 +77,6 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "why_loop", .rule = "a chain of causes visits nothing twice, and ends", .users = true, .run = run });
+        return attack_main(&(struct attack){ .name = "why_loop", .rule = "a chain of causes visits nothing twice, and ends",
+                                             .users = true, .run = run });
 }

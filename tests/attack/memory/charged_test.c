@@ -1,5 +1,5 @@
-/* A tenant makes the daemon keep as much as it may, of one kind alone at a time: what the system says that the daemon has more stands under
- * that tenant, within a twentieth. */
+/* A tenant makes the daemon keep as much as it may, of one kind alone at a time: what the system says that the daemon has more
+ * stands under that tenant, within a twentieth. */
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
@@ -143,7 +143,8 @@ static void keep_lookups(const struct it_host *host)
                 int fd = raw_connect(host);
 
                 assert_int_equal(raw_hello(fd, text), PW_OK);
-                raw_flood(&(struct raw_flood){ .fd = fd, .count = 1000, .fill = fill_lookup, .context = &i, .limit_us = IT_LONG, .unread = true });
+                raw_flood(&(struct raw_flood){ .fd = fd, .count = 1000, .fill = fill_lookup, .context = &i, .limit_us = IT_LONG,
+                                               .unread = true });
         }
 }
 
@@ -266,8 +267,8 @@ static void test_no_end_of_runs(void **state)
                 waits = says_quota(chain);
         }
         has = attack_anonymous_bytes(host->pid) - before;
-        printf("charged: who may have %llu KiB submits runs until the daemon has %llu KiB\n", (unsigned long long)QUOTA_BYTES / 1024,
-               (unsigned long long)has / 1024);
+        printf("charged: who may have %llu KiB submits runs until the daemon has %llu KiB\n",
+               (unsigned long long)QUOTA_BYTES / 1024, (unsigned long long)has / 1024);
         assert_true(has < 2 * QUOTA_BYTES);
         pw_listing_free(it_list(host->session, "owners", NULL));
         it_reap(&child, SIGKILL);
@@ -299,7 +300,7 @@ static int set_up(void **state)
         return it_setup(state) || chmod(((struct it_host *)*state)->folder, 0711) ? -1 : 0;
 }
 
-#define KIND(kind)                                                                                                                          \
+#define KIND(kind) \
         static void test_##kind(void **state) { judge(*state, #kind, keep_##kind); }
 KIND(objects)
 KIND(runs)
@@ -321,8 +322,8 @@ static void test_names(void **state)
 int main(void)
 {
 #define TEST(kind) cmocka_unit_test_setup_teardown(test_##kind, set_up, it_teardown)
-        const struct CMUnitTest tests[] = { TEST(objects), TEST(runs), TEST(programs), TEST(small_programs), TEST(slices), TEST(sessions),
-                                            TEST(lookups), TEST(rings), TEST(extents), TEST(names),
+        const struct CMUnitTest tests[] = { TEST(objects), TEST(runs), TEST(programs), TEST(small_programs), TEST(slices),
+                                            TEST(sessions), TEST(lookups), TEST(rings), TEST(extents), TEST(names),
                                             cmocka_unit_test_setup_teardown(test_no_end_of_runs, set_up_small, it_teardown) };
 
         if (attack_is_shared()) {

@@ -1,5 +1,6 @@
-/* A client writes into its own entries that they are ready with an error, with every status that there may be: one of them says that the
- * value is not ready yet, others that the reader's own session has ended. Who reads them waits for ever, or gives its session up. */
+/* A client writes into its own entries that they are ready with an error, with every status that there may be: one of them says
+ * that the value is not ready yet, others that the reader's own session has ended. Who reads them waits for ever, or gives its
+ * session up. */
 #include "tests/attack/attack.h"
 
 #include "libclient/session.h"
@@ -18,7 +19,8 @@ static const enum pw_entry_state states[] = { PW_ENTRY_ERROR, PW_ENTRY_LOST };
 /* What a reader may be told: of the value, not of its own wait or session. */
 static bool is_typed(enum pw_status status)
 {
-        return status != PW_OK && status != PW_NOT_READY && status != PW_DAEMON_GONE && status != PW_FORKED && pw_status_known(status);
+        return status != PW_OK && status != PW_NOT_READY && status != PW_DAEMON_GONE && status != PW_FORKED &&
+                pw_status_known(status);
 }
 
 static struct pw_future *claim(struct pw_session *session, enum pw_entry_state state, uint32_t status)
@@ -105,7 +107,8 @@ int main(void)
 {
         return attack_main(&(struct attack){
                 .name = "claims",
-                .rule = "an error that a client writes into an entry is a claim: one that no value can be ready with is a breach of the protocol",
+                .rule = "an error that a client writes into an entry is a claim: one that no value can be ready with is a breach "
+                        "of the protocol",
                 .users = true,
                 .run = run,
         });

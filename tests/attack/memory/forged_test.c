@@ -1,5 +1,5 @@
-/* A client says of its own value that it lies elsewhere, or is longer than its room: entries are its memory, and it seals them after the
- * run was submitted. Executors are shared: what lies behind its segment there is other tenants' memory, or none. */
+/* A client says of its own value that it lies elsewhere, or is longer than its room: entries are its memory, and it seals them
+ * after the run was submitted. Executors are shared: what lies behind its segment there is other tenants' memory, or none. */
 #include "tests/attack/attack.h"
 
 #include "libclient/session.h"
@@ -132,7 +132,8 @@ static int forge(void *context, int pipe)
         run_once(program, honest, 1);
         for (uint64_t i = 0; i < SECRETS; i++) /* behind its own map lies what was mapped before */
                 submit_and_forge(session, program, BYTES,
-                                 &(struct claim){ own->map.bytes + own->room_offset + i * BYTES, BYTES, own->number, false, false });
+                                 &(struct claim){ own->map.bytes + own->room_offset + i * BYTES, BYTES, own->number,
+                                                  false, false });
         submit_and_forge(session, program, BYTES, &(struct claim){ UINT64_C(1) << 39, BYTES, own->number, false, false });
         submit_and_forge(session, program, BYTES, &(struct claim){ own->map.bytes - 64, BYTES, own->number, false, false });
         submit_and_forge(session, program, BYTES, &(struct claim){ BYTES, BYTES, own->number, false, true });

@@ -1,5 +1,5 @@
-/* An operator frees by force what clients hold and have read: a handle that names it says that it is gone, and never gives the bytes
- * of what was put into its room since. Nobody misbehaves: the holder is the one whose values would be confused. */
+/* An operator frees by force what clients hold and have read: a handle that names it says that it is gone, and never gives the
+ * bytes of what was put into its room since. Nobody misbehaves: the holder is the one whose values would be confused. */
 #include "tests/attack/attack.h"
 
 #include "libclient/session.h"
@@ -113,6 +113,7 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "freed_get", .rule = "what was freed by force is gone for who held it", .run = attack,
+        return attack_main(&(struct attack){ .name = "freed_get", .rule = "what was freed by force is gone for who held it",
+                                             .run = attack,
                                              .users = true });
 }

@@ -29,7 +29,8 @@ static void *free_pending(void *context)
                 if (pw_list(freeing->session, "objects", NULL, 0, &objects, NULL) != PW_OK)
                         return NULL;
                 for (size_t i = 0; i < it_rows(objects); i++)
-                        if (!strcmp(it_text(objects, i, "state"), "pending") && pw_id_parse(it_text(objects, i, "id"), &id, NULL) == PW_OK)
+                        if (!strcmp(it_text(objects, i, "state"), "pending") &&
+                            pw_id_parse(it_text(objects, i, "id"), &id, NULL) == PW_OK)
                                 freeing->count += pw_free_object(freeing->session, id, true, NULL) == PW_OK;
                 pw_listing_free(objects);
         }
@@ -50,7 +51,8 @@ static int put_and_free(void *context, int pipe)
         for (int i = 0; i < PUTS; i++) {
                 struct pw_future *future;
                 struct pw_error err;
-                enum pw_status status = pw_put(session, bytes, VALUE_BYTES, &(struct pw_put_params){ .flags = PW_PUT_FROZEN }, &future, &err);
+                enum pw_status status = pw_put(session, bytes, VALUE_BYTES, &(struct pw_put_params){ .flags = PW_PUT_FROZEN },
+                                               &future, &err);
 
                 if (status == PW_DAEMON_GONE)
                         return 2;
@@ -74,7 +76,8 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "frozen_forced", .rule = "a room that is written into stays until that is done", .run = attack,
+        return attack_main(&(struct attack){ .name = "frozen_forced",
+                                             .rule = "a room that is written into stays until that is done", .run = attack,
                                              .args = IT_ARGS("--devices", "emulated:8", "--islands", "2", "--host-memory", "1GiB",
                                                              "--device-memory", "16MiB"),
                                              .users = true, .alone = true });

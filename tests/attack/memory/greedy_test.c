@@ -1,5 +1,5 @@
-/* A client has a part of the host's memory and asks for more than is left, without a deadline, from many threads: it waits for what it
- * holds itself, and others go on. */
+/* A client has a part of the host's memory and asks for more than is left, without a deadline, from many threads: it waits for what
+ * it holds itself, and others go on. */
 #include "tests/attack/attack.h"
 #include "tests/attack/bystander.h"
 
@@ -65,7 +65,8 @@ static void attack_greedy(struct it_host *host)
                 it_ok(pw_put(host->session, "ab", 2, &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, IT_ERR));
                 pw_unref(future);
                 static char bytes[64 << 10];
-                it_ok(pw_put(host->session, bytes, sizeof bytes, &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, IT_ERR));
+                it_ok(pw_put(host->session, bytes, sizeof bytes, &(struct pw_put_params){ .timeout_us = IT_LONG },
+                             &future, IT_ERR));
                 it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
                 pw_view_done(&view);
                 pw_unref(future);
@@ -78,8 +79,10 @@ static void attack_greedy(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "greedy",
-                                             .rule = "who waits for room that others hold is passed by those for whom there is enough",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB", "--host-memory", "256MiB"),
+                                             .rule = "who waits for room that others hold is passed by those for whom there is "
+                                                     "enough",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB",
+                                                             "--host-memory", "256MiB"),
                                              .users = true,
                                              .unwatched = true,
                                              .run = attack_greedy });

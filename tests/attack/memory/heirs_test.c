@@ -1,5 +1,5 @@
-/* A process has executors read what it put, forks a child that keeps its memory, and dies; the child writes there and dies too. Whoever has
- * that memory mapped still keeps what was written: more with each round, counted by nobody. */
+/* A process has executors read what it put, forks a child that keeps its memory, and dies; the child writes there and dies too.
+ * Whoever has that memory mapped still keeps what was written: more with each round, counted by nobody. */
 #include "tests/attack/attack.h"
 
 #include "libclient/listing.h"
@@ -30,7 +30,8 @@ static void have_it_read(struct pw_session *session)
 
         pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(x), PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
-        it_ok(pw_put(session, data, sizeof data, &(struct pw_put_params){ .dtype = PW_F32, .dims = PW_DIMS(ELEMENTS) }, &input, IT_ERR));
+        it_ok(pw_put(session, data, sizeof data, &(struct pw_put_params){ .dtype = PW_F32, .dims = PW_DIMS(ELEMENTS) },
+                     &input, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(input), &output, IT_ERR));
         it_ok(pw_get(output, IT_LONG, &view, IT_ERR));
         pw_view_done(&view);

@@ -1,7 +1,8 @@
-/* Large holders are killed while others wait for what they hold: what was a dead one's is granted when the system has its pages back, not
- * before, so all that the daemon has stays within its host memory; a memory cgroup with a little more does not kill it.
+/* Large holders are killed while others wait for what they hold: what was a dead one's is granted when the system has its pages
+ * back, not before, so all that the daemon has stays within its host memory; a memory cgroup with a little more does not kill it.
  *
- * With 1,000 kills (PW_HOLDERS) in the soak. Where the test may make a memory cgroup, the daemon and its executors move into one. */
+ * With 1,000 kills (PW_HOLDERS) in the soak. Where the test may make a memory cgroup, the daemon and its executors move into
+ * one. */
 #include "tests/attack/attack.h"
 #include "tests/attack/group.h"
 
@@ -22,7 +23,7 @@
 #define APART_BYTES (64 * PW_MIB)   /* how far what there is may be above what is said */
 #define GROUP_BYTES (HOST_BYTES + 512 * PW_MIB)
 
-/* --- what there is ------------------------------------------------------------------------------------------------------------- */
+/* --- what there is ------------------------------------------------------------------------------------------------------------ */
 
 struct watch { pid_t pid; atomic_bool stop; uint64_t peak; pthread_t thread; };
 
@@ -49,7 +50,7 @@ static uint64_t said_bytes(const struct it_host *host)
         return bytes;
 }
 
-/* --- the attack ---------------------------------------------------------------------------------------------------------------- */
+/* --- the attack --------------------------------------------------------------------------------------------------------------- */
 
 static int wait_and_hold(void *context, int pipe)
 {
@@ -136,8 +137,8 @@ static void attack_holders(struct it_host *host)
                 print_message("no memory cgroup can be made here: only what the memfds have was watched\n");
         }
         print_message("%u kills: at most %llu MiB of memfds, of %llu; in its cgroup %llu MiB, of %llu\n", kills,
-                      (unsigned long long)(watch.peak / PW_MIB), (unsigned long long)(HOST_BYTES / PW_MIB), (unsigned long long)(most / PW_MIB),
-                      (unsigned long long)(GROUP_BYTES / PW_MIB));
+                      (unsigned long long)(watch.peak / PW_MIB), (unsigned long long)(HOST_BYTES / PW_MIB),
+                      (unsigned long long)(most / PW_MIB), (unsigned long long)(GROUP_BYTES / PW_MIB));
         assert_true(watch.peak <= HOST_BYTES + APART_BYTES);
         assert_true(most <= HOST_BYTES + APART_BYTES);
 }
@@ -145,8 +146,10 @@ static void attack_holders(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "holders",
-                                             .rule = "what a dead client held is free when the system has its pages back, not before",
-                                             .args = IT_ARGS("--devices", "emulated:1", "--device-memory", "16MiB", "--host-memory", "1GiB"),
+                                             .rule = "what a dead client held is free when the system has its pages back, not "
+                                                     "before",
+                                             .args = IT_ARGS("--devices", "emulated:1", "--device-memory", "16MiB",
+                                                             "--host-memory", "1GiB"),
                                              .users = true,
                                              .alone = true,
                                              .unwatched = true,

@@ -1,5 +1,5 @@
-/* A client reads where nothing is in its own memory, and so makes pages that it was not granted: it loses its sessions, the pages are taken
- * back, and others have their memory, also while its process lives on and does it again. */
+/* A client reads where nothing is in its own memory, and so makes pages that it was not granted: it loses its sessions, the pages
+ * are taken back, and others have their memory, also while its process lives on and does it again. */
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
@@ -25,7 +25,8 @@ static bool is_ended(struct pw_session *session)
 {
         struct pw_future *future;
         struct pw_error err;
-        enum pw_status status = pw_put(session, "a value of more than 24 bytes", 29, &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, &err);
+        enum pw_status status = pw_put(session, "a value of more than 24 bytes", 29,
+                                       &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, &err);
 
         if (status == PW_OK)
                 pw_unref(future);
@@ -118,8 +119,10 @@ static void attack_holes(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "holes",
-                                             .rule = "who makes pages that it was not granted loses its sessions, and they are taken back",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB", "--host-memory", "512MiB"),
+                                             .rule = "who makes pages that it was not granted loses its sessions, and they are "
+                                                     "taken back",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB",
+                                                             "--host-memory", "512MiB"),
                                              .users = true,
                                              .alone = true,
                                              .run = attack_holes });

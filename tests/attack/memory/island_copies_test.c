@@ -1,5 +1,5 @@
-/* A program with large parameters over all islands of a host: its image is in memory once, which executors of every island map and cannot
- * write. */
+/* A program with large parameters over all islands of a host: its image is in memory once, which executors of every island map and
+ * cannot write. */
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
@@ -90,7 +90,8 @@ static struct seen wait_for_one_copy(struct it_host *host, const struct seen *be
 
         do
                 now = look(host);
-        while (!(is_once(before->memfds, now.memfds) && is_once(before->overhead, now.overhead) && is_once(before->kept, now.kept)) &&
+        while (!(is_once(before->memfds, now.memfds) && is_once(before->overhead, now.overhead) &&
+                 is_once(before->kept, now.kept)) &&
                it_now_us() < end_us);
         return now;
 }
@@ -125,7 +126,8 @@ static void run_and_look(struct it_host *host)
         now = wait_for_one_copy(host, &before);
         printf("island_copies: %d MiB of parameters over %u islands: memfds have %d MiB more, overhead %d MiB, tenants %d MiB\n",
                (int)(PARAMS / PW_MIB), ISLANDS, (int)((int64_t)(now.memfds - before.memfds) / (int64_t)PW_MIB),
-               (int)((int64_t)(now.overhead - before.overhead) / (int64_t)PW_MIB), (int)((int64_t)(now.kept - before.kept) / (int64_t)PW_MIB));
+               (int)((int64_t)(now.overhead - before.overhead) / (int64_t)PW_MIB),
+               (int)((int64_t)(now.kept - before.kept) / (int64_t)PW_MIB));
         assert_true(is_once(before.memfds, now.memfds) && is_once(before.overhead, now.overhead) && is_once(before.kept, now.kept));
         assert_true(now.executors < before.executors + DEVICES * LITTLE);
         for (uint32_t i = 0; i < count; i++)
@@ -137,9 +139,10 @@ static void run_and_look(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "island_copies",
-                                             .rule = "a host has one copy of a program and its parameters, however many islands run it",
-                                             .args = IT_ARGS("--devices", "emulated:4", "--islands", "4", "--device-memory", "16MiB",
-                                                             "--host-memory", "512MiB"),
+                                             .rule = "a host has one copy of a program and its parameters, however many islands "
+                                                     "run it",
+                                             .args = IT_ARGS("--devices", "emulated:4", "--islands", "4",
+                                                             "--device-memory", "16MiB", "--host-memory", "512MiB"),
                                              .alone = true,
                                              .unwatched = true,
                                              .run = run_and_look });

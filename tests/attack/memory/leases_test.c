@@ -1,5 +1,5 @@
-/* A client that takes leases with falling ends, many of one object, until it is refused; then all end. And one that binds names for a
- * time, each of which ends at once. */
+/* A client that takes leases with falling ends, many of one object, until it is refused; then all end. And one that binds names for
+ * a time, each of which ends at once. */
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 
@@ -27,7 +27,7 @@ static void fill(void *context, uint32_t i, Pathways__Wire__Request *request)
         request->lease = &body;
 }
 
-/* --- names for a time ---------------------------------------------------------------------------------------------------------- */
+/* --- names for a time --------------------------------------------------------------------------------------------------------- */
 
 #define NAME_BYTES 200
 #define KEPT_MAX_BYTES (UINT64_C(4) << 20) /* of what has ended */
@@ -50,10 +50,11 @@ static void fill_name(void *context, uint32_t i, Pathways__Wire__Request *reques
         request->name_bind = &body;
 }
 
-/* --- both ------------------------------------------------------------------------------------------------------------------------ */
+/* --- both --------------------------------------------------------------------------------------------------------------------- */
 
 /* How many of what; at least `least` are granted. */
-static int ask_for_many(const struct it_host *host, uint32_t count, void (*what)(void *, uint32_t, Pathways__Wire__Request *), uint32_t least)
+static int ask_for_many(const struct it_host *host, uint32_t count, void (*what)(void *, uint32_t, Pathways__Wire__Request *),
+                        uint32_t least)
 {
         struct leases leases = { .count = count };
         struct pw_session *session = it_connect(host);
@@ -66,7 +67,8 @@ static int ask_for_many(const struct it_host *host, uint32_t count, void (*what)
                 it_ok(pw_put(session, &i, sizeof i, NULL, &futures[i], IT_ERR));
                 leases.ids[i] = pw_future_id(futures[i]);
         }
-        assert_true(raw_flood(&(struct raw_flood){ .fd = fd, .count = count, .fill = what, .context = &leases, .limit_us = 4 * IT_LONG }) > least);
+        assert_true(raw_flood(&(struct raw_flood){ .fd = fd, .count = count, .fill = what, .context = &leases,
+                                                   .limit_us = 4 * IT_LONG }) > least);
         for (uint32_t i = 0; i < OBJECTS; i++)
                 pw_unref(futures[i]);
         pw_close(session);
@@ -105,6 +107,7 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "leases", .rule = "leases are bounded, lie in a heap by their end, and end in parts",
+        return attack_main(&(struct attack){ .name = "leases",
+                                             .rule = "leases are bounded, lie in a heap by their end, and end in parts",
                                              .users = true, .run = run });
 }

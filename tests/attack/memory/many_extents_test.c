@@ -1,5 +1,5 @@
-/* As many extents as may be, of a slot each: others ask where the memory is, for a check, for room that is not there, and are told who holds
- * it; then the client is killed. No turn of the loop is long. */
+/* As many extents as may be, of a slot each: others ask where the memory is, for a check, for room that is not there, and are told
+ * who holds it; then the client is killed. No turn of the loop is long. */
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
@@ -99,7 +99,8 @@ static void attack(struct it_host *host)
         judge(host, "where the memory is", &at);
         pw_listing_free(it_list(host->session, "check", NULL));
         judge(host, "a check", &at);
-        assert_int_equal(pw_create(host->session, 300 * PW_MIB, &(struct pw_put_params){ .timeout_us = 50000 }, &other, &data, &err), PW_NO_SPACE);
+        assert_int_equal(pw_create(host->session, 300 * PW_MIB, &(struct pw_put_params){ .timeout_us = 50000 }, &other, &data,
+                                   &err), PW_NO_SPACE);
         judge(host, "who holds the memory", &at);
         it_reap(&child, SIGKILL);
         it_until(host->session, "owners", is_gone, NULL);
@@ -111,8 +112,8 @@ int main(void)
 {
         return attack_main(&(struct attack){ .name = "many_extents",
                                              .rule = "whatever a client was granted, what is done about all of it is done in parts",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB", "--host-memory", "448MiB",
-                                                             "--log-level", "debug"),
+                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB",
+                                                             "--host-memory", "448MiB", "--log-level", "debug"),
                                              .alone = true,
                                              .unwatched = true,
                                              .run = attack });

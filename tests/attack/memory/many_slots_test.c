@@ -1,5 +1,5 @@
-/* A client asks for all the slots that a segment has, at once, again and again: a request gets no more than the library itself asks for, and
- * the records of what was granted are counted. */
+/* A client asks for all the slots that a segment has, at once, again and again: a request gets no more than the library itself asks
+ * for, and the records of what was granted are counted. */
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
@@ -14,7 +14,8 @@
 #define REQUESTS 24u
 #define APART_BYTES (24 * PW_MIB) /* what the daemon has besides, of its own */
 
-static enum pw_status ask(struct pw_connection *connection, uint32_t lane, bool futures, uint32_t *ret_count, struct pw_error *ret_err)
+static enum pw_status ask(struct pw_connection *connection, uint32_t lane, bool futures, uint32_t *ret_count,
+                          struct pw_error *ret_err)
 {
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__RoomRequest room = PATHWAYS__WIRE__ROOM_REQUEST__INIT;
@@ -43,8 +44,8 @@ static int ask_for_all(void *context, int pipe)
         struct pw_answer answer;
         uint64_t all = 0;
 
-        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" }, &connection, &answer,
-                                 IT_ERR));
+        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = host->socket, .fd = -1, .role = "client" },
+                                 &connection, &answer, IT_ERR));
         pw_answer_done(&answer);
         for (uint32_t i = 0; i < REQUESTS; i++) {
                 uint32_t count = 0;
@@ -82,7 +83,8 @@ static void attack_many_slots(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "many_slots",
-                                             .rule = "a request for slots gets as many as the library asks for, and their records are counted",
+                                             .rule = "a request for slots gets as many as the library asks for, and their records "
+                                                     "are counted",
                                              .users = true,
                                              .alone = true,
                                              .run = attack_many_slots });

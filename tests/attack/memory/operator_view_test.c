@@ -92,6 +92,7 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "operator_view", .rule = "a value that an operator views does not change", .run = attack,
+        return attack_main(&(struct attack){ .name = "operator_view", .rule = "a value that an operator views does not change",
+                                             .run = attack,
                                              .users = true });
 }

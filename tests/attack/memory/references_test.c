@@ -22,7 +22,8 @@ static int refer(void *context, int pipe)
                 pw_ring_write(&lane->writer, pw_cell_object(PW_RING_REF, future->segment, future->slot, future->generation));
                 pw_lane_publish(lane, false);
         }
-        /* What is asked in the turn that reads the record which is too many is still answered: its end comes with the end of the turn. */
+        /* What is asked in the turn that reads the record which is too many is still answered: its end comes with the end of the
+         * turn. */
         for (int i = 0; i < FENCES && taken == REFERENCES; i++)
                 if (pw_session_fence(session, NULL) != PW_OK)
                         taken = 0;
@@ -41,6 +42,7 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "references", .rule = "references are counted up to a bound, and refused there",
+        return attack_main(&(struct attack){ .name = "references",
+                                             .rule = "references are counted up to a bound, and refused there",
                                              .run = attack, .users = true });
 }

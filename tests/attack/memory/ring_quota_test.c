@@ -1,5 +1,5 @@
-/* A tenant with a quota writes over the rings of all lanes of many sessions, memory that nobody asked for: it counts as any other, first it is
- * refused more, then its sessions end. Others have what is left of the quota's other side. */
+/* A tenant with a quota writes over the rings of all lanes of many sessions, memory that nobody asked for: it counts as any other,
+ * first it is refused more, then its sessions end. Others have what is left of the quota's other side. */
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
@@ -61,7 +61,8 @@ static int fill_all(void *context, int pipe)
                 for (enum pw_status status = PW_OK; status == PW_OK;) {
                         struct pw_future *future;
 
-                        status = pw_put(sessions[i], "a value of more than 24 bytes", 29, &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, NULL);
+                        status = pw_put(sessions[i], "a value of more than 24 bytes", 29,
+                                        &(struct pw_put_params){ .timeout_us = IT_LONG }, &future, NULL);
                         if (status == PW_OK)
                                 pw_unref(future);
                         else
@@ -96,9 +97,10 @@ static void attack(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "ring_quota",
-                                             .rule = "what a client's memory has beyond its grants is its tenant's, and within its quota",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB", "--host-memory", "512MiB",
-                                                             "--quota", "uid-65531:host=64MiB"),
+                                             .rule = "what a client's memory has beyond its grants is its tenant's, and within "
+                                                     "its quota",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB",
+                                                             "--host-memory", "512MiB", "--quota", "uid-65531:host=64MiB"),
                                              .users = true,
                                              .alone = true,
                                              .run = attack });

@@ -1,5 +1,5 @@
-/* One process has many sessions, and each of them asks for as much room as it may wait for, all until the same moment: what waits has a
- * bound for a tenant, too, and those whose time is over are told so in parts.
+/* One process has many sessions, and each of them asks for as much room as it may wait for, all until the same moment: what waits
+ * has a bound for a tenant, too, and those whose time is over are told so in parts.
  */
 #include "tests/attack/attack.h"
 
@@ -130,7 +130,8 @@ int main(void)
 {
         return attack_main(&(struct attack){ .name = "room_crowd",
                                              .rule = "who waits for room has a bound for a tenant, and is told in parts",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB", "--host-memory", "256MiB"),
+                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB",
+                                                             "--host-memory", "256MiB"),
                                              .users = true,
                                              .alone = true,
                                              .run = attack_room_crowd });

@@ -1,5 +1,5 @@
-/* One client asks for room tens of thousands of times without waiting for an answer, and is killed while it waits: what it may have in the
- * queue is bounded, and its end costs no more than that. */
+/* One client asks for room tens of thousands of times without waiting for an answer, and is killed while it waits: what it may have
+ * in the queue is bounded, and its end costs no more than that. */
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
@@ -37,8 +37,8 @@ static int queue_up(void *context, int pipe)
         struct pw_connection *connection;
         struct pw_answer answer;
 
-        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = queuer->host->socket, .fd = -1, .role = "client" }, &connection,
-                                 &answer, IT_ERR));
+        it_ok(pw_connection_open(&(struct pw_connection_params){ .path = queuer->host->socket, .fd = -1, .role = "client" },
+                                 &connection, &answer, IT_ERR));
         pw_answer_done(&answer);
         for (uint32_t i = 0; i <= queuer->requests; i++) {
                 Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
@@ -51,7 +51,8 @@ static int queue_up(void *context, int pipe)
                 room.room_bytes = WANTED_BYTES;
                 room.timeout_us = -1;
                 end.lane = PW_LANES_MAX; /* a fence */
-                request.body_case = i < queuer->requests ? PATHWAYS__WIRE__REQUEST__BODY_ROOM : PATHWAYS__WIRE__REQUEST__BODY_LANE_END;
+                request.body_case = i < queuer->requests ? PATHWAYS__WIRE__REQUEST__BODY_ROOM :
+                        PATHWAYS__WIRE__REQUEST__BODY_LANE_END;
                 if (i < queuer->requests)
                         request.room = &room;
                 else
@@ -89,7 +90,8 @@ int main(void)
 {
         return attack_main(&(struct attack){ .name = "room_queue",
                                              .rule = "a lane waits for room once for each size, a session as often as it has lanes",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB", "--host-memory", "256MiB"),
+                                             .args = IT_ARGS("--devices", "emulated:2", "--device-memory", "16MiB",
+                                                             "--host-memory", "256MiB"),
                                              .users = true,
                                              .alone = true,
                                              .run = attack_room_queue });

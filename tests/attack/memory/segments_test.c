@@ -1,5 +1,5 @@
-/* Sessions one after the other, each puts something, runs a program with it and ends, until an executor has no addresses left for the
- * segments that it read: then nobody's values can be read there. */
+/* Sessions one after the other, each puts something, runs a program with it and ends, until an executor has no addresses left for
+ * the segments that it read: then nobody's values can be read there. */
 #include "tests/attack/attack.h"
 
 #include "libclient/listing.h"
@@ -29,7 +29,8 @@ static void put_and_run(const struct it_host *host)
 
         pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(x), PW_SPLIT(0)));
         it_ok(pw_compile(program, IT_ERR));
-        it_ok(pw_put(session, data, sizeof data, &(struct pw_put_params){ .dtype = PW_F32, .dims = PW_DIMS(ELEMENTS) }, &input, IT_ERR));
+        it_ok(pw_put(session, data, sizeof data, &(struct pw_put_params){ .dtype = PW_F32, .dims = PW_DIMS(ELEMENTS) },
+                     &input, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(input), &output, IT_ERR));
         it_ok(pw_get(output, IT_LONG, &view, IT_ERR));
         pw_view_done(&view);
@@ -70,8 +71,8 @@ static pid_t executor_of(struct it_host *host)
         return pid;
 }
 
-/* Of this process and those that it starts: as a host with more memory would bring about after fewer sessions, whose segments take five
- * times host memory each. */
+/* Of this process and those that it starts: as a host with more memory would bring about after fewer sessions, whose segments take
+ * five times host memory each. */
 static void leave_addresses(uint64_t bytes)
 {
         FILE *file = fopen("/proc/self/statm", "re");
@@ -122,8 +123,10 @@ int main(void)
 {
         leave_addresses(ADDRESSES);
         return attack_main(&(struct attack){ .name = "segments",
-                                             .rule = "an executor keeps a bounded number of clients' segments, and addresses, mapped",
-                                             .args = IT_ARGS("--devices", "emulated:1", "--device-memory", "64MiB", "--host-memory", "1GiB"),
+                                             .rule = "an executor keeps a bounded number of clients' segments, and addresses, "
+                                                     "mapped",
+                                             .args = IT_ARGS("--devices", "emulated:1", "--device-memory", "64MiB",
+                                                             "--host-memory", "1GiB"),
                                              .alone = true,
                                              .run = attack,
                                              .users = true });

@@ -1,5 +1,5 @@
-/* Forty users ask as fast as they can. A session of somebody else with a run asks some ten things, and so do executors for it: it takes
- * a few turns of the loop for each, not as many as there are users to be heard. */
+/* Forty users ask as fast as they can. A session of somebody else with a run asks some ten things, and so do executors for it: it
+ * takes a few turns of the loop for each, not as many as there are users to be heard. */
 #include "tests/attack/attack.h"
 #include "tests/integration/operator/exposition.h"
 #include "tests/integration/operator/http.h"
@@ -100,8 +100,9 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "askers", .rule = "users take turns within a time of each turn of the loop, executors first",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "256MiB", "--device-memory",
-                                                             "16MiB", "--http", "127.0.0.1:0"),
+        return attack_main(&(struct attack){ .name = "askers",
+                                             .rule = "users take turns within a time of each turn of the loop, executors first",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "256MiB",
+                                                             "--device-memory", "16MiB", "--http", "127.0.0.1:0"),
                                              .users = true, .alone = true, .run = attack });
 }

@@ -85,6 +85,7 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "collide", .rule = "names are compared, tenant and text; their hash has a secret",
+        return attack_main(&(struct attack){ .name = "collide",
+                                             .rule = "names are compared, tenant and text; their hash has a secret",
                                              .users = true, .run = run });
 }

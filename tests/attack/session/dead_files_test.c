@@ -1,6 +1,6 @@
-/* Descriptors of a file system whose server never answers, sent over many connections: who closes one waits for that server, no signal ends it,
- * and whoever starts a process while he has it waits as well. Others attach and work meanwhile, and the daemon ends. On a system that
- * refuses descriptors at the door, and on one that cannot. */
+/* Descriptors of a file system whose server never answers, sent over many connections: who closes one waits for that server, no
+ * signal ends it, and whoever starts a process while he has it waits as well. Others attach and work meanwhile, and the daemon
+ * ends. On a system that refuses descriptors at the door, and on one that cannot. */
 #include "tests/attack/attack.h"
 #include "tests/integration/older.h"
 #include "tests/integration/raw.h"
@@ -25,17 +25,19 @@
 #define OTHERS 8u
 #define DEAD_MS (int)(IT_LONG / 1000)
 
-/* --- a file system that answers everything but what a close asks --------------------------------------------------------------- */
+/* --- a file system that answers everything but what a close asks -------------------------------------------------------------- */
 
 struct dead { int fd, folder; struct it_child server; };
 
 static uint32_t answer(const struct fuse_in_header *in, char *out)
 {
-        static const struct fuse_attr file = { .ino = 2, .mode = S_IFREG | 0666, .nlink = 1 }, folder = { .ino = 1, .mode = S_IFDIR | 0755, .nlink = 1 };
+        static const struct fuse_attr file = { .ino = 2, .mode = S_IFREG | 0666, .nlink = 1 },
+                folder = { .ino = 1, .mode = S_IFDIR | 0755, .nlink = 1 };
 
         switch (in->opcode) {
         case FUSE_INIT:
-                *(struct fuse_init_out *)(void *)out = (struct fuse_init_out){ .major = 7, .minor = 31, .max_write = 4096, .max_background = 64 };
+                *(struct fuse_init_out *)(void *)out = (struct fuse_init_out){ .major = 7, .minor = 31, .max_write = 4096,
+                                                                               .max_background = 64 };
                 return sizeof(struct fuse_init_out);
         case FUSE_LOOKUP:
                 *(struct fuse_entry_out *)(void *)out = (struct fuse_entry_out){ .nodeid = 2, .attr = file };
@@ -64,7 +66,8 @@ static int serve(void *context, int pipe)
                         continue;
                 if (got < (ssize_t)sizeof asked.in)
                         return 0;
-                if (asked.in.opcode == FUSE_FLUSH || asked.in.opcode == FUSE_RELEASE || asked.in.opcode == FUSE_FORGET || asked.in.opcode == FUSE_INTERRUPT)
+                if (asked.in.opcode == FUSE_FLUSH || asked.in.opcode == FUSE_RELEASE || asked.in.opcode == FUSE_FORGET ||
+                    asked.in.opcode == FUSE_INTERRUPT)
                         continue;
                 memset(&said, 0, sizeof said);
                 said.head.unique = asked.in.unique;
@@ -100,7 +103,7 @@ static void begin_dead(struct dead *dead)
         close(dead->fd);
 }
 
-/* --- who sends its files ------------------------------------------------------------------------------------------------------- */
+/* --- who sends its files ------------------------------------------------------------------------------------------------------ */
 
 struct attacked { const struct it_host *host; const struct dead *dead; };
 
@@ -109,7 +112,8 @@ static bool send_file(int socket, int file)
 {
         union { struct cmsghdr align; char space[CMSG_SPACE(sizeof(int))]; } room = { .space = { 0 } };
         struct iovec part = { (void *)(uintptr_t)"", 1 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.space, .msg_controllen = sizeof room.space };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.space,
+                                  .msg_controllen = sizeof room.space };
 
         room.align = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof file), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
         memcpy(CMSG_DATA(&room.align), &file, sizeof file);
@@ -208,7 +212,8 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        const struct attack attack = { .name = "dead_files", .rule = "the daemon never has a descriptor of a client", .args = args, .users = true, .unwatched = true, .run = run };
+        const struct attack attack = { .name = "dead_files", .rule = "the daemon never has a descriptor of a client", .args = args,
+                                       .users = true, .unwatched = true, .run = run };
         int status = 0;
 
         if (attack_is_shared())

@@ -1,5 +1,5 @@
-/* Very many lanes of a process that is killed: each noted as waiting in all buckets of the hint page; then each with references to a value
- * that nobody ever makes, published in the moment before. Its end goes in parts of turns, and has an end. */
+/* Very many lanes of a process that is killed: each noted as waiting in all buckets of the hint page; then each with references to
+ * a value that nobody ever makes, published in the moment before. Its end goes in parts of turns, and has an end. */
 #include "tests/attack/attack.h"
 
 #include "libclient/session.h"
@@ -110,8 +110,8 @@ static void kill_it(struct it_host *host, uint32_t cells)
                 longest_us = it_now_us() - from_us > longest_us ? it_now_us() - from_us : longest_us;
                 assert_true(it_now_us() - since_us < GONE_US);
         } while (sessions_of(host) > before);
-        print_message("%u sessions with %u cells in each lane were gone after %lld us, the longest fence of another %lld us\n", plan.sessions,
-                      cells, (long long)(it_now_us() - since_us), (long long)longest_us);
+        print_message("%u sessions with %u cells in each lane were gone after %lld us, the longest fence of another %lld us\n",
+                      plan.sessions, cells, (long long)(it_now_us() - since_us), (long long)longest_us);
 }
 
 static void attack(struct it_host *host)
@@ -122,7 +122,8 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "dead_lanes", .rule = "what the dead left in lanes goes in parts, and has an end",
+        return attack_main(&(struct attack){ .name = "dead_lanes",
+                                             .rule = "what the dead left in lanes goes in parts, and has an end",
                                              .args = IT_ARGS("--devices", "emulated:4", "--islands", "2", "--host-memory", "2GiB",
                                                              "--device-memory", "16MiB"), /* pages of lanes are 400 MiB */
                                              .run = attack, .users = true, .alone = true });

@@ -55,7 +55,8 @@ static void *compile_many(void *context)
                 value = pw_call_with(program, threads->slice, "pw/none", PW_ARGS(value), PW_BROADCAST,
                                      &(struct pw_call_params){ .params = bytes, .params_bytes = sizeof bytes });
                 pw_result(program, value);
-                assert_int_not_equal(pw_compile(program, NULL), PW_OK); /* there is no such function: nothing is posted when it is freed */
+                /* there is no such function: nothing is posted when it is freed */
+                assert_int_not_equal(pw_compile(program, NULL), PW_OK);
                 pw_program_free(program);
         }
         return NULL;
@@ -107,6 +108,7 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "doorbell", .rule = "a wish to be rung is not lost", .run = attack, .alone = true,
+        return attack_main(&(struct attack){ .name = "doorbell", .rule = "a wish to be rung is not lost", .run = attack,
+                                             .alone = true,
                                              .unwatched = true });
 }

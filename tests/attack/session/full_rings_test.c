@@ -1,5 +1,5 @@
-/* Six sessions with every lane filled to the brim, told all at once and filled again as the daemon reads: reading them is the work of one
- * tenant, and others do not wait for it. */
+/* Six sessions with every lane filled to the brim, told all at once and filled again as the daemon reads: reading them is the work
+ * of one tenant, and others do not wait for it. */
 #include "tests/attack/attack.h"
 
 #include "libclient/listing.h"
@@ -30,7 +30,8 @@ static void write_cells(struct filler *filler, const struct it_host *host)
         for (uint32_t i = 0; i < PW_LANES_MAX; i++)
                 for (uint32_t j = 0; j < PW_RING_CELLS; j++)
                         filler->session->control->lanes[i].ring.cells[j] = pw_cell_object(
-                                j % 2 ? PW_RING_DROP : PW_RING_REF, filler->future->segment, filler->future->slot, filler->future->generation);
+                                j % 2 ? PW_RING_DROP : PW_RING_REF, filler->future->segment, filler->future->slot,
+                                filler->future->generation);
 }
 
 /* All cells that there are, published, in whole pairs. Returns how many were read since the last time. */
@@ -90,7 +91,8 @@ static void give_and_get(struct pw_program *program, struct pw_session *session)
         struct pw_future *future;
         struct pw_view view;
 
-        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) }, &future, IT_ERR));
+        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) },
+                     &future, IT_ERR));
         for (int i = 0; i < 2; i++)
                 it_ok(pw_run(program, PW_FUTURES(pw_donate(&future)), &future, IT_ERR));
         it_ok(pw_get(future, PW_FOREVER, &view, IT_ERR));
@@ -169,7 +171,8 @@ static void attack(struct it_host *host)
         assert_int_equal(it_reap(&meddler, SIGKILL), 128 + SIGKILL);
         close(plan.begin[0]);
         close(plan.begin[1]);
-        print_message("%llu million cells read, %llu rounds of who works beside them, the longest fence of another %lld us, after their end %lld us\n",
+        print_message("%llu million cells read, %llu rounds of who works beside them, the longest fence of another %lld us, after "
+                      "their end %lld us\n",
                       (unsigned long long)read / 1000000, (unsigned long long)rounds, (long long)most_us, (long long)after_us);
 }
 

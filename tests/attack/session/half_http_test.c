@@ -57,7 +57,8 @@ static bool is_answered(in_port_t port, int64_t most_us)
         char bytes[512];
         ssize_t got = 0;
 
-        if (poll(&on, 1, (int)(most_us / 1000)) == 1 && send(on.fd, WHOLE, strlen(WHOLE), MSG_NOSIGNAL) > 0 && it_now_us() < until_us) {
+        if (poll(&on, 1, (int)(most_us / 1000)) == 1 && send(on.fd, WHOLE, strlen(WHOLE), MSG_NOSIGNAL) > 0 &&
+            it_now_us() < until_us) {
                 on.events = POLLIN;
                 if (poll(&on, 1, (int)((until_us - it_now_us()) / 1000)) == 1)
                         got = recv(on.fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -86,8 +87,9 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "half_http", .rule = "who asks half a request makes room for who asks a whole one",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "64MiB", "--device-memory", "16MiB",
-                                                             "--http", "127.0.0.1:0"),
+        return attack_main(&(struct attack){ .name = "half_http",
+                                             .rule = "who asks half a request makes room for who asks a whole one",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "64MiB",
+                                                             "--device-memory", "16MiB", "--http", "127.0.0.1:0"),
                                              .users = true, .alone = true, .run = run });
 }

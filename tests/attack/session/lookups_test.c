@@ -1,5 +1,5 @@
-/* A client that waits for as many names as it can, all of which give up at once, and one that waits for the same name many times until it
- * binds it. Lookups that wait are bounded, and end in parts. */
+/* A client that waits for as many names as it can, all of which give up at once, and one that waits for the same name many times
+ * until it binds it. Lookups that wait are bounded, and end in parts. */
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 
@@ -37,7 +37,8 @@ static int look_up(void *context, int pipe)
 
                 fds[i] = raw_connect(context);
                 assert_int_equal(raw_hello(fds[i], text), PW_OK);
-                raw_flood(&(struct raw_flood){ .fd = fds[i], .count = count, .fill = fill, .context = &lookups, .limit_us = 4 * IT_LONG,
+                raw_flood(&(struct raw_flood){ .fd = fds[i], .count = count, .fill = fill, .context = &lookups,
+                                               .limit_us = 4 * IT_LONG,
                                                .unread = i < SESSIONS - 1 });
         }
         (void)pipe;
@@ -84,6 +85,7 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "lookups", .rule = "lookups that wait are bounded, found by name and by their end",
+        return attack_main(&(struct attack){ .name = "lookups",
+                                             .rule = "lookups that wait are bounded, found by name and by their end",
                                              .users = true, .run = run });
 }

@@ -1,5 +1,5 @@
-/* Users that come and go, one after the other: each attaches, opens a slice, has one function run on it, puts a value frozen, and leaves
- * with all that it had. The daemon keeps a descriptor of nobody, and no executor a map. */
+/* Users that come and go, one after the other: each attaches, opens a slice, has one function run on it, puts a value frozen, and
+ * leaves with all that it had. The daemon keeps a descriptor of nobody, and no executor a map. */
 #include "tests/attack/attack.h"
 #include "tests/integration/process.h"
 #include "tests/integration/trace.h"
@@ -77,13 +77,16 @@ static void run(struct it_host *host)
         }
         after = it_has(host->pid);
         if (after.fds > before.fds + SLACK)
-                fail_msg("%u users came and went: %u descriptors before, %u after", users, (unsigned)before.fds, (unsigned)after.fds);
+                fail_msg("%u users came and went: %u descriptors before, %u after", users, (unsigned)before.fds,
+                         (unsigned)after.fds);
         if (device_maps(host) > maps + MAPS_SLACK)
-                fail_msg("%u users came and went: an executor mapped %u memories of devices before, %u after", users, maps, device_maps(host));
+                fail_msg("%u users came and went: an executor mapped %u memories of devices before, %u after", users, maps,
+                         device_maps(host));
 }
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "passers", .rule = "who has left with all that he had ends, with his memory on devices",
+        return attack_main(&(struct attack){ .name = "passers",
+                                             .rule = "who has left with all that he had ends, with his memory on devices",
                                              .users = true, .alone = true, .run = run });
 }

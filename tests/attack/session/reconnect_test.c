@@ -1,6 +1,6 @@
-/* One process that attaches and hangs up, again and again: each session that ended counts until the process is dead, so it is refused;
- * meanwhile the daemon keeps no map and no number for any of them, as nothing was granted to them. Nor does it keep a map where all that was
- * put is gone. Who comes afterwards is served, and once the process is dead its user is, too. */
+/* One process that attaches and hangs up, again and again: each session that ended counts until the process is dead, so it is
+ * refused; meanwhile the daemon keeps no map and no number for any of them, as nothing was granted to them. Nor does it keep a map
+ * where all that was put is gone. Who comes afterwards is served, and once the process is dead its user is, too. */
 #include "tests/attack/attack.h"
 #include "tests/integration/process.h"
 #include "tests/integration/raw.h"
@@ -126,7 +126,7 @@ static void run(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "reconnect", .rule = "a session that ended counts until its process is dead",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "512MiB", "--device-memory", "16MiB",
-                                                             "--quota", "*:sessions=2000"),
+                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "512MiB",
+                                                             "--device-memory", "16MiB", "--quota", "*:sessions=2000"),
                                              .users = true, .alone = true, .run = run });
 }

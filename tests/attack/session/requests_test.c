@@ -73,5 +73,6 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "requests", .rule = "users take turns, each within a time", .users = true, .run = run });
+        return attack_main(&(struct attack){ .name = "requests", .rule = "users take turns, each within a time", .users = true,
+                                             .run = run });
 }

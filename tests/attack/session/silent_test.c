@@ -1,5 +1,5 @@
-/* 1,100 connections that say nothing, to a daemon with 1,024 descriptors: others attach, and operators do. Then as many users as there may
- * be, one after the other, each of whom attaches and leaves: none stays. */
+/* 1,100 connections that say nothing, to a daemon with 1,024 descriptors: others attach, and operators do. Then as many users as
+ * there may be, one after the other, each of whom attaches and leaves: none stays. */
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 
@@ -59,7 +59,9 @@ static int run_main(void)
 
         if (!getenv("PW_ATTACK_SOCKET") && setrlimit(RLIMIT_NOFILE, &limit) < 0)
                 return 1;
-        return attack_main(&(struct attack){ .name = "silent", .rule = "10 s for Hello, a bound of those that did not say it, tenants end, a reserve for operators",
+        return attack_main(&(struct attack){ .name = "silent",
+                                             .rule = "10 s for Hello, a bound of those that did not say it, tenants end, a "
+                                                     "reserve for operators",
                                              .users = true, .alone = true, .run = run });
 }
 

@@ -1,6 +1,6 @@
 /* Clients that die between counting themselves on their tenant's hint page and noting it, or while they leave: what they counted is
- * nobody's, and would have the daemon call the kernel for each decision in those buckets from then on. A living one of the tenant that
- * is going to such a bucket keeps its count; a waiter is woken. */
+ * nobody's, and would have the daemon call the kernel for each decision in those buckets from then on. A living one of the tenant
+ * that is going to such a bucket keeps its count; a waiter is woken. */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
 

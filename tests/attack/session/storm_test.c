@@ -1,5 +1,5 @@
-/* Thousands of processes attach and hang up, and are killed. What their sessions leave, most of it addresses without pages, is given back
- * no slower than they can be made; meanwhile somebody else is granted room as ever, and `check` finds nothing wrong. */
+/* Thousands of processes attach and hang up, and are killed. What their sessions leave, most of it addresses without pages, is
+ * given back no slower than they can be made; meanwhile somebody else is granted room as ever, and `check` finds nothing wrong. */
 #include "tests/attack/attack.h"
 #include "tests/integration/process.h"
 #include "tests/integration/raw.h"
@@ -77,7 +77,8 @@ static void check(struct it_host *host)
 
         for (size_t i = 0; i < it_rows(problems); i++)
                 if (strstr(it_text(problems, i, "problem"), "could not be looked at"))
-                        fail_msg("%s: %s, and %zu others", it_text(problems, i, "where"), it_text(problems, i, "problem"), it_rows(problems) - 1);
+                        fail_msg("%s: %s, and %zu others", it_text(problems, i, "where"), it_text(problems, i, "problem"),
+                                 it_rows(problems) - 1);
         pw_listing_free(problems);
 }
 
@@ -124,7 +125,9 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "storm", .rule = "what one tenant gives back does not keep another from being granted more",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "4GiB", "--device-memory", "16MiB"),
+        return attack_main(&(struct attack){ .name = "storm",
+                                             .rule = "what one tenant gives back does not keep another from being granted more",
+                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "4GiB",
+                                                             "--device-memory", "16MiB"),
                                              .users = true, .alone = true, .run = run });
 }

@@ -1,5 +1,6 @@
-/* Sessions that ask for long listings, many at a time, and read none of the answers: what the daemon keeps for them has a bound, counted
- * at their tenant, and who reads is told what is the matter. (How long others wait meanwhile for listings of their own is not looked at.)
+/* Sessions that ask for long listings, many at a time, and read none of the answers: what the daemon keeps for them has a bound,
+ * counted at their tenant, and who reads is told what is the matter. (How long others wait meanwhile for listings of their own is
+ * not looked at.)
  */
 #include "tests/attack/attack.h"
 #include "tests/integration/other.h"
@@ -21,7 +22,8 @@
 #define NODES 8000u                   /* rows of one listing */
 #define ASKED 30u                     /* listings of one session */
 #define LEAVERS 3u
-#define SMALL 96u                     /* sessions that leave small replies unread, up to a MiB each, until they are not heard any more */
+/* sessions that leave small replies unread, up to a MiB each, until they are not heard any more */
+#define SMALL 96u
 #define UNREAD_BYTES (100 * PW_MIB)   /* 64 MiB of replies, and what else is kept because of the tenant */
 #define QUIET 5u                      /* looks in which none of them was heard */
 
@@ -54,8 +56,8 @@ static struct pw_program *large_program(struct pw_session *session)
         return program;
 }
 
-/* Ends by what it says, while a reply waits that it has not read: what that was counted as is counted down again. (One that is killed is
- * found out by the reply, which then goes nowhere.) */
+/* Ends by what it says, while a reply waits that it has not read: what that was counted as is counted down again. (One that is
+ * killed is found out by the reply, which then goes nowhere.) */
 static void leave_unread(const struct it_host *host, char *number)
 {
         char bytes[4096], text[200];
@@ -114,7 +116,8 @@ static void leave_small_unread(const struct it_host *host, struct pw_session *se
         }
         for (uint32_t quiet = 0; quiet < QUIET; quiet++) {
                 for (uint32_t i = 0; i < count; i++) {
-                        ssize_t sent = send(sessions[i].fd, frames + sessions[i].at, 64 * bytes - sessions[i].at, MSG_DONTWAIT | MSG_NOSIGNAL);
+                        ssize_t sent = send(sessions[i].fd, frames + sessions[i].at, 64 * bytes - sessions[i].at,
+                                            MSG_DONTWAIT | MSG_NOSIGNAL);
 
                         if (sent <= 0)
                                 continue; /* it is not heard, or was ended */
@@ -172,7 +175,8 @@ static uint64_t most_kept(struct pw_session *session)
 static void run(struct it_host *host)
 {
         int go_on[2] = { -1, -1 };
-        struct attacked attacked = { host, (uint32_t)it_environment("PW_UNREAD", getenv("PW_ATTACK_SOCKET") ? 2 : SESSIONS), pipe(go_on) ? -1 : go_on[0] };
+        struct attacked attacked = { host, (uint32_t)it_environment("PW_UNREAD", getenv("PW_ATTACK_SOCKET") ? 2 : SESSIONS),
+                                     pipe(go_on) ? -1 : go_on[0] };
         uint64_t before = attack_private_bytes(host->pid), after;
         struct it_child child = attack_fork(ATTACK_USER, ask_and_read_nothing, &attacked);
         char byte;
@@ -193,6 +197,7 @@ static void run(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "unread", .rule = "replies that a tenant's clients do not read take 64 MiB of the daemon at most",
+        return attack_main(&(struct attack){ .name = "unread", .rule =
+                                             "replies that a tenant's clients do not read take 64 MiB of the daemon at most",
                                              .users = true, .unwatched = true, .run = run });
 }

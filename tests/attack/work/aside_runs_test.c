@@ -54,7 +54,9 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "aside_runs", .rule = "who waits for room that sessions hold costs nothing where nothing changes",
-                                             .args = IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB", "--device-memory", "32MiB"),
+        return attack_main(&(struct attack){ .name = "aside_runs",
+                                             .rule = "who waits for room that sessions hold costs nothing where nothing changes",
+                                             .args = IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB",
+                                                             "--device-memory", "32MiB"),
                                              .run = attack, .users = true, .alone = true });
 }

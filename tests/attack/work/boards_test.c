@@ -1,5 +1,6 @@
-/* A function that writes over its device's board, or over the bells: what it published goes back, marks are gone, nobody is rung. Runs of
- * others over that device come to an end all the same, with their value or in a typed error, and the device is there again. */
+/* A function that writes over its device's board, or over the bells: what it published goes back, marks are gone, nobody is rung.
+ * Runs of others over that device come to an end all the same, with their value or in a typed error, and the device is there
+ * again. */
 #include "tests/attack/attack.h"
 
 #include "tests/integration/trace.h"

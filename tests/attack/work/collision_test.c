@@ -1,6 +1,6 @@
-/* A client asks for the shapes of a function that ignores its parameters, which it chose so that the question has the same hash as another
- * tenant's question about another function: XXH3 with a seed that everybody can read, the module's digest. Who is given the answer to
- * that question takes rooms of another size for its values. */
+/* A client asks for the shapes of a function that ignores its parameters, which it chose so that the question has the same hash as
+ * another tenant's question about another function: XXH3 with a seed that everybody can read, the module's digest. Who is given the
+ * answer to that question takes rooms of another size for its values. */
 #include "tests/attack/attack.h"
 
 #include "base/memory.h"
@@ -27,7 +27,8 @@
 
 struct question { uint8_t bytes[1024]; size_t count; };
 
-static void ask(struct question *question, const char *function, uint64_t dim, uint32_t inputs, const void *params, size_t params_bytes)
+static void ask(struct question *question, const char *function, uint64_t dim, uint32_t inputs, const void *params,
+                size_t params_bytes)
 {
         Pathways__Wire__Describe describe = PATHWAYS__WIRE__DESCRIBE__INIT;
         Pathways__Wire__Type type = PATHWAYS__WIRE__TYPE__INIT, *types[] = { &type, &type };
@@ -58,7 +59,7 @@ static uint64_t digest_of(const char *name)
         return digest;
 }
 
-/* --- steering the hash --------------------------------------------------------------------------------------------------------- */
+/* --- steering the hash -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t at(const uint8_t *bytes) { return XXH_readLE64(bytes); }
 
@@ -84,8 +85,8 @@ static uint64_t before_avalanche(uint64_t hash)
         return hash ^ hash >> 37;
 }
 
-/* Two whole stripes of `params`, which begins at `from` of the question, so that the hash of all of it is `hash`: in neither of them a
- * product counts, so each lane's sum is what is written there, its upper half in the first, its lower half in the second. */
+/* Two whole stripes of `params`, which begins at `from` of the question, so that the hash of all of it is `hash`: in neither of
+ * them a product counts, so each lane's sum is what is written there, its upper half in the first, its lower half in the second. */
 static void steer(struct question *question, size_t from, uint64_t seed, uint64_t hash)
 {
         XXH_ALIGN(64) uint8_t secret[XXH_SECRET_DEFAULT_SIZE];
@@ -116,7 +117,7 @@ static void steer(struct question *question, size_t from, uint64_t seed, uint64_
         assert_true(XXH3_64bits_withSeed(question->bytes, question->count, seed) == hash);
 }
 
-/* --- both sides ----------------------------------------------------------------------------------------------------------------- */
+/* --- both sides --------------------------------------------------------------------------------------------------------------- */
 
 static void forge_params(uint8_t params[PARAMS])
 {
@@ -167,7 +168,8 @@ static int add(void *context, int pipe)
         (void)pipe;
         pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(x, x), PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
-        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F32, .dims = PW_DIMS(THEIRS) }, &input, IT_ERR));
+        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F32, .dims = PW_DIMS(THEIRS) },
+                     &input, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR));
         it_ok(pw_get(result, IT_LONG, &view, IT_ERR));
         it_ok(pw_future_info(result, &info, IT_ERR));
@@ -199,7 +201,8 @@ static void collide(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "collision",
-                                             .rule = "answers of shape functions are a tenant's own, and found by the whole question",
+                                             .rule = "answers of shape functions are a tenant's own, and found by the whole "
+                                                     "question",
                                              .users = true,
                                              .run = collide });
 }

@@ -1,5 +1,5 @@
-/* Twenty thousand requests to compile at once, each with parameters, each of which asks the describing executor, of one session that
- * does not wait for an answer; and clients that die while the describing executor is asked for them. */
+/* Twenty thousand requests to compile at once, each with parameters, each of which asks the describing executor, of one session
+ * that does not wait for an answer; and clients that die while the describing executor is asked for them. */
 #include "tests/attack/attack.h"
 
 #include "libclient/session.h"
@@ -42,7 +42,7 @@ static int flood(void *context, int pipe)
         return 0;
 }
 
-/* --- who dies meanwhile --------------------------------------------------------------------------------------------------------- */
+/* --- who dies meanwhile ------------------------------------------------------------------------------------------------------- */
 
 #define POSTED 6u /* more than begin at a time */
 #define DEATHS 2
@@ -54,7 +54,8 @@ static int post_and_wait(void *context, int pipe)
         struct pw_slice *slice = it_slice(session, 1, 0);
 
         for (uint32_t i = 0; i < POSTED; i++)
-                attack_post_call(session, slice, &(struct attack_call){ .function = "broken/endless", .params = &i, .params_bytes = sizeof i });
+                attack_post_call(session, slice,
+                                 &(struct attack_call){ .function = "broken/endless", .params = &i, .params_bytes = sizeof i });
         it_ok(pw_session_fence(session, IT_ERR));
         if (write(pipe, "p", 1) != 1)
                 return 1;
@@ -132,7 +133,8 @@ static void run(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "compile_flood",
-                                             .rule = "a session has few compilations under way, tenants take turns, and every byte is charged",
+                                             .rule = "a session has few compilations under way, tenants take turns, and every "
+                                                     "byte is charged",
                                              .alone = true, /* it is about how much the daemon has */
                                              .run = run });
 }

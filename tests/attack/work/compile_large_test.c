@@ -1,5 +1,5 @@
-/* One request to compile a program of as many values as there may be, of shapes that cost most to lower, or of as many bytes. It may take as long as it does:
- * nobody else waits for it. */
+/* One request to compile a program of as many values as there may be, of shapes that cost most to lower, or of as many bytes. It
+ * may take as long as it does: nobody else waits for it. */
 #include "tests/attack/attack.h"
 
 #include "tests/integration/trace.h"
@@ -25,7 +25,8 @@ static void compile(struct pw_program *program, const char *what)
         int64_t since_us = it_now_us();
         enum pw_status status = pw_compile(program, &err);
 
-        fprintf(stderr, "%s: %.0f ms, %s\n", what, (double)(it_now_us() - since_us) / 1000, status == PW_OK ? "compiled" : err.text);
+        fprintf(stderr, "%s: %.0f ms, %s\n", what, (double)(it_now_us() - since_us) / 1000,
+                status == PW_OK ? "compiled" : err.text);
         assert_true(status == PW_OK || status == PW_TOO_LARGE || status == PW_NO_SPACE || status == PW_BAD_PROGRAM);
         pw_program_free(program);
 }
@@ -135,6 +136,7 @@ static void large(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "compile_large",
-                                             .rule = "programs are lowered beside the loop, in time that grows with them, a tenant's one by one",
+                                             .rule = "programs are lowered beside the loop, in time that grows with them, a "
+                                                     "tenant's one by one",
                                              .run = large });
 }

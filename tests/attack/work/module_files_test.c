@@ -1,5 +1,5 @@
-/* A folder of modules that a tenant may write: things that are no modules, files that change as they are read, links to what only root
- * may read.
+/* A folder of modules that a tenant may write: things that are no modules, files that change as they are read, links to what only
+ * root may read.
  */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
@@ -177,10 +177,12 @@ static void clean(void)
 
 int main(void)
 {
-        const char *const args[] = { "--devices", "emulated:2", "--host-memory", "512MiB", "--device-memory", "4MiB", "--modules", folder, NULL };
+        const char *const args[] = { "--devices", "emulated:2", "--host-memory", "512MiB", "--device-memory", "4MiB", "--modules",
+                                     folder, NULL };
         const struct attack attack = {
                 .name = "module_files",
-                .rule = "what lies in a folder of modules is read as what it is, with the rights of who will run it, beside the loop",
+                .rule = "what lies in a folder of modules is read as what it is, with the rights of who will run it, beside the "
+                        "loop",
                 .args = args,
                 .users = true,
                 .alone = true,

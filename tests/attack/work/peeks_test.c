@@ -1,4 +1,5 @@
-/* A process of the executors' own user, as modules of others or anybody's job may be, looks into executors: memory, maps, descriptors. */
+/* A process of the executors' own user, as modules of others or anybody's job may be, looks into executors: memory, maps,
+ * descriptors. */
 #include "tests/attack/attack.h"
 
 #include "tests/integration/trace.h"

@@ -1,5 +1,5 @@
-/* Programs with many megabytes of parameters each, compiled, run once and kept, until the daemon takes no more: what they take is the
- * tenant's, in memory that executors share, and comes back when they are freed. */
+/* Programs with many megabytes of parameters each, compiled, run once and kept, until the daemon takes no more: what they take is
+ * the tenant's, in memory that executors share, and comes back when they are freed. */
 #include "tests/attack/attack.h"
 
 #include "libclient/program/program.h"
@@ -109,7 +109,8 @@ static void look(struct it_host *host)
                 uint64_t bytes = attack_private_bytes(executors[i]);
                 most = bytes > most ? bytes : most;
         }
-        fprintf(stderr, "the daemon has %d MiB of its own, an executor %d MiB at most\n", (int)(daemon_bytes / MIB), (int)(most / MIB));
+        fprintf(stderr, "the daemon has %d MiB of its own, an executor %d MiB at most\n", (int)(daemon_bytes / MIB),
+                (int)(most / MIB));
         assert_true(daemon_bytes < DAEMON_MOST && most < EXECUTOR_MOST);
 }
 
@@ -136,9 +137,10 @@ int main(void)
         snprintf(memory, sizeof memory, "%uMiB", host_mib);
         snprintf(quota, sizeof quota, "*:host=%uMiB", host_mib / 8 * 5);
         return attack_main(&(struct attack){ .name = "programs_kept",
-                                             .rule = "programs and their parameters are charged to their tenant, and no process has a copy of its own",
-                                             .args = IT_ARGS("--devices", "emulated:4", "--islands", "1", "--device-memory", "16MiB",
-                                                             "--host-memory", memory, "--quota", quota),
+                                             .rule = "programs and their parameters are charged to their tenant, and no process "
+                                                     "has a copy of its own",
+                                             .args = IT_ARGS("--devices", "emulated:4", "--islands", "1",
+                                                             "--device-memory", "16MiB", "--host-memory", memory, "--quota", quota),
                                              .alone = true,
                                              .seconds = (uint32_t)it_environment("PW_PROGRAMS_KEPT", 0) + 120,
                                              .run = keep_and_look });

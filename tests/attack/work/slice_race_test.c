@@ -78,7 +78,8 @@ static void one_round(const struct it_host *host, int round)
         for (uint32_t i = 0; i < OTHERS; i++)
                 others[i] = it_slice(session, 1, 0);
         assert_int_equal(pthread_join(thread, NULL), 0);
-        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) }, &input, IT_ERR));
+        it_ok(pw_put(session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) },
+                     &input, IT_ERR));
         result = it_run_1(program, input);
         it_expect_f64(result, numbers, 8);
         it_ok(pw_future_info(result, &info, IT_ERR));
@@ -112,7 +113,8 @@ static void race_slices(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "slice_race",
-                                             .rule = "a compilation holds its slices until it is answered; numbers are never given twice",
+                                             .rule = "a compilation holds its slices until it is answered; numbers are never "
+                                                     "given twice",
                                              .alone = true,
                                              .unwatched = true,
                                              .run = race_slices });

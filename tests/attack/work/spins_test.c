@@ -1,5 +1,5 @@
-/* A client has every device burn its processor for 285 years, and cancels; one that multiplies nothing by nothing of 2^62 rows. The devices
- * are there for others again within a bound, whoever is attached. */
+/* A client has every device burn its processor for 285 years, and cancels; one that multiplies nothing by nothing of 2^62 rows. The
+ * devices are there for others again within a bound, whoever is attached. */
 #include "tests/attack/attack.h"
 
 #include "tests/integration/trace.h"
@@ -30,7 +30,8 @@ static void come_back(struct it_host *host, const char *after)
                         pw_view_done(&view);
                 pw_unref(result);
                 if (status == PW_DEADLINE || it_now_us() - since_us > 2 * BOUND)
-                        fail_msg("the devices are held for %d s after %s: %s", (int)((it_now_us() - since_us) / IT_SECOND), after, err.text);
+                        fail_msg("the devices are held for %d s after %s: %s", (int)((it_now_us() - since_us) / IT_SECOND),
+                                 after, err.text);
         } while (status != PW_OK);
         pw_unref(input);
         pw_program_free(program);
@@ -124,7 +125,8 @@ int main(void)
         return attack_main(&(struct attack){
                 .name = "spins",
                 .rule = "a function has a limit, a cancelled one a shorter one, whoever is attached; what is empty takes no time",
-                .args = IT_ARGS("--devices", "emulated:4", "--host-memory", "256MiB", "--device-memory", "16MiB", "--function-limit", "12s"),
+                .args = IT_ARGS("--devices", "emulated:4", "--host-memory", "256MiB", "--device-memory", "16MiB",
+                                "--function-limit", "12s"),
                 .alone = true,
                 .unwatched = true,
                 .run = run,

@@ -1,4 +1,5 @@
-/* A tenant has very many gangs wait at each device, one by one and over all of them: others' runs come behind one of them, not all. */
+/* A tenant has very many gangs wait at each device, one by one and over all of them: others' runs come behind one of them, not
+ * all. */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
 
@@ -72,7 +73,8 @@ static void attack(struct it_host *host)
         int64_t longest_us = 0;
         char byte;
 
-        it_ok(pw_put(host->session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) }, &input, IT_ERR));
+        it_ok(pw_put(host->session, numbers, sizeof numbers, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(8) },
+                     &input, IT_ERR));
         it_read(&child, &byte, 1);
         for (int i = 0; i < ROUNDS; i++) {
                 int64_t since_us = it_now_us();

@@ -1,5 +1,5 @@
-/* A tenant has very many runs wait: all for one object that is then sealed; all for one, and lets go of their results; each for one of
- * its own. Others are served meanwhile. */
+/* A tenant has very many runs wait: all for one object that is then sealed; all for one, and lets go of their results; each for one
+ * of its own. Others are served meanwhile. */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
 
@@ -155,6 +155,7 @@ static void attack(struct it_host *host)
 int main(void)
 {
         return attack_main(&(struct attack){ .name = "waiting_runs", .rule = "who waits costs when it comes and when it goes, once",
-                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "512MiB", "--device-memory", "64MiB"), .run = attack,
+                                             .args = IT_ARGS("--devices", "emulated:2", "--host-memory", "512MiB",
+                                                             "--device-memory", "64MiB"), .run = attack,
                                              .users = true });
 }

@@ -1,4 +1,5 @@
-/* Slices whose mesh has more places than 32 bits count, so that their product is a number of devices that there are; programs over them. */
+/* Slices whose mesh has more places than 32 bits count, so that their product is a number of devices that there are; programs over
+ * them. */
 #include "tests/attack/attack.h"
 
 #include "libclient/program/program.h"
@@ -74,6 +75,7 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "wide_mesh", .rule = "the places of a mesh are counted without wrapping", .run = attack,
+        return attack_main(&(struct attack){ .name = "wide_mesh", .rule = "the places of a mesh are counted without wrapping",
+                                             .run = attack,
                                              .users = true });
 }

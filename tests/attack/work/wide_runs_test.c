@@ -1,5 +1,5 @@
-/* Runs with thousands of results each over all devices, many of them waiting for one value: when it comes, finding them room, deciding
- * what they make and letting it go are the work of one tenant, and others do not wait for it. */
+/* Runs with thousands of results each over all devices, many of them waiting for one value: when it comes, finding them room,
+ * deciding what they make and letting it go are the work of one tenant, and others do not wait for it. */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
 
@@ -19,11 +19,18 @@
 #define SHARE 1u
 #else
 #define RUNS 60
-#define SHARE 8u /* a fence is answered by the second turn at the latest: a twentieth of it all; where runs count as one each, a quarter */
+/* a fence is answered by the second turn at the latest: a twentieth of it all; where runs count as one each, a quarter */
+#define SHARE 8u
 #endif
 
 struct plan { const struct it_host *host; uint32_t runs; /* of a thread */ };
-struct runner { struct pw_session *session; struct pw_program *program; struct pw_future **results; uint32_t runs; pthread_t thread; };
+struct runner {
+        struct pw_session *session;
+        struct pw_program *program;
+        struct pw_future **results;
+        uint32_t runs;
+        pthread_t thread;
+};
 
 static struct pw_program *widen(struct pw_session *session)
 {
@@ -46,8 +53,10 @@ static void *submit(void *context)
         uint32_t runs = 0;
         void *data;
 
-        it_ok(pw_create(runner->session, 32, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4) }, &input, &data, IT_ERR));
-        while (runs < runner->runs && pw_run_with(runner->program, &input, 1, NULL, runner->results + (size_t)runs * RESULTS, NULL) == PW_OK)
+        it_ok(pw_create(runner->session, 32, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(4) }, &input,
+                        &data, IT_ERR));
+        while (runs < runner->runs &&
+               pw_run_with(runner->program, &input, 1, NULL, runner->results + (size_t)runs * RESULTS, NULL) == PW_OK)
                 runs++;
         runner->runs = runs;
         it_ok(pw_seal(input, IT_ERR));
@@ -81,8 +90,8 @@ static int run_wide(void *context, int pipe)
         return 0;
 }
 
-/* One fence after the other, until the child speaks: each is answered by the next turn. Returns the most processor time that the loop had
- * for one. */
+/* One fence after the other, until the child speaks: each is answered by the next turn. Returns the most processor time that the
+ * loop had for one. */
 static uint64_t fence_until(struct it_host *host, const struct it_child *child)
 {
         struct pollfd speaks = { .fd = child->pipe, .events = POLLIN };
@@ -102,11 +111,12 @@ static void attack(struct it_host *host)
 {
         struct plan plan = { host, (uint32_t)it_environment("PW_WIDE_RUNS", attack_is_shared() ? 10 : RUNS) };
         struct it_child child = attack_fork(ATTACK_USER, run_wide, &plan);
-        uint64_t began_us = attack_loop_us(host->pid), runs, most_us = fence_until(host, &child), all_us = attack_loop_us(host->pid) - began_us;
+        uint64_t began_us = attack_loop_us(host->pid), runs, most_us = fence_until(host, &child),
+                all_us = attack_loop_us(host->pid) - began_us;
 
         it_read(&child, &runs, sizeof runs);
-        print_message("wide_runs: %u runs of %u results each; for a fence the loop ran %u ms of %u at most\n", (unsigned)runs, RESULTS,
-                      (unsigned)(most_us / 1000), (unsigned)(all_us / 1000));
+        print_message("wide_runs: %u runs of %u results each; for a fence the loop ran %u ms of %u at most\n",
+                      (unsigned)runs, RESULTS, (unsigned)(most_us / 1000), (unsigned)(all_us / 1000));
         assert_true(attack_is_shared() || runs >= plan.runs);
         it_reap(&child, SIGKILL);
         assert_true(attack_is_shared() || most_us <= all_us / SHARE);
@@ -114,7 +124,8 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "wide_runs", .rule = "runs are placed, told of and let go in parts, by what they take",
+        return attack_main(&(struct attack){ .name = "wide_runs",
+                                             .rule = "runs are placed, told of and let go in parts, by what they take",
                                              .args = IT_ARGS("--devices", "emulated:4", "--host-memory", "1GiB", "--device-memory",
                                                              "32MiB"),
                                              .run = attack, .users = true });

@@ -128,7 +128,8 @@ static enum pw_status daemon_bytes(const struct crowd *crowd, uint64_t *ret_byte
         enum pw_status status = pw_bench_granted(crowd->host->session, &rooms, ret_err);
 
         if (status == PW_OK)
-                *ret_bytes = pw_bench_shared_bytes(crowd->host->daemon.pid) - rooms + pw_bench_private_bytes(crowd->host->daemon.pid);
+                *ret_bytes = pw_bench_shared_bytes(crowd->host->daemon.pid) - rooms +
+                        pw_bench_private_bytes(crowd->host->daemon.pid);
         return status;
 }
 

@@ -86,7 +86,8 @@ static void gets_done(struct gets *gets)
 }
 
 /* Other objects in the place of those that it holds: of its own, or those of the ids. */
-static enum pw_status take_new(struct gets *gets, const struct pw_put_params *params, const struct pw_id *ids, struct pw_error *ret_err)
+static enum pw_status take_new(struct gets *gets, const struct pw_put_params *params, const struct pw_id *ids,
+                               struct pw_error *ret_err)
 {
         uint8_t data[BYTES] = { 1 };
         enum pw_status status = PW_OK;
@@ -232,7 +233,8 @@ static enum pw_status measure(struct gets *gets, const struct looks *looks, stru
         return status;
 }
 
-static enum pw_status measure_first(struct gets *gets, struct pw_bench_row *first, struct pw_bench_row *again, struct pw_error *ret_err)
+static enum pw_status measure_first(struct gets *gets, struct pw_bench_row *first, struct pw_bench_row *again,
+                                    struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
 

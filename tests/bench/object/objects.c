@@ -9,7 +9,8 @@
 /* Of the daemon, of this client, and what they share. */
 static uint64_t all_bytes(const struct pw_bench_host *host)
 {
-        return pw_bench_shared_bytes(host->daemon.pid) + pw_bench_private_bytes(host->daemon.pid) + pw_bench_private_bytes(getpid());
+        return pw_bench_shared_bytes(host->daemon.pid) + pw_bench_private_bytes(host->daemon.pid) +
+                pw_bench_private_bytes(getpid());
 }
 
 static enum pw_status measure(const struct pw_bench_host *host, struct pw_future **futures, uint32_t count, uint32_t bytes,

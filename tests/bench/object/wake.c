@@ -1,8 +1,8 @@
 /* wake: a put in one process, a get and a put back in another, a get in the first. One asleep, both asleep, and both awake.
  *
  * The processes make their objects and tell each other the ids beforehand; a round trip fills and seals one, and waits for
- * the other. Who waits looks for a while before it sleeps: whoever is to find the other asleep burns 100 us before it seals, which is
- * not counted. wake: the one that begins does, and then looks until the answer is there; wake_asleep: both do.
+ * the other. Who waits looks for a while before it sleeps: whoever is to find the other asleep burns 100 us before it seals, which
+ * is not counted. wake: the one that begins does, and then looks until the answer is there; wake_asleep: both do.
  */
 #include "tests/bench/bench.h"
 

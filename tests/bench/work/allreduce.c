@@ -126,8 +126,8 @@ static double mpi_ms(uint64_t elements)
         if (access(command, X_OK) < 0)
                 return NAN;
         snprintf(command, sizeof command,
-                 "mpirun --allow-run-as-root --oversubscribe -n %u %s/tests/bench/work/allreduce_mpi %llu %u 2>/dev/null", RANKS, build,
-                 (unsigned long long)elements, RUNS);
+                 "mpirun --allow-run-as-root --oversubscribe -n %u %s/tests/bench/work/allreduce_mpi %llu %u 2>/dev/null",
+                 RANKS, build, (unsigned long long)elements, RUNS);
         FILE *from = popen(command, "re");
         if (!from)
                 return NAN;

@@ -269,7 +269,8 @@ static int take_numbers(int pipe, int ends[TAKEN])
         for (int i = 3; i < TAKEN; i++) {
                 if (i == pipe)
                         continue;
-                if (i % 2 ? (ends[i] = eventfd(0, EFD_NONBLOCK)) < 0 : socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
+                if (i % 2 ? (ends[i] = eventfd(0, EFD_NONBLOCK)) < 0 :
+                    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
                         return -1;
                 if (i % 2)
                         continue;
@@ -286,7 +287,8 @@ static bool untouched(int pipe, const int ends[TAKEN])
         uint64_t byte;
 
         for (int i = 3; i < TAKEN; i++)
-                if (i != pipe && ends[i] >= 0 && (read(ends[i], &byte, sizeof byte) >= 0 || errno != EAGAIN || fcntl(i, F_GETFD) < 0))
+                if (i != pipe && ends[i] >= 0 &&
+                    (read(ends[i], &byte, sizeof byte) >= 0 || errno != EAGAIN || fcntl(i, F_GETFD) < 0))
                         return false;
         return true;
 }

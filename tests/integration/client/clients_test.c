@@ -102,7 +102,8 @@ static void test_come_and_go(void **state)
         after = it_has(host->pid);
         print_message("%u came and went: %llu descriptors (%llu before), %llu maps (%llu), %llu KiB (%llu)\n", coming.number,
                       (unsigned long long)after.fds, (unsigned long long)before.fds, (unsigned long long)after.maps,
-                      (unsigned long long)before.maps, (unsigned long long)after.private_kib, (unsigned long long)before.private_kib);
+                      (unsigned long long)before.maps, (unsigned long long)after.private_kib,
+                      (unsigned long long)before.private_kib);
         assert_true(after.fds <= before.fds + 4);
         assert_true(after.maps <= before.maps + 16);
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed for a while */

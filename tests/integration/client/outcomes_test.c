@@ -130,7 +130,8 @@ static void of_program(void **state)
         it_fails(pw_run_with(program, PW_FUTURES(input), NULL, &result, IT_ERR), PW_SHAPE, "[8]");
         pw_program_free(program);
         program = pw_program_new(pw, "outcomes/donate");
-        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, PW_DONATED)), PW_BROADCAST));
+        pw_result(program, pw_call(program, slice, "pw/nop",
+                                   PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, PW_DONATED)), PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
         struct pw_future *none = NULL;
         it_fails(pw_run_with(program, PW_FUTURES(NULL), NULL, &result, IT_ERR), PW_INVALID, "input 0|NULL");
@@ -143,7 +144,8 @@ static void of_program(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(of_connecting), IT_TEST(of_waiting), cmocka_unit_test_setup_teardown(of_room, setup_small, it_teardown), IT_TEST(of_program),
+                IT_TEST(of_connecting), IT_TEST(of_waiting), cmocka_unit_test_setup_teardown(of_room, setup_small, it_teardown),
+                        IT_TEST(of_program),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Clients that are rude on their socket: they send descriptors of every kind, begin frames and do not end them, ask and do not read,
- * shut one side. The daemon goes on answering others within their time, holds a bounded number of descriptors and bytes for them,
- * and burns no processor.
+/* Clients that are rude on their socket: they send descriptors of every kind, begin frames and do not end them, ask and do not
+ * read, shut one side. The daemon goes on answering others within their time, holds a bounded number of descriptors and bytes for
+ * them, and burns no processor.
  */
 #include "tests/integration/older.h"
 #include "tests/integration/process.h"
@@ -27,7 +27,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define LINGER_S 60 /* longer than anybody waits for an answer */
 
-/* --- a socket without a library ------------------------------------------------------------------------------------------------ */
+/* --- a socket without a library ----------------------------------------------------------------------------------------------- */
 
 static uint32_t pack_segment(uint8_t *frame, uint64_t id, uint32_t segment)
 {
@@ -104,7 +104,7 @@ static void descriptors_are_back(const struct it_host *host, uint64_t before)
         it_until(host->session, "status", has_few_descriptors, most);
 }
 
-/* --- descriptors --------------------------------------------------------------------------------------------------------------- */
+/* --- descriptors -------------------------------------------------------------------------------------------------------------- */
 
 /* A connection with more to send than its other side takes, which waits with its close for LINGER_S. *ret_peer stays open. */
 static int lingering(int *ret_peer)
@@ -132,9 +132,11 @@ static void send_with(int socket, const void *bytes, size_t count, const int *fd
 {
         union { struct cmsghdr align; char space[CMSG_SPACE(PW_MESSAGE_FDS_MAX * sizeof(int))]; } room = { .space = { 0 } };
         struct iovec part = { (void *)(uintptr_t)bytes, count };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.space, .msg_controllen = CMSG_SPACE(fd_count * sizeof(int)) };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.space,
+                                  .msg_controllen = CMSG_SPACE(fd_count * sizeof(int)) };
 
-        room.align = (struct cmsghdr){ .cmsg_len = CMSG_LEN(fd_count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+        room.align = (struct cmsghdr){ .cmsg_len = CMSG_LEN(fd_count * sizeof(int)), .cmsg_level = SOL_SOCKET,
+                                       .cmsg_type = SCM_RIGHTS };
         memcpy(CMSG_DATA(&room.align), fds, fd_count * sizeof(int));
         assert_int_equal(sendmsg(socket, &message, flags | MSG_NOSIGNAL), count);
 }
@@ -223,8 +225,8 @@ static void odd_kinds(void **state)
 
         assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
         const int kinds[] = { pipes[0], pipes[1], open("/dev/zero", O_RDWR | O_CLOEXEC), open("/", O_PATH | O_CLOEXEC),
-                              memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING), memfd_create("pages", MFD_CLOEXEC | MFD_HUGETLB),
-                              huge_file(), userfault(), raw_connect(host) };
+                              memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                              memfd_create("pages", MFD_CLOEXEC | MFD_HUGETLB), huge_file(), userfault(), raw_connect(host) };
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
                 if (kinds[i] >= 0) /* some systems have not all of them */
                         send_last(host, (enum how)(i % BEHIND_GARBAGE), kinds[i]);
@@ -251,7 +253,7 @@ static void floods_of_them(void **state)
         close(zero);
 }
 
-/* --- frames that do not end ---------------------------------------------------------------------------------------------------- */
+/* --- frames that do not end --------------------------------------------------------------------------------------------------- */
 
 static void strangers_say_little(void **state)
 {
@@ -362,7 +364,7 @@ static void large_frames_that_end(void **state)
         free(frame);
 }
 
-/* --- replies that nobody reads ------------------------------------------------------------------------------------------------- */
+/* --- replies that nobody reads ------------------------------------------------------------------------------------------------ */
 
 #define QUESTIONS 4000u
 
@@ -470,7 +472,8 @@ static void who_shut_its_side(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(who_lingers), IT_TEST(odd_kinds), IT_TEST(floods_of_them), IT_TEST(strangers_say_little), IT_TEST(who_never_says_hello), IT_TEST(frames_without_end),
+                IT_TEST(who_lingers), IT_TEST(odd_kinds), IT_TEST(floods_of_them), IT_TEST(strangers_say_little),
+                        IT_TEST(who_never_says_hello), IT_TEST(frames_without_end),
                 IT_TEST(large_frames_that_end), IT_TEST(who_does_not_read_is_not_read), IT_TEST(few_descriptors_are_on_their_way),
                 IT_TEST(who_shut_its_side),
         };

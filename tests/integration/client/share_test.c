@@ -1,4 +1,5 @@
-/* The policy `share` on real processes: four tenants that want one device for gangs of 330 us get it by their weights, and it is busy.
+/* The policy `share` on real processes: four tenants that want one device for gangs of 330 us get it by their weights, and it is
+ * busy.
  *
  * Tenants are users, whom only root can become.
  */
@@ -88,13 +89,14 @@ static void expect_shares(struct it_host *host, const uint32_t *weights)
         measure(it_environment("PW_SHARE_US", 2000000), parts, &all);
         printf("the device was in gangs for %.3f of the time\n", (double)(all * GANG_US) / (double)(it_now_us() - since_us));
         for (uint32_t t = 0; t < TENANTS; t++)
-                printf("weight %u: %.4f of the gangs, due %.4f\n", weights[t], (double)parts[t] / 1e4, (double)weights[t] / (double)weight);
+                printf("weight %u: %.4f of the gangs, due %.4f\n", weights[t], (double)parts[t] / 1e4,
+                       (double)weights[t] / (double)weight);
         for (uint32_t t = 0; t < TENANTS; t++) {
                 uint64_t due = 10000 * weights[t] / weight;
 
                 if (parts[t] * 2 < due || parts[t] > due * 2) /* others may have the processors; what is exact is in policy_test */
-                        fail_msg("weight %u of %lu: %lu of 10,000 gangs, not %lu", weights[t], (unsigned long)weight, (unsigned long)parts[t],
-                                 (unsigned long)due);
+                        fail_msg("weight %u of %lu: %lu of 10,000 gangs, not %lu", weights[t], (unsigned long)weight,
+                                 (unsigned long)parts[t], (unsigned long)due);
         }
         for (uint32_t t = 0; t < TENANTS; t++)
                 it_reap(&children[t], SIGKILL);

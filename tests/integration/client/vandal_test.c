@@ -410,7 +410,8 @@ static void garbage(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_waits_hears_of_the_end), IT_TEST(who_broke_the_protocol_has_not_left),
+                IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_waits_hears_of_the_end),
+                        IT_TEST(who_broke_the_protocol_has_not_left),
                 IT_TEST(who_lists_may_have_broken_the_protocol), IT_TEST(garbage),
         };
 

@@ -85,7 +85,8 @@ static void by_another_holder(void **state)
         struct pw_future *input, *result, *seen;
         void *data;
 
-        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input,
+                        &data, IT_ERR));
         result = it_run_1(program, input);
         it_ok(pw_open(other, pw_future_id(result), &seen, IT_ERR));
         it_ok(pw_cancel(seen, IT_ERR));
@@ -214,7 +215,8 @@ static void an_input_that_does_not_come(void **state)
         struct pw_future *input, *result;
         void *data;
 
-        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input,
+                        &data, IT_ERR));
         result = run_until(program, input, IT_SECOND / 20);
         it_fails_with(result, PW_DEADLINE, "test/sleep|input 0 was not ready before the deadline");
         it_ok(pw_abort(input, IT_ERR));
@@ -239,7 +241,8 @@ static void an_input_that_is_let_go(void **state)
         struct pw_future *input, *result;
         void *data;
 
-        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input, &data, IT_ERR));
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input,
+                        &data, IT_ERR));
         result = it_run_1(program, input);
         it_until(host->session, "runs", waits, NULL);
         pw_unref(input);

@@ -83,7 +83,8 @@ static void a_function_that_writes_past_one_of_its_outputs(void **state)
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0), *results[3];
 
         first = pw_call_with(program, slice, "broken/over", PW_ARGS(in, in, in), PW_SPLIT(0),
-                             &(struct pw_call_params){ .output_count = 3, .output_shardings = lies, .params = &(uint64_t){ 1 }, .params_bytes = 8 });
+                             &(struct pw_call_params){ .output_count = 3, .output_shardings = lies, .params = &(uint64_t){ 1 },
+                                                       .params_bytes = 8 });
         for (uint32_t i = 0; i < 3; i++)
                 pw_result(program, i ? pw_output(first, i) : first);
         it_ok(pw_compile(program, IT_ERR));
@@ -141,7 +142,8 @@ static void a_function_that_loops(void **state)
 
 static int setup_limited(void **state)
 {
-        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB", "--function-limit", "50ms"));
+        return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--host-memory", "64MiB", "--device-memory", "4MiB",
+                                            "--function-limit", "50ms"));
 }
 
 /* The operator's bounds its own, which is 200 ms. */
@@ -150,7 +152,8 @@ static void a_function_that_loops_beyond_the_limit_of_all(void **state)
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *program =
-                it_one_node(host->session, slice, "broken/loop", PW_DIMS(8), &(struct pw_call_params){ .params = &(uint64_t){ 0 }, .params_bytes = 8 });
+                it_one_node(host->session, slice, "broken/loop", PW_DIMS(8),
+                            &(struct pw_call_params){ .params = &(uint64_t){ 0 }, .params_bytes = 8 });
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0), *result = it_run_1(program, input);
 
         it_fails_with(result, PW_TIME_LIMIT, "broken/loop|time limit of 50 ms");
@@ -382,8 +385,8 @@ static bool waits_for_its_start(const struct pw_listing *devices, void *context)
         return !strcmp(it_text(devices, 0, "state"), "backoff");
 }
 
-/* An executor that ends again and again before it has done anything is started at once, then after 100 ms, and after twice that each
- * time. */
+/* An executor that ends again and again before it has done anything is started at once, then after 100 ms, and after twice that
+ * each time. */
 static void pauses_between_starts_grow(void **state)
 {
         struct it_host *host = *state;

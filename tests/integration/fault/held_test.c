@@ -186,7 +186,8 @@ static void what_it_kept_comes_back(void **state)
                 it_skip("this user may not hold page faults of the kernel (userfaultfd), or not open its own memfd again");
         }
         /* What it let go is still there, as nobody can give its pages back: it is nobody's yet. */
-        it_fails(pw_create(host->session, 40 * MIB, &(struct pw_put_params){ .timeout_us = IT_SECOND / 4 }, &future, &data, IT_ERR), PW_NO_SPACE,
+        it_fails(pw_create(host->session, 40 * MIB, &(struct pw_put_params){ .timeout_us = IT_SECOND / 4 }, &future, &data,
+                           IT_ERR), PW_NO_SPACE,
                  "40 MiB of host memory");
         struct pw_listing *memory = it_list(host->session, "memory", NULL);
         assert_true(it_number(memory, it_find(memory, "term", "letting go"), "bytes") >= (int64_t)(16 * MIB));

@@ -2,9 +2,9 @@
  *
  * PW_FAULT_IN names the program (others that inherit the preload are left alone). With PW_FAULT_LIST=FILE every place that is met
  * is written there once, a line "HASH FUNCTION"; with PW_FAULT_AT=HASH the first call from that place fails, unless the file
- * PW_FAULT_OVER exists by then; with PW_FAULT_ONCE it is made then, so that no other process fails. With PW_FAULT_NO_PUNCH no page is ever given back. A place is a function and the return addresses
- * above it, so runs that compare places switch address randomization off. What libc looks up for users and groups is left out: its
- * own code asserts that nothing fails there.
+ * PW_FAULT_OVER exists by then; with PW_FAULT_ONCE it is made then, so that no other process fails. With PW_FAULT_NO_PUNCH no page
+ * is ever given back. A place is a function and the return addresses above it, so runs that compare places switch address
+ * randomization off. What libc looks up for users and groups is left out: its own code asserts that nothing fails there.
  *
  * After curl's tests/runtests.pl --torture, which fails each call in turn; by place instead of by number the count stays small,
  * and does not change with timing.

@@ -335,8 +335,8 @@ static void pages_are_not_taken_back(void **state)
         it_ok(pw_create(host->session, 40 << 20, NULL, &future, &data, IT_ERR));
         pw_unref(future);
         /* What the first gave back is not there: nobody else is granted it. */
-        it_fails(pw_create(other, 40 << 20, &(struct pw_put_params){ .timeout_us = IT_SECOND / 4 }, &future, &data, IT_ERR), PW_NO_SPACE,
-                 "of host memory");
+        it_fails(pw_create(other, 40 << 20, &(struct pw_put_params){ .timeout_us = IT_SECOND / 4 }, &future, &data, IT_ERR),
+                 PW_NO_SPACE, "of host memory");
         it_until(host->session, "check", is_kept, NULL);
         struct pw_listing *memory = it_list(host->session, "memory", NULL);
         size_t row = it_find(memory, "term", "overhead");

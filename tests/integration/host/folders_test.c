@@ -1,5 +1,5 @@
-/* Files that the daemon keeps in folders which others may have a hand in: nothing is followed, nobody else's is written or removed, and
- * nobody else can lock it out.
+/* Files that the daemon keeps in folders which others may have a hand in: nothing is followed, nobody else's is written or removed,
+ * and nobody else can lock it out.
  */
 #include "tests/integration/folder.h"
 #include "tests/integration/other.h"
@@ -53,7 +53,8 @@ static void an_http_path_that_is_no_socket(void **state)
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
 
-/* What stands in the place of the lock or the epoch is put there by `make`; it is refused with `says`, and what it leads to stays. */
+/* What stands in the place of the lock or the epoch is put there by `make`; it is refused with `says`, and what it leads to
+ * stays. */
 static void refuses(struct it_host *host, const char *name, int (*make)(const char *from, const char *to), const char *says)
 {
         char path[160], precious[160];

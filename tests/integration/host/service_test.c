@@ -95,7 +95,9 @@ static void a_changed_file_is_applied(void **state)
         assert_true(has_said(host, "changed=0 need_restart=0"));
         assert_false(has_said(host, "session ended"));
 
-        it_write_file(path, FIRST "socket-mode = 644\nadmit-deadline = 1min\nshutdown = 3s\nislands = 2\nlog-level = debug\nmodules = /no/such/folder\n");
+        it_write_file(path,
+                      FIRST "socket-mode = 644\nadmit-deadline = 1min\nshutdown = 3s\nislands = 2\nlog-level = debug\nmodules = "
+                            "/no/such/folder\n");
         reload(host, 2);
         assert_int_equal(mode_of(host->socket), 0644);
         assert_true(has_said(host, "setting applied key=socket-mode was=\"0600\" is=\"0644\""));
@@ -186,7 +188,9 @@ static void what_cannot_be_applied_stays(void **state)
         it_write_file(path, FIRST "socket-mode = 644\noperators = no-such-group\nadmit-deadline = 1min\n");
         assert_int_equal(rename(host->socket, away), 0);
         reload(host, 1);
-        assert_true(has_said(host, "setting not applied key=operators is=\"\" file=\"no-such-group\" reason=\"--operators no-such-group: there is no"));
+        assert_true(has_said(host,
+                             "setting not applied key=operators is=\"\" file=\"no-such-group\" reason=\"--operators "
+                             "no-such-group: there is no"));
         assert_true(has_said(host, "setting not applied key=socket-mode is=\"0600\" file=\"0644\" reason=\"chmod "));
         assert_true(has_said(host, "setting applied key=admit-deadline was=\"10 min\" is=\"1 min\""));
         assert_true(has_said(host, "changed=3 need_restart=0"));
@@ -223,7 +227,8 @@ static int listen_at(const char *name)
         memcpy(address.sun_path, name, strlen(name));
         if (*name == '@')
                 address.sun_path[0] = 0;
-        assert_int_equal(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))), 0);
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))),
+                         0);
         return fd;
 }
 
@@ -305,7 +310,8 @@ static void the_journal_gets_levels(void **state)
 /* Whatever the environment holds: what makes no sense is named, and the daemon works. */
 static void a_senseless_environment(void **state)
 {
-        static const char *const names[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM", "XDG_RUNTIME_DIR", "XDG_STATE_HOME" };
+        static const char *const names[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM", "XDG_RUNTIME_DIR",
+                                             "XDG_STATE_HOME" };
         static const char *const values[] = { "relative/path", "-1", "\x01\xff", "", "%s%n%s", "99999999999999999999999999" };
         struct it_host *host = *state;
         char *before[5], huge[6000];
@@ -336,8 +342,11 @@ static void a_senseless_environment(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(quotas_for_many_that_nobody_knows), IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read), IT_FOLDER_TEST(what_cannot_be_applied_stays),
-                IT_FOLDER_TEST(systemd_is_told),           IT_FOLDER_TEST(the_journal_gets_levels),    IT_FOLDER_TEST(a_senseless_environment),
+                IT_FOLDER_TEST(a_changed_file_is_applied), IT_FOLDER_TEST(quotas_for_many_that_nobody_knows),
+                        IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read),
+                        IT_FOLDER_TEST(what_cannot_be_applied_stays),
+                IT_FOLDER_TEST(systemd_is_told),           IT_FOLDER_TEST(the_journal_gets_levels),
+                IT_FOLDER_TEST(a_senseless_environment),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@
 
 static void a_config_file(void **state)
 {
-        static const char *const not_keys[] = { "help = yes", "version = yes", "help-mdoc = yes", "metrics-mdoc = yes", "config = x" };
+        static const char *const not_keys[] = { "help = yes", "version = yes", "help-mdoc = yes", "metrics-mdoc = yes",
+                                                "config = x" };
         struct it_host *host = *state;
         char path[128], text[100];
 
@@ -95,7 +96,8 @@ static void options_that_cannot_be(void **state)
                 it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--executor-user", "root"), "--executor-user root|name another user");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo :host=1MiB"), "bo :host=1MiB|no name of a user");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", ":host=1MiB"), "no name of a user");
-        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo:host=1MiB", "--quota", "al:host=1MiB", "--quota", "bo:sessions=2,host=2MiB"),
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo:host=1MiB", "--quota", "al:host=1MiB", "--quota",
+                                          "bo:sessions=2,host=2MiB"),
                             "bo:|host is given twice");
         it_start(host, IT_ARGS(IT_SMALL, "--quota", "nosuchuser:host=1MiB", "--quota", "nosuchuser:sessions=2"));
         expect_in_log(host, "quota for a user that does not exist yet user=nosuchuser");
@@ -132,8 +134,8 @@ static struct pw_session *start_after(struct it_host *host, void (*begin)(void))
         host->pid = fork();
         if (host->pid == 0) {
                 begin();
-                execl(program, program, "--run-dir", run_dir, "--state-dir", state_dir, "--executor", executor, IT_SMALL, "--log-level", "debug",
-                      (char *)NULL);
+                execl(program, program, "--run-dir", run_dir, "--state-dir", state_dir, "--executor", executor, IT_SMALL,
+                      "--log-level", "debug", (char *)NULL);
                 _exit(127);
         }
         assert_true(host->pid > 0);

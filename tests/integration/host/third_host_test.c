@@ -31,7 +31,8 @@ static void speaks_of_itself(struct it_host *host, const char *what, const char 
                 for (size_t c = 0; c < rows->rows[r]->n_cells; c++) {
                         const Pathways__Wire__Cell *cell = rows->rows[r]->cells[c];
 
-                        if (cell->value_case == PATHWAYS__WIRE__CELL__VALUE_TEXT && (strstr(cell->text, "h0:") || strstr(cell->text, "h0.")))
+                        if (cell->value_case == PATHWAYS__WIRE__CELL__VALUE_TEXT &&
+                            (strstr(cell->text, "h0:") || strstr(cell->text, "h0.")))
                                 fail_msg("%s says %s: %s", what, cell->key, cell->text);
                 }
         pw_listing_free(listing);

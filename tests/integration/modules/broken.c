@@ -215,7 +215,12 @@ static enum pw_status tail(struct pw_task *task) { return after_scribbling(task,
 
 /* --- what goes on behind its back -------------------------------------------------------------------------------------------- */
 
-struct scribbler { struct pw_device_board *board; struct pw_bells *bells; uint64_t seq, ms; void (*stroke)(const struct scribbler *); };
+struct scribbler {
+        struct pw_device_board *board;
+        struct pw_bells *bells;
+        uint64_t seq, ms;
+        void (*stroke)(const struct scribbler *);
+};
 
 static void *scribble_on(void *context)
 {

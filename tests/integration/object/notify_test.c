@@ -112,7 +112,8 @@ static uint64_t blocked_by(const char *thread, char name[32])
 /* Signals are the program's: no thread of the library takes one. */
 static void its_threads_take_no_signal(void **state)
 {
-        const int signals[] = { SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGCONT, SIGTSTP, SIGPROF, SIGRTMIN, SIGRTMAX };
+        const int signals[] = { SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGCONT, SIGTSTP, SIGPROF,
+                                SIGRTMIN, SIGRTMAX };
         struct it_host *host = *state;
         struct pw_future *future;
         uint32_t seen = 0;

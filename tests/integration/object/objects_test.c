@@ -182,7 +182,8 @@ static void waits_for_one_session(void **state)
         for (int i = 0; i < 3; i++)
                 it_ok(pw_put(i == 1 ? other : host->session, "x", 1, NULL, &futures[i], IT_ERR));
         for (size_t need = 0; need <= 3; need++)
-                it_fails(pw_wait(futures, 3, need, IT_LONG, &ready, IT_ERR), PW_INVALID, "future 1 is of another session than future 0");
+                it_fails(pw_wait(futures, 3, need, IT_LONG, &ready, IT_ERR), PW_INVALID,
+                         "future 1 is of another session than future 0");
         pw_unref(futures[1]);
         futures[1] = NULL;
         it_fails(pw_wait(futures, 3, 1, IT_LONG, &ready, IT_ERR), PW_INVALID, "future 1 is NULL");

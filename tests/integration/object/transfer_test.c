@@ -219,7 +219,8 @@ static void not_by_who_does_not_hold_it(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(to_a_process), IT_TEST(to_who_holds_it), IT_TEST(it_ends_with_its_owner), IT_TEST(to_a_name), IT_TEST(to_nobody),
+                IT_TEST(to_a_process), IT_TEST(to_who_holds_it), IT_TEST(it_ends_with_its_owner), IT_TEST(to_a_name),
+                        IT_TEST(to_nobody),
                 IT_TEST(not_by_who_does_not_hold_it),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. A thousand that wait for a name. */
+/* Waits for thousands of futures that other processes make: any, some, all; and when their makers die. A thousand that wait for a
+ * name. */
 #include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
 
@@ -282,7 +283,7 @@ static void results_wake(void **state)
         pw_slice_close(slice);
 }
 
-/* --- many who wait for one name ------------------------------------------------------------------------------------------------ */
+/* --- many who wait for one name ----------------------------------------------------------------------------------------------- */
 
 #define LOOKUPS 1000u /* of one session: several turns tell them */
 
@@ -303,7 +304,8 @@ static void all_are_told_of_a_name(void **state)
 {
         struct it_host *host = *state;
         char name[] = "late", text[200];
-        struct raw_flood flood = { .fd = raw_connect(host), .count = LOOKUPS, .fill = fill_lookup, .context = name, .limit_us = IT_LONG, .unread = true };
+        struct raw_flood flood = { .fd = raw_connect(host), .count = LOOKUPS, .fill = fill_lookup, .context = name,
+                                   .limit_us = IT_LONG, .unread = true };
         struct pw_future *future;
 
         assert_int_equal(raw_hello(flood.fd, text), PW_OK);

@@ -1,4 +1,5 @@
-/* How `pathways` ends: each exit status, of each command that has it, with one line on standard error; and arguments that make no sense.
+/* How `pathways` ends: each exit status, of each command that has it, with one line on standard error; and arguments that make no
+ * sense.
  */
 #include "tests/integration/operator/command.h"
 #include "tests/integration/scene.h"
@@ -22,7 +23,8 @@ static void bind_number(struct it_host *host, const char *name)
 static void what_is_done(void **state)
 {
         struct it_host *host = *state;
-        static const char *const commands[] = { "status", "devices", "islands", "objects", "memory", "owners", "programs", "runs", "gangs", "check" };
+        static const char *const commands[] = { "status", "devices", "islands", "objects", "memory", "owners", "programs", "runs",
+                                                "gangs", "check" };
 
         bind_number(host, "here");
         for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
@@ -114,7 +116,8 @@ static void who_may_not(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_TEST(what_is_done), IT_TEST(what_is_not_there), IT_TEST(what_cannot_be_asked), IT_TEST(what_fails_or_is_late), IT_TEST(who_may_not) };
+        const struct CMUnitTest tests[] = { IT_TEST(what_is_done), IT_TEST(what_is_not_there), IT_TEST(what_cannot_be_asked),
+                                            IT_TEST(what_fails_or_is_late), IT_TEST(who_may_not) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

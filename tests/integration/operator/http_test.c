@@ -106,7 +106,10 @@ static void metrics_tell_what_happened(void **state)
 }
 
 /* The one session of a quota of one is the test's own. */
-static int setup_one(void **state) { return it_setup_with(state, IT_ARGS(SMALL, "--http", "127.0.0.1:0", "--quota", "*:sessions=1")); }
+static int setup_one(void **state)
+{
+        return it_setup_with(state, IT_ARGS(SMALL, "--http", "127.0.0.1:0", "--quota", "*:sessions=1"));
+}
 
 static void sessions_over_a_quota_are_counted(void **state)
 {
@@ -316,7 +319,8 @@ static void a_unix_socket(void **state)
 #define CROWD 60u  /* more connections than there are */
 #define ENDED 20u  /* of them, to make room for others of the crowd */
 
-/* One peer takes all connections there are and wants more: those make room that are its own, not an older one of somebody else who is slow. */
+/* One peer takes all connections there are and wants more: those make room that are its own, not an older one of somebody else who
+ * is slow. */
 static void who_has_more_than_his_share_makes_room(void **state)
 {
         struct it_host *host = *state;

@@ -280,8 +280,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(top_shows_devices_owners_and_waits),
-                IT_TEST(top_refuses_what_is_no_terminal), IT_TEST(an_interrupt_quits_top), IT_TEST(watching_appends_on_a_plain_terminal),
-                IT_TEST(watching_appends_where_there_is_no_terminal),
+                IT_TEST(top_refuses_what_is_no_terminal), IT_TEST(an_interrupt_quits_top),
+                IT_TEST(watching_appends_on_a_plain_terminal), IT_TEST(watching_appends_where_there_is_no_terminal),
                 IT_TEST(watching_redraws_a_terminal),
                 IT_TEST(colour_is_for_terminals),
                 IT_TEST(tables_fit_80_columns),

@@ -59,7 +59,8 @@ static void host_memory_that_is_full(void **state)
         child = it_start(host, put_too_much);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         snprintf(expected, sizeof expected,
-                 "room of |in host memory|host memory h0: waits for |more than is free; remedy: the object below is enough; or a larger "
+                 "room of |in host memory|host memory h0: waits for |more than is free; remedy: the object below is enough; or a "
+                 "larger "
                  "--host-memory|object %s, 40 MiB|why_memory_test|free --force %s",
                  it_id_of(held, id), id);
         it_chain_expect(host, pid, expected);
@@ -86,7 +87,9 @@ static void what_is_enough(void **state)
                 it_ok(pw_create(host->session, 16384, NULL, &small[i], &data, IT_ERR));
         child = it_start(host, put_too_much);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
-        it_chain_expect(host, pid, "more than is free; remedy: the |objects below together, |MiB, are enough; or a larger --host-memory|9 MiB|8 MiB");
+        it_chain_expect(host, pid,
+                        "more than is free; remedy: the |objects below together, |MiB, are enough; or a larger --host-memory|9 "
+                        "MiB|8 MiB");
         chain = it_chain_of(host, pid);
         assert_false(it_chain_has(chain, "16 KiB"));
         free(chain);
@@ -105,7 +108,8 @@ static void host_memory_of_sessions_that_ended(void **state)
 {
         static const char had[] = "host memory h0: waits for 40 MiB that ended sessions had, into which processes";
         struct it_host *host = *state;
-        struct it_child vandals[2] = { it_start(host, spoil_its_ring), it_start(host, spoil_its_ring) }, child = it_start(host, put_too_much);
+        struct it_child vandals[2] = { it_start(host, spoil_its_ring), it_start(host, spoil_its_ring) },
+                child = it_start(host, put_too_much);
         char expected[200], *chain;
 
         snprintf(expected, sizeof expected, "room of |%s| may still write; remedy: end them: `kill ", had);
@@ -142,7 +146,8 @@ static void device_memory_that_is_full(void **state)
         results[1] = it_run_1(program, input);
         behind = it_run_1(program, input);
         it_chain_expect(host, it_id_of(behind, id),
-               "runs that came earlier wait|room: device h0:0 lacks |memory of device h0:0|to give back its room|device h0:0|pw/sleep_us");
+               "runs that came earlier wait|room: device h0:0 lacks |memory of device h0:0|to give back its room|device "
+               "h0:0|pw/sleep_us");
         it_ok(pw_cancel(behind, IT_ERR));
         pw_unref(behind);
         it_chain_expect(host, it_id_of(results[1], id),
@@ -153,7 +158,9 @@ static void device_memory_that_is_full(void **state)
                  "room: device h0:0 lacks |memory of device h0:0, 4 MiB short|object |5 MiB, of tenant |, made by test/one|"
                  "object |free --force ");
         it_chain_expect(host, it_id_of(results[2], id), expected);
-        it_chain_expect(host, "h0", "host h0: waits for memory of devices for 1 run, the oldest is run |room: device h0:0 lacks |object |free --force ");
+        it_chain_expect(host, "h0",
+                        "host h0: waits for memory of devices for 1 run, the oldest is run |room: device h0:0 lacks |object |free "
+                        "--force ");
         pw_unref(results[0]);
         it_ok(pw_wait(&results[2], 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(results[1]);

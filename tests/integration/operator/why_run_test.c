@@ -51,10 +51,12 @@ static void a_device_that_is_past_the_run(void **state)
                 sleeps[i] = it_one_node(host->session, slices[i], "pw/sleep_us", PW_SCALAR,
                                         &(struct pw_call_params){ .params = &us[i], .params_bytes = sizeof us[i] });
         pw_result(both, pw_call(both, slices[0], "pw/nop", PW_ARGS(value), PW_BROADCAST));
-        pw_result(both, pw_call(both, slices[1], "pw/nop", PW_ARGS(pw_input(both, slices[1], PW_F64, PW_SCALAR, PW_BROADCAST, 0)), PW_BROADCAST));
+        pw_result(both, pw_call(both, slices[1], "pw/nop", PW_ARGS(pw_input(both, slices[1], PW_F64, PW_SCALAR, PW_BROADCAST, 0)),
+                                PW_BROADCAST));
         it_ok(pw_compile(both, IT_ERR));
         early = it_run_1(sleeps[1], one);
-        snprintf(expected, sizeof expected, "(test/both|device h0:4: waits for pw/sleep_us of run %llu ", (unsigned long long)newest_run(host));
+        snprintf(expected, sizeof expected, "(test/both|device h0:4: waits for pw/sleep_us of run %llu ",
+                 (unsigned long long)newest_run(host));
         it_ok(pw_run(both, PW_FUTURES(one, one), results, IT_ERR));
         snprintf(what, sizeof what, "run %llu", (unsigned long long)newest_run(host));
         late = it_run_1(sleeps[0], one);
@@ -114,8 +116,10 @@ static void a_stage_without_credit(void **state)
         }
         it_ok(pw_compile(program, IT_ERR));
         it_ok(pw_run(program, PW_FUTURES(one), results, IT_ERR));
-        it_chain_expect(host, "h0:0", "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
-                             "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
+        it_chain_expect(host, "h0:0",
+                        "device h0:0: waits for a credit of stage encode (quota 1), and so for device h0:4 to be done with |"
+                             "before pw/sleep_us of run |; remedy: \n|device h0:4: waits for pw/sleep_us of run |to "
+                             "return|pathwaysd ends its executor");
         assert_true(has_state(host, "waiting"));
         gangs = list_limited(host, "gangs", "h0:0", 2);
         assert_int_equal(it_rows(gangs), 2);

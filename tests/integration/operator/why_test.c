@@ -78,12 +78,17 @@ static void a_function_that_runs(void **state)
         char id[PW_ID_TEXT_BYTES], gang[40];
 
         it_chain_expect(host, it_id_of(second, id),
-               "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|pathwaysd ends its executor");
+               "object |waits for run |run |(test/one of why_test|device h0:0: waits for pw/sleep_us of run |to return|pathwaysd "
+               "ends its executor");
         snprintf(gang, sizeof gang, "gang h0:0 2");
         it_chain_expect(host, gang, "gang 2 of run |waits for its part on device h0:0|pw/sleep_us");
-        it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; wait: if it has not returned in |, pathwaysd ends its executor, at its time limit of 10 min");
+        it_chain_expect(host, "h0:0",
+                        "to return|`pathways cancel run |` ends it 10 s later; wait: if it has not returned in |, pathwaysd ends "
+                        "its executor, at its time limit of 10 min");
         it_ok(pw_cancel(first, IT_ERR)); /* is not advised again */
-        it_chain_expect(host, "h0:0", "to return|remedy: wait: if it has not returned in |, pathwaysd ends its executor, as its run was cancelled");
+        it_chain_expect(host, "h0:0",
+                        "to return|remedy: wait: if it has not returned in |, pathwaysd ends its executor, as its run was "
+                        "cancelled");
         it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR));
         it_chain_expect(host, gang, "nothing: it took ");
         it_chain_expect(host, id, "nothing: it is held by why_test");
@@ -133,7 +138,8 @@ static void a_function_without_limit(void **state)
 
         while (!told && it_now_us() < end_us) {
                 result = it_run_1(program, input);
-                it_chain_expect(host, "h0:0", "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
+                it_chain_expect(host, "h0:0",
+                                "to return|`pathways cancel run |` ends it 10 s later; or wait, it has no time limit");
                 it_ok(pw_cancel(result, IT_ERR));
                 told = tells_of_cancelled(host);
                 pw_unref(result);
@@ -169,10 +175,13 @@ static void an_executor_that_ends(void **state)
         pw_result(program, pw_call_with(program, slice, "broken/lone", NULL, 0, PW_BROADCAST, NULL));
         it_ok(pw_compile(program, IT_ERR));
         end_often(host);
-        it_chain_expect(host, "h0:0", "to be started again; remedy: its executor ended again and again, the last time, SIGKILL, in no function: the log|; next start in ");
+        it_chain_expect(host, "h0:0",
+                        "to be started again; remedy: its executor ended again and again, the last time, SIGKILL, in no function: "
+                        "the log|; next start in ");
         it_until(host->session, "devices", is_first_ready, NULL);
         it_ok(pw_run_with(program, NULL, 0, NULL, &result, IT_ERR));
-        it_chain_expect(host, "h0:0", "again and again, the last time, SIGSEGV, in broken/lone of run |: mend that; "); /* its end comes from the next one */
+        /* its end comes from the next one */
+        it_chain_expect(host, "h0:0", "again and again, the last time, SIGSEGV, in broken/lone of run |: mend that; ");
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         pw_unref(result);
         pw_program_free(program);
@@ -253,7 +262,9 @@ static void a_name_that_nobody_binds(void **state)
 
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         it_chain_expect(host, pid, "name late to be bound|put --name late");
-        it_chain_expect(host, "late", "0 name late of tenant |somebody to bind it: nobody has, and 1 lookup waits|put --name late`|1 why_test|this name, and gives up in ");
+        it_chain_expect(host, "late",
+                        "0 name late of tenant |somebody to bind it: nobody has, and 1 lookup waits|put --name late`|1 "
+                        "why_test|this name, and gives up in ");
         it_chain_expect(host, "later", "neither an id, nor a name");
         it_ok(pw_name(late, "late", IT_ERR));
         assert_int_equal(it_reap(&child, 0), 0);
@@ -347,7 +358,9 @@ static void a_describing_executor_that_is_stopped(void **state)
         assert_int_equal(kill(pid, SIGSTOP), 0);
         child = it_start(host, compile_endlessly);
         snprintf(what, sizeof what, "pid %d", (int)child.pid);
-        snprintf(expected, sizeof expected, "the shapes of broken/endless|the describing executor: waits for its executor, process %d, which is stopped", (int)pid);
+        snprintf(expected, sizeof expected,
+                 "the shapes of broken/endless|the describing executor: waits for its executor, process %d, which is stopped",
+                 (int)pid);
         it_chain_expect(host, what, expected);
         it_chain_expect(host, "h0", "the describing executor: waits for its executor|kill -CONT");
         it_reap(&child, SIGKILL);

@@ -20,7 +20,8 @@ static int burn(void *context, int pipe)
                         return 1;
 }
 
-/* How often executors gave the processor away though they could go on (yields; a few slices that ended) and how often they slept. */
+/* How often executors gave the processor away though they could go on (yields; a few slices that ended) and how often they
+ * slept. */
 struct switches { uint64_t yielded, slept; };
 
 static uint64_t number_in(const char *text, const char *key)

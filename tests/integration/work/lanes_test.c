@@ -171,7 +171,8 @@ static int spin(void *context, int pipe)
 }
 
 /* On a busy machine, so that the daemon is interrupted anywhere. Each link is a run, in the other session, on the one before, and
- * some are published while the daemon looks from one lane to the next: what it sees there may be younger than what it saw before. */
+ * some are published while the daemon looks from one lane to the next: what it sees there may be younger than what it saw
+ * before. */
 static void a_chain_while_it_is_read(void **state)
 {
         struct it_host *host = *state;
@@ -250,7 +251,8 @@ static void cancelled_before_it_is_read(void **state)
         pw_result(program, it_sleep(program, slice, pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0), PW_BROADCAST, 1));
         it_ok(pw_compile(program, IT_ERR));
         assert_int_equal(raw_hello(fd, text), PW_OK);
-        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &pending, &data, IT_ERR));
+        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &pending,
+                        &data, IT_ERR));
         for (int i = 0; i < ROUNDS; i++) /* from then on the thread has so many places for results */
                 before[i] = it_run_1(program, pending);
         for (int i = 0; i < ROUNDS; i++) {
@@ -262,7 +264,8 @@ static void cancelled_before_it_is_read(void **state)
                 assert_int_equal(kill(host->pid, SIGSTOP), 0);
                 result = it_run_1(program, pending);
                 struct pw_id id = pw_future_id(result);
-                struct raw_flood cancel = { .fd = fd, .count = 1, .fill = fill_cancel, .context = &id, .limit_us = IT_LONG, .unread = true };
+                struct raw_flood cancel = { .fd = fd, .count = 1, .fill = fill_cancel, .context = &id, .limit_us = IT_LONG,
+                                            .unread = true };
                 (void)raw_flood(&cancel);
                 assert_int_equal(kill(host->pid, SIGCONT), 0);
                 it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_CANCELLED, "cancelled by");

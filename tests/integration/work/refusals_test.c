@@ -167,8 +167,8 @@ static int compile_endless(void *context, int pipe)
         return 0;
 }
 
-/* Nobody else has anything for the daemon to do: it wakes for the limit itself, not 10 s after somebody connected, when it looks who has
- * not said Hello. */
+/* Nobody else has anything for the daemon to do: it wakes for the limit itself, not 10 s after somebody connected, when it looks
+ * who has not said Hello. */
 static void a_shape_function_without_end(void **state)
 {
         struct it_child child = it_fork(compile_endless, *state);

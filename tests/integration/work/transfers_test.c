@@ -298,7 +298,8 @@ static void partial_over_both_axes(void **state)
                 struct pw_sharding partial = PW_SHARDING(PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(ops[i]));
                 struct pw_program *program = pw_program_new(host->session, "test/partial");
 
-                pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(2), PW_BROADCAST, 0)), partial));
+                pw_result(program, pw_call(program, slice, "pw/nop",
+                                           PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(2), PW_BROADCAST, 0)), partial));
                 if (i) {
                         it_fails(pw_compile(program, IT_ERR), PW_SHAPE, "partial by another op than the axis before");
                 } else {
@@ -329,7 +330,8 @@ static void an_input_that_lies_otherwise_each_time(void **state)
                 struct pw_program *maker = pw_program_new(host->session, "test/lay");
                 struct pw_future *laid, *result;
 
-                pw_result(maker, pw_call(maker, slice, "pw/nop", PW_ARGS(pw_input(maker, slice, PW_F64, PW_DIMS(4, 4), lies[i], 0)), lies[i]));
+                pw_result(maker, pw_call(maker, slice, "pw/nop",
+                                         PW_ARGS(pw_input(maker, slice, PW_F64, PW_DIMS(4, 4), lies[i], 0)), lies[i]));
                 it_ok(pw_compile(maker, IT_ERR));
                 laid = it_run_1(maker, input);
                 result = it_run_1(reader, laid);
@@ -349,13 +351,16 @@ static struct pw_program *split_over(struct it_host *host, uint32_t rows, uint32
         const struct pw_sharding split = PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1));
         struct pw_program *program = pw_program_new(host->session, "test/split");
 
-        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 4, .island = 1, .mesh = { rows, columns } }, ret_slice, IT_ERR));
-        pw_result(program, pw_call(program, *ret_slice, "pw/nop", PW_ARGS(pw_input(program, *ret_slice, PW_F64, PW_DIMS(8, 8), split, 0)), split));
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 4, .island = 1, .mesh = { rows, columns } },
+                            ret_slice, IT_ERR));
+        pw_result(program, pw_call(program, *ret_slice, "pw/nop",
+                                   PW_ARGS(pw_input(program, *ret_slice, PW_F64, PW_DIMS(8, 8), split, 0)), split));
         it_ok(pw_compile(program, IT_ERR));
         return program;
 }
 
-/* A result on the same devices, in shards of as many bytes and split by the same words, lies otherwise where the mesh is another. */
+/* A result on the same devices, in shards of as many bytes and split by the same words, lies otherwise where the mesh is
+ * another. */
 static void an_input_over_another_mesh(void **state)
 {
         static const uint32_t rows[] = { 4, 1, 2 };
@@ -388,7 +393,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 IT_TEST(in_one_island),    IT_TEST(over_two_islands),     IT_TEST(other_operators),
                 IT_TEST(between_slices),   IT_TEST(meshes_in_one_island), IT_TEST(meshes_over_two_islands),
-                IT_TEST(an_input_that_lies_otherwise_each_time), IT_TEST(an_input_over_another_mesh), IT_TEST(partial_over_both_axes),
+                IT_TEST(an_input_that_lies_otherwise_each_time), IT_TEST(an_input_over_another_mesh),
+                IT_TEST(partial_over_both_axes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

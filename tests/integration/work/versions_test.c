@@ -1,5 +1,5 @@
-/* A module that is built again: programs that were compiled before run the version that there was then, those that are compiled now run
- * the new one, side by side on the same devices and over restarts of executors; what nobody runs is not kept.
+/* A module that is built again: programs that were compiled before run the version that there was then, those that are compiled now
+ * run the new one, side by side on the same devices and over restarts of executors; what nobody runs is not kept.
  */
 #include "tests/integration/folder.h"
 #include "tests/integration/trace.h"

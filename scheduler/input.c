@@ -1,0 +1,119 @@
+/* The inputs of a run: what is there, what is to come, what is not what its program was compiled for. */
+#include "scheduler/state.h"
+
+#include "base/error.h"
+#include "base/size.h"
+
+#include <stdio.h>
+
+void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text)
+{
+        struct pw_live_input *input = &live->inputs[index];
+
+        input->status = status;
+        if (text && !input->text)
+                input->text = strdup(text);
+}
+
+void pw_input_never_comes(struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        const struct pw_live *maker;
+
+        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || !pw_status_error(place->result->status) ||
+            pw_result_live(place->result)->ordered == pw_result_live(place->result)->islands)
+                return;
+        maker = place->result->run ? pw_live_of(place->result->run) : NULL;
+        if (maker && !maker->stopped && !maker->refused)
+                return; /* it goes on for us */
+        pw_input_fails(live, index, place->result->status, NULL);
+        live->inputs[index].in_place = false;
+}
+
+/* What the program was compiled for is what comes: executors rely on it. */
+static void check_value(struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        const struct pw_image *image = live->program->row.image;
+        const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
+        const struct pw_image_value *want = pw_image_value(image, input->value);
+        bool is_result = place->source == PW_INPUT_RESULT;
+        const struct pw_dims *dims = is_result ? &place->result->value.dims : &place->dims;
+        enum pw_dtype dtype = is_result ? place->result->value.dtype : place->dtype;
+        char have_text[120], want_text[120], text[400];
+        uint64_t bytes = 0;
+
+        if (live->inputs[index].status != PW_OK)
+                return;
+        if (dtype == want->dtype && pw_dims_equal(dims, &want->dims))
+                return;
+        if (!is_result && dtype == PW_OPAQUE && pw_dims_bytes(want->dtype, &want->dims, &bytes, NULL) == PW_OK &&
+            bytes == place->bytes)
+                return;
+        snprintf(text, sizeof text, "input %u of %s is %s %s, the program wants %s %s", index, live->program->row.name,
+                 pw_dtype_text(dtype), pw_dims_format(dims, have_text, sizeof have_text), pw_dtype_text(want->dtype),
+                 pw_dims_format(&want->dims, want_text, sizeof want_text));
+        pw_input_fails(live, index, PW_SHAPE, text);
+}
+
+static void input_missing(struct pw_live *live, uint32_t index)
+{
+        live->inputs[index].missing = true;
+        live->missing++;
+}
+
+void pw_input_look(struct pw_live *live, uint32_t index)
+{
+        struct pw_input_place *place = &live->run.inputs[index];
+
+        if (place->source == PW_INPUT_HOST && place->pending) {
+                input_missing(live, index);
+                return;
+        }
+        if (place->source == PW_INPUT_HOST && place->status != PW_OK) {
+                pw_input_fails(live, index, place->status, NULL);
+                return;
+        }
+        if (place->source == PW_INPUT_RESULT) {
+                place->result->users++;
+                if (place->result->run && place->result->run->state != PW_RUN_ADMITTED && place->result->status == PW_NOT_READY) {
+                        pw_list_append(&pw_result_live(place->result)->waiters, &live->inputs[index].link);
+                        input_missing(live, index);
+                        return;
+                }
+                if (pw_status_error(place->result->status))
+                        pw_input_fails(live, index, place->result->status, NULL);
+        }
+        check_value(live, index);
+}
+
+void pw_input_arrived(struct pw_live_input *input)
+{
+        struct pw_live *live = input->live;
+        uint32_t index = (uint32_t)(input - live->inputs);
+        struct pw_input_place *place = &live->run.inputs[index];
+
+        pw_list_remove(&input->link);
+        input->missing = false;
+        if (place->source == PW_INPUT_RESULT && pw_status_error(place->result->status))
+                pw_input_fails(live, index, place->result->status, NULL);
+        check_value(live, index);
+        if (!--live->missing && live->run.state == PW_RUN_WAITING)
+                pw_admission_arrive(live);
+}
+
+void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t index, enum pw_status status,
+                              const char *text, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_of(run);
+
+        scheduler->now_us = now_us;
+        if (run->state != PW_RUN_WAITING || index >= run->input_count || !live->inputs[index].missing)
+                return;
+        run->inputs[index].pending = false;
+        run->inputs[index].status = status;
+        if (status != PW_OK)
+                pw_input_fails(live, index, status, text);
+        pw_input_arrived(&live->inputs[index]);
+        pw_admission_look(scheduler);
+}
