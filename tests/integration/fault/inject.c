@@ -79,12 +79,21 @@ static bool is_new(uint64_t place)
         return false;
 }
 
-/* The program may close descriptors that it does not know, so none is kept. */
+/* "HASH FUNCTION", one write. The program may close descriptors that it does not know, so none is kept. The call may be a signal
+ * handler's that came inside malloc(): nothing here may allocate, so no stdio. */
 static void list(uint64_t place, const char *function)
 {
         int fd = (int)syscall(SYS_openat, AT_FDCWD, faults.list, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        char line[64];
+        size_t at = 0;
 
-        dprintf(fd, "%016llx %s\n", (unsigned long long)place, function);
+        for (; at < 16; at++)
+                line[at] = "0123456789abcdef"[place >> (60 - 4 * at) & 15];
+        line[at++] = ' ';
+        while (*function && at < sizeof line - 1)
+                line[at++] = *function++;
+        line[at++] = '\n';
+        (void)!syscall(SYS_write, fd, line, at);
         syscall(SYS_close, fd);
 }
 
@@ -110,7 +119,8 @@ static __attribute__((noinline)) bool fails(const char *function)
         if (now && faults.once)
                 syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, faults.over, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         if (now) {
-                dprintf(STDERR_FILENO, "%s fails here:\n", function);
+                (void)!syscall(SYS_write, STDERR_FILENO, function, strlen(function));
+                (void)!syscall(SYS_write, STDERR_FILENO, " fails here:\n", 13);
                 backtrace_symbols_fd(frames, count, STDERR_FILENO);
         }
         inside = false;
@@ -125,7 +135,8 @@ static __attribute__((constructor)) void begin(void)
 
         if (!program || strcmp(program, program_invocation_short_name))
                 return;
-        backtrace(&frame, 1); /* its first call allocates */
+        backtrace(&frame, 1); /* its first call allocates, */
+        syscall(SYS_getpid);  /* and so may this one's */
         faults.pid = getpid();
         faults.list = getenv("PW_FAULT_LIST");
         faults.over = getenv("PW_FAULT_OVER");
