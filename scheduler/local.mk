@@ -1,16 +1,19 @@
 # scheduler
 noinst_LTLIBRARIES += scheduler/libscheduler.la
-scheduler_libscheduler_la_SOURCES = scheduler/action.c scheduler/admission.c scheduler/cancel.c scheduler/chain.c \
-	scheduler/check.c scheduler/deadline.c scheduler/device.c scheduler/ended.c scheduler/input.c scheduler/island.c \
-	scheduler/lack.c scheduler/line.c scheduler/loss.c scheduler/memory.c scheduler/place.c scheduler/policy.c \
-	scheduler/program.c scheduler/quota.c scheduler/ready.c scheduler/record.c scheduler/report.c scheduler/resource.c \
-	scheduler/result.c scheduler/rows.c scheduler/run.c scheduler/scheduler.c scheduler/share.c
+scheduler_libscheduler_la_SOURCES = scheduler/action.c scheduler/check.c scheduler/coordinator/cancel.c \
+	scheduler/coordinator/deadline.c scheduler/coordinator/ended.c scheduler/coordinator/input.c scheduler/coordinator/report.c \
+	scheduler/coordinator/resource.c scheduler/coordinator/result.c scheduler/coordinator/rows.c scheduler/coordinator/run.c \
+	scheduler/island/admission.c scheduler/island/chain.c scheduler/island/device.c scheduler/island/island.c \
+	scheduler/island/lack.c scheduler/island/line.c scheduler/island/loss.c scheduler/island/memory.c scheduler/island/part.c \
+	scheduler/island/place.c scheduler/island/policy.c scheduler/island/quota.c scheduler/island/ready.c \
+	scheduler/island/record.c scheduler/island/share.c scheduler/program.c scheduler/scheduler.c
 scheduler_libscheduler_la_LIBADD = program/libprogram.la plane/libplane.la base/libbase.la
-noinst_HEADERS += scheduler/device.h scheduler/island.h scheduler/line.h scheduler/live.h scheduler/message.h \
-	scheduler/policy.h scheduler/program.h scheduler/quota.h scheduler/record.h scheduler/run.h scheduler/scheduler.h \
-	scheduler/state.h
-EXTRA_DIST += scheduler/README.md
+noinst_HEADERS += scheduler/coordinator/live.h scheduler/island/device.h scheduler/island/island.h scheduler/island/line.h \
+	scheduler/island/part.h scheduler/island/policy.h scheduler/island/quota.h scheduler/island/record.h scheduler/message.h \
+	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h
+EXTRA_DIST += scheduler/README.md scheduler/coordinator/README.md scheduler/island/README.md
 
-check_PROGRAMS += scheduler/resource_test
-TESTS += scheduler/resource_test
-scheduler_resource_test_LDADD = scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
+check_PROGRAMS += scheduler/coordinator/resource_test
+TESTS += scheduler/coordinator/resource_test
+scheduler_coordinator_resource_test_LDADD = scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la  \
+	$(CMOCKA_LIBS)

@@ -3,7 +3,7 @@
 #define PW_SCHEDULER_PROGRAM_H
 
 #include "program/image/plan.h"
-#include "scheduler/device.h"
+#include "scheduler/island/device.h"
 
 struct pw_scheduler;
 

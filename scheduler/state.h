@@ -4,7 +4,7 @@
 #define PW_SCHEDULER_STATE_H
 
 #include "base/table.h"
-#include "scheduler/island.h"
+#include "scheduler/island/island.h"
 #include "scheduler/scheduler.h"
 
 #define PW_RESULT_POOLS 8u

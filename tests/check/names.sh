@@ -8,7 +8,7 @@
 # Known, and why.
 cat >"$work/known" <<'END'
 function/main every program has one
-tag/pw_program in libclient/ it is the public one; scheduler/ has another until it is two folders
+tag/pw_program in libclient/ it is the public one; scheduler/ has another
 END
 
 # Prints a line for each definition: kind and name, folder, place. A function begins in the first column and its body does too, or

@@ -15,8 +15,8 @@ for file in $(sources '*.c' '*.h'); do
         [ "$lines" -le "$limit" ] || is_public "$file" || bad "$file: $lines lines, at most $limit"
 done
 
-# base/ has small things that know nothing of each other. scheduler/ is to be two folders, of who coordinates and of an island.
-full_folders='base scheduler'
+# base/ has small things that know nothing of each other.
+full_folders='base'
 # shellcheck disable=SC2086
 find $folders -type d | sort >"$work/folders"
 while IFS= read -r folder; do

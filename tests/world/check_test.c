@@ -1,7 +1,7 @@
 /* What `pathways check` finds in the scheduler: each of its invariants, broken once in the middle of runs, is named, with the
  * device. */
-#include "scheduler/device.h"
-#include "scheduler/live.h"
+#include "scheduler/island/device.h"
+#include "scheduler/coordinator/live.h"
 #include "scheduler/state.h"
 #include "tests/world/world.h"
 

@@ -3,7 +3,7 @@
 #include "tests/world/world.h"
 
 #include "base/memory.h"
-#include "scheduler/policy.h"
+#include "scheduler/island/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

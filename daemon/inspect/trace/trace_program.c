@@ -2,7 +2,7 @@
 #include "daemon/inspect/trace/trace_program.h"
 
 #include "base/memory.h"
-#include "scheduler/island.h"
+#include "scheduler/island/island.h"
 
 /* Of one shard of each value that the node writes; of a SEND, which writes none: reads. */
 static uint64_t node_bytes(const struct pw_image *image, const struct pw_image_node *node)

@@ -1,8 +1,8 @@
 /* The kinds of policies, and the plain one: tenants in turn, whatever they ask for. */
-#include "scheduler/policy.h"
+#include "scheduler/island/policy.h"
 
 #include "base/error.h"
-#include "scheduler/live.h"
+#include "scheduler/coordinator/live.h"
 #include "scheduler/scheduler.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* An island's turn: what can be ordered is, in one batch. */
-#include "scheduler/record.h"
+#include "scheduler/island/record.h"
 #include "scheduler/state.h"
 
 struct turn {
@@ -207,10 +207,15 @@ static bool window_open(struct turn *turn, struct pw_part *part, const struct pw
         return !full;
 }
 
+static bool may_wait(const struct pw_part *part, const struct pw_gang *gang)
+{
+        return gang->load || gang->needs.count || part->live->ahead_count || part->live->run.sequential;
+}
+
 /* Order, or pass over, its next gang. False: it waits. */
 static bool order_next(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
 {
-        enum pw_part_wait wait = pw_part_may_wait(part, gang) ? pw_part_look(part, gang) : PW_WAIT_NOTHING;
+        enum pw_part_wait wait = may_wait(part, gang) ? pw_part_look(part, gang) : PW_WAIT_NOTHING;
 
         if (wait != PW_WAIT_NOTHING) {
                 pw_part_step_out(part);

@@ -3,41 +3,10 @@
  * A run has one part per island of its program. It ends when every part has left every device: what was ordered there is done
  * and nothing more will be. Runs are kept for the next of the same program, results for the next of the same count of rooms.
  */
-#ifndef PW_SCHEDULER_LIVE_H
-#define PW_SCHEDULER_LIVE_H
+#ifndef PW_SCHEDULER_COORDINATOR_LIVE_H
+#define PW_SCHEDULER_COORDINATOR_LIVE_H
 
-#include "scheduler/program.h"
-
-struct pw_island;
-struct pw_live;
-
-enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP, PW_WAIT_ROOM };
-
-struct pw_part {                 /* a run in one island */
-        /* among the island's woken ones, those at the front of its lines, or who rests until something comes */
-        struct pw_list link;
-        struct pw_live *live;
-        const struct pw_plan_island *plan;
-        struct pw_island *island;
-        uint32_t column, next;   /* next: of the plan's gangs */
-        uint64_t key;            /* the policy's, once it has entered: who comes first of its tenant's */
-        bool entered;
-        struct pw_policy_account *account; /* the policy's, of its tenant; NULL: none */
-        uint64_t turn_key;       /* the policy's, while it has its tenant's turn */
-        uint64_t open;           /* devices that still have a gang of it to come */
-        uint32_t devices_left;   /* devices that are not done with it */
-        enum pw_part_wait wait;  /* why its next gang is not ordered, when it was looked at last */
-        uint32_t wait_for;       /* the input, the column or the chain */
-        uint32_t *noticed;       /* per column: gangs of nodes below this are ordered there */
-        struct pw_list behind;   /* parts that rest until this one has got on: their runs took over blocks of its run */
-        /* Waiting for windows, see line.h. */
-        struct pw_stand *stands; /* per device of the plan */
-        uint64_t stands_at;      /* devices of its next gang; 0: it stands in no line */
-        uint32_t lines_ahead, turns_ahead; /* devices at which others of its tenant, or of others, come first */
-        bool has_turn;
-        uint64_t stand_seq;      /* the gang ordered last when it came to its lines */
-        struct pw_device *parked;/* at the front, and this device's window was closed */
-};
+#include "scheduler/island/part.h"
 
 struct pw_live_input {
         struct pw_list link;     /* among the waiters of its result */
@@ -45,13 +14,6 @@ struct pw_live_input {
         bool missing, in_place, takes; /* takes: in place, and its room becomes a result's */
         enum pw_status status;   /* other than PW_OK: loaded as an error */
         char *text;              /* of that error; owned, may be NULL */
-};
-
-struct pw_hold {                 /* of the blocks of one chain */
-        struct pw_list link;     /* in the chain's `last`, while nobody took over */
-        struct pw_live *live;
-        struct pw_live *ahead;   /* whose blocks it took over; NULL: nobody, or that has ended */
-        struct pw_live *behind;  /* who took over */
 };
 
 struct pw_cause { struct pw_cause *next; uint32_t node, device; enum pw_status status; char text[224]; };
@@ -144,10 +106,6 @@ void pw_input_never_comes(struct pw_live *live, uint32_t index);
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
 void pw_live_recycle(struct pw_live *live);
 void pw_live_free(struct pw_live *live);
-/* The part has left `count` devices more. */
-void pw_part_left(struct pw_part *part, uint32_t count);
-/* Nothing more is ordered on the devices of `mask`: it leaves them when they have done what they were given. */
-void pw_part_leave(struct pw_part *part, uint64_t mask);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
 void pw_live_maybe_end(struct pw_live *live);
@@ -155,24 +113,6 @@ void pw_live_maybe_end(struct pw_live *live);
 void pw_live_drop_parts(struct pw_live *live);
 /* Fill in, for people, what `live` waits for now (rows.c). */
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
-
-/* ready.c: what keeps a part's next gang from being ordered, windows aside */
-enum pw_part_wait pw_part_look(struct pw_part *part, const struct pw_gang *gang);
-static inline bool pw_part_may_wait(const struct pw_part *part, const struct pw_gang *gang)
-{
-        return gang->load || gang->needs.count || part->live->ahead_count || part->live->run.sequential;
-}
-/* It is looked at again when what it waits for, part->wait, comes; till then it costs nothing. */
-void pw_part_rest(struct pw_part *part);
-/* What it rests for may be there, or it has come: its island looks at it in its next turn. */
-void pw_part_wake(struct pw_part *part);
-void pw_parts_wake(struct pw_list *resting); /* all of them */
-/* A gang of it was ordered, or passed over: who rests until then is woken. */
-void pw_part_got_on(struct pw_part *part);
-/* Its next node may be dispatched. */
-void pw_live_stepped(struct pw_live *live);
-/* It has ended: nobody waits for its parts. */
-void pw_live_wake_behind(struct pw_live *live);
 
 /* result.c */
 struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index);
@@ -197,23 +137,6 @@ bool pw_live_fails_by_inputs(struct pw_live *live);
 void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
 void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
 
-/* admission.c */
-void pw_admission_arrive(struct pw_live *live);
-void pw_admission_leave(struct pw_live *live); /* it is admitted, or ends; nothing, if it is in no queue */
-void pw_queue_init(struct pw_queue *queue);
-void pw_admission_look(struct pw_scheduler *scheduler);
-/* lack.c: which memory lacks how much, and who holds it. */
-void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);
-/* chain.c */
-/* The run has blocks of this chain: its own (`ahead` NULL), or it took over those of `ahead`. */
-void pw_chain_join(struct pw_live *live, uint32_t chain, struct pw_live *ahead);
-/* It has failed as a whole: the blocks that nobody took over are letting go. */
-void pw_chain_let_go(struct pw_live *live);
-/* It ends: who took over has the blocks, the others are given back. Appends to `freed` (by freed_link) who may end now as well. */
-void pw_chain_leave(struct pw_live *live, struct pw_list *freed);
-/* Are the runs ahead ordered as far as this gang comes behind them? If not, part->wait_for names the chain. */
-bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
-
 /* cancel.c */
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);
 /* Order nothing more of it, where that is possible, and skip what is ordered and has not begun. Its results are decided. */
@@ -236,14 +159,5 @@ void pw_deadline_admitted(struct pw_live *live);
 void pw_deadline_cancelled(struct pw_live *live);
 /* Of those that are due: a part, if they are many. */
 void pw_deadlines_expire(struct pw_scheduler *scheduler, uint64_t now_us);
-/* place.c */
-enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
-/* Settle which inputs are in place; then take all rooms, or none. */
-void pw_place_inputs(struct pw_live *live);
-enum pw_place_verdict pw_place_run(struct pw_live *live);
-/* Can a run of it ever fit into its devices? Errors: PW_TOO_LARGE. */
-PW_MUST_CHECK enum pw_status pw_place_check(const struct pw_program *program, struct pw_error *ret_err);
-uint64_t pw_place_least(
-        const struct pw_live *live); /* bytes that it needs of all devices together, if all is updated in place that can be */
 
 #endif

@@ -6,13 +6,13 @@
  * Markers say what a device's progress means: gangs count up per device, a marker stands at the count of its gang, and
  * progress fires the markers that it passes. Gangs without consequence have none.
  */
-#ifndef PW_SCHEDULER_DEVICE_H
-#define PW_SCHEDULER_DEVICE_H
+#ifndef PW_SCHEDULER_ISLAND_DEVICE_H
+#define PW_SCHEDULER_ISLAND_DEVICE_H
 
 #include "base/range.h"
-#include "scheduler/line.h"
-#include "scheduler/policy.h"
-#include "scheduler/quota.h"
+#include "scheduler/island/line.h"
+#include "scheduler/island/policy.h"
+#include "scheduler/island/quota.h"
 #include "scheduler/run.h"
 
 struct pw_part;

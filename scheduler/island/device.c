@@ -1,5 +1,5 @@
 /* Devices: what one was given and has done. */
-#include "scheduler/device.h"
+#include "scheduler/island/device.h"
 
 #include "scheduler/scheduler.h"
 

@@ -1,5 +1,5 @@
 /* What boards are told of a run: its record, as executors read it, and the gangs that are ordered. */
-#include "scheduler/record.h"
+#include "scheduler/island/record.h"
 
 #include "base/error.h"
 #include "base/memory.h"

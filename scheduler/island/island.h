@@ -16,11 +16,11 @@
  *
  * So everything that a gang will wait for, when its devices come to it, was ordered before it in time: waits form no cycle.
  */
-#ifndef PW_SCHEDULER_ISLAND_H
-#define PW_SCHEDULER_ISLAND_H
+#ifndef PW_SCHEDULER_ISLAND_ISLAND_H
+#define PW_SCHEDULER_ISLAND_ISLAND_H
 
-#include "scheduler/live.h"
-#include "scheduler/policy.h"
+#include "scheduler/coordinator/live.h"
+#include "scheduler/island/policy.h"
 
 struct pw_ordered { struct pw_part *part; uint32_t gang; };
 

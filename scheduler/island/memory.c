@@ -1,5 +1,5 @@
 /* The memory of a device: segments of its tenants, rooms in them, booked against one capacity. */
-#include "scheduler/device.h"
+#include "scheduler/island/device.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -9,11 +9,11 @@
  * away. Who took what nobody else wanted is not ahead of it by more than LEAD_NS: so whoever waits is overtaken for so long at
  * most.
  */
-#include "scheduler/policy.h"
+#include "scheduler/island/policy.h"
 
 #include "base/memory.h"
 #include "base/table.h"
-#include "scheduler/live.h"
+#include "scheduler/coordinator/live.h"
 
 #include <stdlib.h>
 

@@ -10,8 +10,8 @@
  * before: one part of each other tenant and device. Turns are in one order, by key and time, for all devices of a part: nobody
  * waits in a circle.
  */
-#ifndef PW_SCHEDULER_LINE_H
-#define PW_SCHEDULER_LINE_H
+#ifndef PW_SCHEDULER_ISLAND_LINE_H
+#define PW_SCHEDULER_ISLAND_LINE_H
 
 #include "base/heap.h"
 #include "base/list.h"

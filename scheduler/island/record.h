@@ -1,8 +1,8 @@
 /* Filling in what boards are told of runs (message.h). Private to scheduler/. */
-#ifndef PW_SCHEDULER_RECORD_H
-#define PW_SCHEDULER_RECORD_H
+#ifndef PW_SCHEDULER_ISLAND_RECORD_H
+#define PW_SCHEDULER_ISLAND_RECORD_H
 
-#include "scheduler/live.h"
+#include "scheduler/coordinator/live.h"
 #include "scheduler/message.h"
 
 /* What the board needs to know of a gang that is a load, or comes behind other runs, besides the fields of its item. False: out of

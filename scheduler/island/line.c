@@ -1,5 +1,5 @@
 /* Lines at the windows of devices, and turns between tenants. */
-#include "scheduler/line.h"
+#include "scheduler/island/line.h"
 
 #include "scheduler/state.h"
 
