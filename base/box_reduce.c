@@ -13,6 +13,9 @@ typedef void reduce_row(void *restrict to, const void *restrict from, uint64_t c
 #define MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
 #define SAME(value) (value)
+/* Of bools: the larger one is "or", the smaller one "and"; what is written is 0 or 1. */
+#define OR(a, b) (((a) | (b)) != 0)
+#define AND(a, b) ((a) != 0 && (b) != 0)
 
 /* One row. Blocks of a fixed length are what compilers turn into vector code without further ado. */
 #define BLOCK 16
@@ -35,7 +38,12 @@ typedef void reduce_row(void *restrict to, const void *restrict from, uint64_t c
         DEFINE_REDUCE(dtype##_min, ordered, read, write, MIN)                                                          \
         DEFINE_REDUCE(dtype##_prod, wrapping, read, write, PROD)
 
+DEFINE_REDUCE(bool_max, uint8_t, SAME, SAME, OR)
+DEFINE_REDUCE(bool_min, uint8_t, SAME, SAME, AND)
 DEFINE_ALL(u8, uint8_t, uint8_t, SAME, SAME)
+DEFINE_ALL(u16, uint16_t, uint16_t, SAME, SAME)
+DEFINE_ALL(u32, uint32_t, uint32_t, SAME, SAME)
+DEFINE_ALL(u64, uint64_t, uint64_t, SAME, SAME)
 DEFINE_ALL(i8, uint8_t, int8_t, SAME, SAME)
 DEFINE_ALL(i32, uint32_t, int32_t, SAME, SAME)
 DEFINE_ALL(i64, uint64_t, int64_t, SAME, SAME)
@@ -64,7 +72,13 @@ DEFINE_HALVES(bf16)
 static reduce_row *const reductions[][4] = {
         [PW_U8] = ROW(u8),   [PW_I8] = ROW(i8),     [PW_I32] = ROW(i32), [PW_I64] = ROW(i64),
         [PW_F16] = ROW(f16), [PW_BF16] = ROW(bf16), [PW_F32] = ROW(f32), [PW_F64] = ROW(f64),
+        [PW_U16] = ROW(u16), [PW_U32] = ROW(u32),   [PW_U64] = ROW(u64), [PW_BOOL] = { NULL, bool_max, bool_min, NULL },
 };
+
+bool pw_dtype_reduces(enum pw_dtype dtype, enum pw_op op)
+{
+        return (unsigned)dtype < pw_array_count(reductions) && (unsigned)op <= PW_PROD && reductions[dtype][op];
+}
 
 enum pw_status pw_box_reduce(void *to, const struct pw_box *to_box, const void *from, const struct pw_box *from_box,
                              const struct pw_box *part, enum pw_dtype dtype, enum pw_op op)
@@ -72,7 +86,7 @@ enum pw_status pw_box_reduce(void *to, const struct pw_box *to_box, const void *
         size_t bytes = pw_dtype_bytes(dtype);
         struct pw_box_rows rows;
 
-        if (dtype == PW_OPAQUE || !bytes || (unsigned)op > PW_PROD)
+        if (!pw_dtype_reduces(dtype, op))
                 return PW_UNSUPPORTED;
         for (pw_box_rows_init(&rows, to_box, from_box, part); rows.left; pw_box_rows_step(&rows))
                 reductions[dtype][op]((char *)to + rows.to * bytes, (const char *)from + rows.from * bytes, rows.elements);

@@ -44,8 +44,10 @@ bool pw_sharding_has_partial(const struct pw_sharding *sharding, const uint32_t 
  * Runs of whole rows are one memcpy. */
 void pw_box_copy(void *to, const struct pw_box *to_box, const void *from, const struct pw_box *from_box,
                  const struct pw_box *part, size_t element_bytes);
-/* to = op(to, from) over the part, element by element in row-major order; f16 and bf16 by way of float.
- * Errors: PW_UNSUPPORTED (PW_OPAQUE). */
+/* Is there a reduction by `op`? Opaque values have none, bools PW_MAX ("or") and PW_MIN ("and"), all others every op. */
+bool pw_dtype_reduces(enum pw_dtype dtype, enum pw_op op);
+/* to = op(to, from) over the part, element by element in row-major order: whole numbers in their own type, so that sums and
+ * products wrap around; f16 and bf16 by way of float. Errors: PW_UNSUPPORTED (there is no such reduction). */
 PW_MUST_CHECK enum pw_status pw_box_reduce(void *to, const struct pw_box *to_box, const void *from, const struct pw_box *from_box,
                                            const struct pw_box *part, enum pw_dtype dtype, enum pw_op op);
 /* "split(0) x partial(sum)"; returns `text`. */

@@ -247,6 +247,13 @@ static void test_reductions(void **state)
         assert_int_equal(reduce_pair(PW_I32, PW_SUM, INT32_MAX, 1), 0x80000000);
         assert_int_equal(reduce_pair(PW_I32, PW_PROD, 7, 6), 42);
         assert_true(reduce_pair(PW_I64, PW_MIN, UINT64_MAX, 5) == UINT64_MAX);
+        assert_int_equal(reduce_pair(PW_U16, PW_SUM, 0xffff, 3), 2);
+        assert_int_equal(reduce_pair(PW_U16, PW_MAX, 0xffff, 3), 0xffff);
+        assert_int_equal(reduce_pair(PW_U16, PW_PROD, 0xffff, 0xffff), 1);
+        assert_int_equal(reduce_pair(PW_U32, PW_SUM, UINT32_MAX, 3), 2);
+        assert_int_equal(reduce_pair(PW_U32, PW_MIN, UINT32_MAX, 3), 3);
+        assert_true(reduce_pair(PW_U64, PW_SUM, UINT64_MAX, (UINT64_C(1) << 53) + 2) == (UINT64_C(1) << 53) + 1);
+        assert_true(reduce_pair(PW_U64, PW_MAX, UINT64_MAX, 5) == UINT64_MAX);
         assert_int_equal(reduce_pair(PW_F32, PW_SUM, f32(1.5f), f32(2)), f32(3.5f));
         assert_int_equal(reduce_pair(PW_F32, PW_MAX, f32(-1), f32(-2)), f32(-1));
         assert_int_equal(reduce_pair(PW_F32, PW_MAX, f32(NAN), f32(1)), f32(NAN));
@@ -256,6 +263,24 @@ static void test_reductions(void **state)
         struct pw_box scalar = { .rank = 0 };
         assert_int_equal(pw_box_reduce(NULL, &scalar, NULL, &scalar, &scalar, PW_OPAQUE, PW_SUM), PW_UNSUPPORTED);
         assert_int_equal(pw_box_reduce(NULL, &scalar, NULL, &scalar, &scalar, (enum pw_dtype)50, PW_SUM), PW_UNSUPPORTED);
+}
+
+/* The larger bool is "or", the smaller one "and", whatever byte stands for true; there is no sum and no product of them. */
+static void test_reductions_of_bools(void **state)
+{
+        struct pw_box scalar = { .rank = 0 };
+        uint8_t to = 1;
+
+        (void)state;
+        for (uint64_t a = 0; a < 4; a++)
+                for (uint64_t b = 0; b < 4; b++) {
+                        assert_int_equal(reduce_pair(PW_BOOL, PW_MAX, a, b), a || b);
+                        assert_int_equal(reduce_pair(PW_BOOL, PW_MIN, a, b), a && b);
+                }
+        assert_int_equal(pw_box_reduce(&to, &scalar, &to, &scalar, &scalar, PW_BOOL, PW_SUM), PW_UNSUPPORTED);
+        assert_int_equal(pw_box_reduce(&to, &scalar, &to, &scalar, &scalar, PW_BOOL, PW_PROD), PW_UNSUPPORTED);
+        assert_true(pw_dtype_reduces(PW_BOOL, PW_MAX) && pw_dtype_reduces(PW_U64, PW_SUM));
+        assert_false(pw_dtype_reduces(PW_BOOL, PW_SUM) || pw_dtype_reduces(PW_OPAQUE, PW_MAX));
 }
 
 /* A reduce-scatter as receivers do it, in rank order: the bits of a plain loop over the ranks. */
@@ -314,7 +339,7 @@ int main(void)
                 cmocka_unit_test(test_partial_by_one_op),
                 cmocka_unit_test(test_rank_order),
                 cmocka_unit_test(test_sharding_equality_and_text),
-                cmocka_unit_test(test_reductions),
+                cmocka_unit_test(test_reductions), cmocka_unit_test(test_reductions_of_bools),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,11 @@ struct pw_id {
         X(PW_F16, 5, 2, "f16")                                                                                         \
         X(PW_BF16, 6, 2, "bf16")                                                                                       \
         X(PW_F32, 7, 4, "f32")                                                                                         \
-        X(PW_F64, 8, 8, "f64")
+        X(PW_F64, 8, 8, "f64")                                                                                         \
+        X(PW_BOOL, 9, 1, "bool") /* 0 or 1; any other byte reads as 1 */                                               \
+        X(PW_U16, 10, 2, "u16")                                                                                        \
+        X(PW_U32, 11, 4, "u32")                                                                                        \
+        X(PW_U64, 12, 8, "u64")
 
 enum pw_dtype {
 #define PW_DTYPE_ENUM(name, number, bytes, text) name = number,

@@ -33,6 +33,12 @@ static void test_dtypes(void **state)
         assert_int_equal(pw_dtype_bytes(PW_OPAQUE), 1);
         assert_int_equal(pw_dtype_bytes(PW_BF16), 2);
         assert_int_equal(pw_dtype_bytes(PW_F64), 8);
+        assert_int_equal(pw_dtype_bytes(PW_BOOL), 1);
+        assert_int_equal(pw_dtype_bytes(PW_U16), 2);
+        assert_int_equal(pw_dtype_bytes(PW_U32), 4);
+        assert_int_equal(pw_dtype_bytes(PW_U64), 8);
+        assert_int_equal(pw_dtype_bytes((enum pw_dtype)(PW_U64 + 1)), 0);
+        assert_string_equal(pw_dtype_text(PW_BOOL), "bool");
         assert_int_equal(pw_dtype_bytes((enum pw_dtype)77), 0);
         assert_string_equal(pw_dtype_text(PW_F32), "f32");
         assert_string_equal(pw_dtype_text((enum pw_dtype)77), "unknown");

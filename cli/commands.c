@@ -12,7 +12,8 @@
         { "help", 'h', PW_OPTION_FLAG, AT(help), NULL, NULL, "Print the help of the subcommand and exit." }
 
 #define TYPE_OPTIONS(dtype_default, dims_default)                                                                             \
-        { "dtype", 0, PW_OPTION_TEXT, AT(dtype), dtype_default, "NAME", "u8, i8, i32, i64, f16, bf16, f32, f64 or opaque." }, \
+        { "dtype", 0, PW_OPTION_TEXT, AT(dtype), dtype_default, "NAME",                                                       \
+          "bool, u8, u16, u32, u64, i8, i32, i64, f16, bf16, f32, f64 or opaque." },                                          \
         { "dims", 0, PW_OPTION_TEXT, AT(dims), dims_default, "N,...", "Dims of the value, for example 4,4." }
 
 #define WATCH_OPTION                                                                                                          \

@@ -6,7 +6,7 @@
 /* Options whose values are names of files, and those with a few known values. */
 static const char *const file_options[] = { "output", "socket" };
 static const struct { const char *option, *values; } known_values[] = {
-        { "dtype", "u8 i8 i32 i64 f16 bf16 f32 f64 opaque" },
+        { "dtype", "bool u8 u16 u32 u64 i8 i32 i64 f16 bf16 f32 f64 opaque" },
         { "sharding", "broadcast split:" },
         { "result", "broadcast split:" },
 };

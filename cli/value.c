@@ -47,8 +47,8 @@ static enum pw_status dtype_parse(const char *text, enum pw_dtype *ret_dtype, st
                         *ret_dtype = (enum pw_dtype)i;
                         return PW_OK;
                 }
-        return pw_error_set(ret_err, PW_INVALID, "--dtype %.40s: it is one of u8, i8, i32, i64, f16, bf16, f32, f64 and opaque",
-                            text);
+        return pw_error_set(ret_err, PW_INVALID, "--dtype %.40s: it is one of bool, u8, u16, u32, u64, i8, i32, i64, f16, bf16, "
+                            "f32, f64 and opaque", text);
 }
 
 enum pw_status pw_type_parse(const struct pw_command_settings *settings, enum pw_dtype *ret_dtype, struct pw_dims *ret_dims,

@@ -40,6 +40,12 @@ static void types(void **state)
         assert_int_equal(pw_type_parse(&settings, &dtype, &dims, &error), PW_OK);
         assert_int_equal(dtype, PW_BF16);
         assert_int_equal(dims.rank, 2);
+        settings.dtype = "bool";
+        assert_int_equal(pw_type_parse(&settings, &dtype, &dims, &error), PW_OK);
+        assert_int_equal(dtype, PW_BOOL);
+        settings.dtype = "u64";
+        assert_int_equal(pw_type_parse(&settings, &dtype, &dims, &error), PW_OK);
+        assert_int_equal(dtype, PW_U64);
         settings.dtype = "float";
         assert_int_equal(pw_type_parse(&settings, &dtype, &dims, &error), PW_INVALID);
 }

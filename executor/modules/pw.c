@@ -77,28 +77,34 @@ static enum pw_status spin_us(struct pw_task *task)
 
 /* --- elements ------------------------------------------------------------------------------------------------------------- */
 
-/* X(dtype, type in memory, type to compute in, from memory, to memory): all but opaque. */
 #define SAME(x) (x)
-#define ELEMENT_MAP(X)                                                                                                 \
-        X(PW_U8, uint8_t, double, SAME, SAME)                                                                          \
-        X(PW_I8, int8_t, double, SAME, SAME)                                                                           \
-        X(PW_I32, int32_t, double, SAME, SAME)                                                                         \
-        X(PW_I64, int64_t, double, SAME, SAME)                                                                         \
+/* X(dtype, type in memory, unsigned type of the same size, smallest, largest, what is just beyond) */
+#define WHOLE_MAP(X)                                                                                                   \
+        X(PW_U8, uint8_t, uint8_t, 0, UINT8_MAX, 0x1p8)                                                                \
+        X(PW_U16, uint16_t, uint16_t, 0, UINT16_MAX, 0x1p16)                                                           \
+        X(PW_U32, uint32_t, uint32_t, 0, UINT32_MAX, 0x1p32)                                                           \
+        X(PW_U64, uint64_t, uint64_t, 0, UINT64_MAX, 0x1p64)                                                           \
+        X(PW_I8, int8_t, uint8_t, INT8_MIN, INT8_MAX, 0x1p7)                                                           \
+        X(PW_I32, int32_t, uint32_t, INT32_MIN, INT32_MAX, 0x1p31)                                                     \
+        X(PW_I64, int64_t, uint64_t, INT64_MIN, INT64_MAX, 0x1p63)
+/* X(dtype, type in memory, type to compute in, from memory, to memory) */
+#define FLOAT_MAP(X)                                                                                                   \
         X(PW_F16, uint16_t, float, pw_f16_to_float, pw_f16_from_float)                                                 \
         X(PW_BF16, uint16_t, float, pw_bf16_to_float, pw_bf16_from_float)                                              \
         X(PW_F32, float, float, SAME, SAME)                                                                            \
         X(PW_F64, double, double, SAME, SAME)
 
-/* Sums of integers wrap around, those of 16-bit floats are rounded each time. */
-#define ADD_MAP(X)                                                                                                     \
-        X(PW_U8, uint8_t, uint8_t, SAME, SAME)                                                                         \
-        X(PW_I8, uint8_t, uint8_t, SAME, SAME)                                                                         \
-        X(PW_I32, uint32_t, uint32_t, SAME, SAME)                                                                      \
-        X(PW_I64, uint64_t, uint64_t, SAME, SAME)                                                                      \
-        X(PW_F16, uint16_t, float, pw_f16_to_float, pw_f16_from_float)                                                 \
-        X(PW_BF16, uint16_t, float, pw_bf16_to_float, pw_bf16_from_float)                                              \
-        X(PW_F32, float, float, SAME, SAME)                                                                            \
-        X(PW_F64, double, double, SAME, SAME)
+/* To whole numbers: what follows the point is cut off, what is beyond the range becomes the end of it, what is no number 0. */
+#define DEFINE_WHOLE(number, type, bits, smallest, largest, beyond)                                                    \
+        static type whole_##number(double value)                                                                       \
+        {                                                                                                              \
+                if (value >= (beyond))                                                                                 \
+                        return (largest);                                                                              \
+                if (value <= (double)(smallest))                                                                       \
+                        return (smallest);                                                                             \
+                return value == value ? (type)value : 0;                                                               \
+        }
+WHOLE_MAP(DEFINE_WHOLE)
 
 static uint64_t elements(const struct pw_task_value *value)
 {
@@ -109,7 +115,8 @@ static uint64_t elements(const struct pw_task_value *value)
         return count;
 }
 
-static bool is_number(uint32_t dtype) { return dtype > PW_OPAQUE && dtype <= PW_F64; }
+static bool is_number(uint32_t dtype) { return dtype > PW_OPAQUE && dtype <= PW_U64 && dtype != PW_BOOL; }
+static bool is_fillable(uint32_t dtype) { return is_number(dtype) || dtype == PW_BOOL; }
 
 static enum pw_status fill_shape(struct pw_shape_task *task)
 {
@@ -118,9 +125,9 @@ static enum pw_status fill_shape(struct pw_shape_task *task)
         if (task->params_bytes < sizeof params->value)
                 return pw_shape_fail(task, "params begin with an f64, the value");
         if (task->input_count)
-                return is_number(task->inputs[0].dtype) ? pw_shape_as_input_0(task)
-                                                        : pw_shape_fail(task, "fills numbers, not opaque bytes");
-        if (task->params_bytes < offsetof(struct pw_fill_params, dim) || !is_number((uint32_t)params->dtype) ||
+                return is_fillable(task->inputs[0].dtype) ? pw_shape_as_input_0(task)
+                                                          : pw_shape_fail(task, "fills numbers and bools, not opaque bytes");
+        if (task->params_bytes < offsetof(struct pw_fill_params, dim) || !is_fillable((uint32_t)params->dtype) ||
             params->rank > PW_RANK_MAX ||
             task->params_bytes < offsetof(struct pw_fill_params, dim) + params->rank * sizeof(uint64_t))
                 return pw_shape_fail(task, "without inputs, params are {f64 value, u64 dtype, u64 rank, u64 dims...}");
@@ -137,12 +144,20 @@ static void fill_value(const struct pw_task_value *out, double value)
         uint64_t count = elements(out);
 
         switch (out->dtype) {
-#define FILL(number, type, wide, from, to)                                                                             \
-        case number:                                                                                                   \
+#define FILL(number, type, element)                                                                                    \
+        case number: {                                                                                                 \
+                const type same = (type)(element);                                                                     \
                 for (uint64_t i = 0; i < count; i++)                                                                   \
-                        ((type *)out->data)[i] = (type)to((wide)value);                                                \
-                break;
-                ELEMENT_MAP(FILL)
+                        ((type *)out->data)[i] = same;                                                                 \
+                break;                                                                                                 \
+        }
+#define FILL_WHOLE(number, type, bits, smallest, largest, beyond) FILL(number, type, whole_##number(value))
+#define FILL_FLOAT(number, type, wide, from, to) FILL(number, type, to((wide)value))
+                WHOLE_MAP(FILL_WHOLE)
+                FLOAT_MAP(FILL_FLOAT)
+                FILL(PW_BOOL, uint8_t, value != 0)
+#undef FILL_FLOAT
+#undef FILL_WHOLE
 #undef FILL
         default: break;
         }
@@ -161,7 +176,7 @@ static enum pw_status add_shape(struct pw_shape_task *task)
                 return pw_shape_fail(task, "gives one output");
         for (uint32_t i = 0; i < task->input_count; i++) {
                 if (!is_number(task->inputs[i].dtype))
-                        return pw_shape_fail(task, "adds numbers, input %u is opaque", i);
+                        return pw_shape_fail(task, "adds numbers, input %u is opaque or bool", i);
                 if (task->inputs[i].dtype != task->inputs[0].dtype || task->inputs[i].dims.rank != task->inputs[0].dims.rank ||
                     memcmp(task->inputs[i].dims.dim, task->inputs[0].dims.dim, task->inputs[0].dims.rank * sizeof(uint64_t)))
                         return pw_shape_fail(task, "input %u has another dtype or other dims than input 0", i);
@@ -169,6 +184,7 @@ static enum pw_status add_shape(struct pw_shape_task *task)
         return pw_shape_as_input_0(task);
 }
 
+/* Sums of whole numbers wrap around, those of 16-bit floats are rounded each time. */
 static void add_value(const struct pw_task_value *out, const struct pw_task_value *in)
 {
         uint64_t count = elements(out);
@@ -182,7 +198,10 @@ static void add_value(const struct pw_task_value *out, const struct pw_task_valu
                         sum[i] = (type)to((wide)(from(sum[i]) + from(term[i])));                                       \
                 break;                                                                                                 \
         }
-                ADD_MAP(ADD)
+#define ADD_WHOLE(number, type, bits, smallest, largest, beyond) ADD(number, bits, bits, SAME, SAME)
+                WHOLE_MAP(ADD_WHOLE)
+                FLOAT_MAP(ADD)
+#undef ADD_WHOLE
 #undef ADD
         default: break;
         }
@@ -210,6 +229,19 @@ static enum pw_status scale_shape(struct pw_shape_task *task)
         return pw_shape_as_input_0(task);
 }
 
+/* Whole numbers times a whole number wrap around, as sums do, and lose no digit of 64 bits; times a broken one they are
+ * computed in f64. */
+#define DEFINE_SCALE(number, type, bits, smallest, largest, beyond)                                                    \
+        static void scale_##number(type *to, const type *from, uint64_t count, double factor)                          \
+        {                                                                                                              \
+                bool is_whole = factor >= -0x1p63 && factor < 0x1p63 && factor == (double)(int64_t)factor;             \
+                uint64_t times = is_whole ? (uint64_t)(int64_t)factor : 0;                                             \
+                for (uint64_t i = 0; i < count; i++)                                                                   \
+                        to[i] = is_whole ? (type)(bits)((uint64_t)from[i] * times)                                     \
+                                         : whole_##number((double)from[i] * factor);                                   \
+        }
+WHOLE_MAP(DEFINE_SCALE)
+
 static enum pw_status scale(struct pw_task *task)
 {
         double factor = ((const struct pw_scale_params *)task->params)->factor;
@@ -217,13 +249,17 @@ static enum pw_status scale(struct pw_task *task)
         uint64_t count = elements(out);
 
         switch (out->dtype) {
+#define SCALE_WHOLE(number, type, bits, smallest, largest, beyond)                                                     \
+        case number: scale_##number(out->data, in->data, count, factor); break;
 #define SCALE(number, type, wide, from, to)                                                                            \
         case number:                                                                                                   \
                 for (uint64_t i = 0; i < count; i++)                                                                   \
                         ((type *)out->data)[i] = (type)to((wide)from(((const type *)in->data)[i]) * (wide)factor);     \
                 break;
-                ELEMENT_MAP(SCALE)
+                WHOLE_MAP(SCALE_WHOLE)
+                FLOAT_MAP(SCALE)
 #undef SCALE
+#undef SCALE_WHOLE
         default: break;
         }
         return PW_OK;

@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "executor/program/module.h"
 
+#include <math.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,6 +106,10 @@ static double element(enum pw_dtype dtype, const void *data, uint32_t i)
 {
         switch (dtype) {
         case PW_U8: return ((const uint8_t *)data)[i];
+        case PW_BOOL: return ((const uint8_t *)data)[i];
+        case PW_U16: return ((const uint16_t *)data)[i];
+        case PW_U32: return ((const uint32_t *)data)[i];
+        case PW_U64: return (double)((const uint64_t *)data)[i];
         case PW_I8: return ((const int8_t *)data)[i];
         case PW_I32: return ((const int32_t *)data)[i];
         case PW_I64: return (double)((const int64_t *)data)[i];
@@ -117,7 +123,9 @@ static double element(enum pw_dtype dtype, const void *data, uint32_t i)
 static void test_fill_add_scale(void **state)
 {
         (void)state;
-        for (uint32_t dtype = PW_U8; dtype <= PW_F64; dtype++) {
+        for (uint32_t dtype = PW_U8; dtype <= PW_U64; dtype++) {
+                if (dtype == PW_BOOL)
+                        continue;
                 struct { double value; uint64_t dtype, rank, dim[2]; } params = { 3.0, dtype, 2, { 5, 7 } };
                 struct shard shard = { (enum pw_dtype)dtype, PW_DIMS(5, 7) };
                 uint64_t a[64], b[64];
@@ -133,6 +141,71 @@ static void test_fill_add_scale(void **state)
                 run(find(state, "fill"), &shard, (void *[]){ a }, 1, &params, 8, b);
                 assert_true(element(shard.dtype, b, 34) == 2.0);
         }
+}
+
+/* Whole numbers: no digit of 64 bits is lost, sums and products wrap around, and a number that does not fit becomes the nearest. */
+static void test_whole_numbers(void **state)
+{
+        static const struct { enum pw_dtype dtype; double fill; uint64_t want; } fills[] = {
+                { PW_U8, 300, UINT8_MAX },
+                { PW_U8, -1, 0 },
+                { PW_I8, -200, 0x80 },
+                { PW_I8, 1e9, INT8_MAX },
+                { PW_U16, 1e9, UINT16_MAX },
+                { PW_U16, 2.9, 2 },
+                { PW_U32, 1e19, UINT32_MAX },
+                { PW_U32, 4294967295.0, UINT32_MAX },
+                { PW_U64, 1e30, UINT64_MAX },
+                { PW_U64, 0x1p63, UINT64_C(1) << 63 },
+                { PW_I64, 1e30, INT64_MAX },
+                { PW_I32, -1e10, 0x80000000u },
+                { PW_I32, (double)NAN, 0 },
+                { PW_U64, (double)NAN, 0 },
+        };
+        static const struct { enum pw_dtype dtype; double factor; uint64_t from, want; } scales[] = {
+                { PW_U64, 3, (UINT64_C(1) << 53) + 1, (UINT64_C(3) << 53) + 3 }, { PW_U64, -1, 1, UINT64_MAX },
+                { PW_I64, 3, (UINT64_C(1) << 53) + 1, (UINT64_C(3) << 53) + 3 }, { PW_U16, 2, 0x8001, 2 },
+                { PW_U32, 0.5, 7, 3 }, { PW_U8, 1.5, 200, UINT8_MAX }, { PW_I8, -0.5, 0x80, 64 },
+        };
+        uint64_t a, b;
+
+        for (uint32_t i = 0; i < pw_array_count(fills); i++) {
+                struct { double value; uint64_t dtype, rank; } params = { fills[i].fill, fills[i].dtype, 0 };
+                a = 0;
+                run(find(state, "fill"), NULL, NULL, 0, &params, sizeof params, &a);
+                if (a != fills[i].want)
+                        fail_msg("fill %u: %llx, not %llx", i, (unsigned long long)a, (unsigned long long)fills[i].want);
+        }
+        for (uint32_t i = 0; i < pw_array_count(scales); i++) {
+                struct shard shard = { scales[i].dtype, PW_SCALAR };
+                a = scales[i].from;
+                b = 0;
+                run(find(state, "scale"), &shard, (void *[]){ &a }, 1, &scales[i].factor, 8, &b);
+                if (b != scales[i].want)
+                        fail_msg("scale %u: %llx, not %llx", i, (unsigned long long)b, (unsigned long long)scales[i].want);
+        }
+        a = UINT64_MAX;
+        run(find(state, "add"), (struct shard[]){ { PW_U64, PW_SCALAR }, { PW_U64, PW_SCALAR } }, (void *[]){ &a, &a }, 2,
+            NULL, 0, &b);
+        assert_true(b == UINT64_MAX - 1);
+}
+
+/* Bools are filled, and neither added nor scaled. */
+static void test_bools(void **state)
+{
+        struct { double value; uint64_t dtype, rank; } params = { 0.5, PW_BOOL, 0 };
+        struct shard shard = { PW_BOOL, PW_SCALAR }, out;
+        uint8_t flag = 7;
+
+        run(find(state, "fill"), NULL, NULL, 0, &params, sizeof params, &flag);
+        assert_int_equal(flag, 1);
+        params.value = 0;
+        run(find(state, "fill"), &shard, (void *[]){ &flag }, 1, &params, 8, &flag);
+        assert_int_equal(flag, 0);
+        assert_int_equal(shape(find(state, "add"), &shard, 1, NULL, 0, &out), PW_SHAPE);
+        assert_int_equal(shape(find(state, "scale"), &shard, 1, &params.value, 8, &out), PW_SHAPE);
+        params.dtype = PW_U64 + 1;
+        assert_int_equal(shape(find(state, "fill"), NULL, 0, &params, sizeof params, &out), PW_SHAPE);
 }
 
 static void test_matmul(void **state)
@@ -215,7 +288,8 @@ static void test_one_output(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fill_add_scale), cmocka_unit_test(test_matmul), cmocka_unit_test(test_nop),
+                cmocka_unit_test(test_fill_add_scale), cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_bools),
+                 cmocka_unit_test(test_matmul), cmocka_unit_test(test_nop),
                 cmocka_unit_test(test_what_it_refuses), cmocka_unit_test(test_one_output),
         };
         return cmocka_run_group_tests(tests, load, unload);

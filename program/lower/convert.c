@@ -207,14 +207,23 @@ static enum pw_status add_two_steps(struct way *way, const struct pw_sharding *s
         return status == PW_OK ? add_whole(way, ret_value, ret_err) : status;
 }
 
+static enum pw_status no_reduction(const struct way *way, struct pw_error *ret_err)
+{
+        if (way->low->values[way->value].dtype == PW_OPAQUE)
+                return pw_error_set(ret_err, PW_SHAPE, "opaque values cannot be reduced: give them a dtype");
+        return pw_error_set(ret_err, PW_SHAPE,
+                            "bools have no sum and no product: reduce them by max, which is \"or\", or min, \"and\", or make "
+                            "numbers of them first");
+}
+
 static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
 {
         struct pw_transfer_ends ends = ends_of(way);
         enum pw_status status = pw_transfer_check(&ends, ret_err);
         struct pw_sharding scattered;
 
-        if (status == PW_OK && reduces(way) && way->low->values[way->value].dtype == PW_OPAQUE)
-                status = pw_error_set(ret_err, PW_SHAPE, "opaque values cannot be reduced: give them a dtype");
+        if (status == PW_OK && reduces(way) && !pw_dtype_reduces(way->low->values[way->value].dtype, op_of(way)))
+                status = no_reduction(way, ret_err);
         if (status == PW_OK)
                 status = pw_low_use(way->low, way->value, ret_err);
         if (status == PW_OK)
