@@ -131,9 +131,10 @@ void pw_result_let_go(struct pw_result_live *result);
 void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure);
 /* The sentence of a result's error, from what was reported. Returns the length of its own part. */
 uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error);
-/* Each of its results that is to come is computed from an input in error: they are decided, and nothing of it need be done. False:
- * some are not, and none is decided. */
-bool pw_live_fails_by_inputs(struct pw_live *live);
+/* Is each of its results that is to come computed from an input in error? Then they are decided, and nothing of it need be done:
+ * not where it arrives, but in its turn, as who waits for these results arrives by that, and so on along a chain of runs. */
+bool pw_live_fails_by_inputs(const struct pw_live *live);
+void pw_live_fail_by_inputs(struct pw_live *live);
 void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
 void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
 

@@ -158,18 +158,21 @@ static uint32_t failed_input(const struct pw_live *live, uint32_t result)
         return index < 64 ? index : live->run.input_count;
 }
 
-bool pw_live_fails_by_inputs(struct pw_live *live)
+bool pw_live_fails_by_inputs(const struct pw_live *live)
 {
-        struct pw_error error;
         bool none = true;
 
         for (uint32_t i = 0; none && i < live->run.input_count; i++)
                 none = live->inputs[i].status == PW_OK;
-        if (none)
-                return false;
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                if (live->run.results[i]->status == PW_NOT_READY && failed_input(live, i) == live->run.input_count)
-                        return false;
+        for (uint32_t i = 0; !none && i < live->run.result_count; i++)
+                none = live->run.results[i]->status == PW_NOT_READY && failed_input(live, i) == live->run.input_count;
+        return !none;
+}
+
+void pw_live_fail_by_inputs(struct pw_live *live)
+{
+        struct pw_error error;
+
         for (uint32_t i = 0; i < live->run.result_count; i++) {
                 struct pw_result_live *result = pw_result_live(live->run.results[i]);
                 uint32_t input = failed_input(live, i);
@@ -178,7 +181,7 @@ bool pw_live_fails_by_inputs(struct pw_live *live)
                 result->sentence = input_sentence(live, input, live->inputs[input].status, &error);
                 pw_result_decide(result, error.status, error.text);
         }
-        return true;
+        pw_live_maybe_end(live);
 }
 
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us)

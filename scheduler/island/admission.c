@@ -25,7 +25,7 @@ static const struct pw_live *first_of(const struct pw_queue *queue) { return pw_
 
 /* Does it need as much as others of its program? Not where a value that nobody else refers to may go on in its room as a result,
  * nor where it ends before it needs any. */
-static bool is_like_others(struct pw_live *live)
+static bool is_like_others(const struct pw_live *live)
 {
         for (uint32_t i = 0; i < live->run.input_count; i++) {
                 const struct pw_input_place *place = &live->run.inputs[i];
@@ -226,7 +226,7 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
 
                 if (pw_live_fails_by_inputs(live)) {
                         look->done += pw_run_weight(&live->run);
-                        pw_live_maybe_end(live);
+                        pw_live_fail_by_inputs(live);
                         return true;
                 }
                 if (look_at_run(look, live) != PW_PLACED) {

@@ -1,5 +1,5 @@
-/* A tenant has very many runs wait: all for one object that is then sealed; all for one, and lets go of their results; each for one
- * of its own. Others are served meanwhile. */
+/* A tenant has very many runs wait: all for one object that is then sealed; all for one, and lets go of their results; each for the
+ * one before, and the first for what is aborted; each for one of its own. Others are served meanwhile. */
 #include "tests/attack/attack.h"
 #include "tests/integration/trace.h"
 
@@ -94,6 +94,23 @@ static void one_by_one(struct crowd *crowd)
         free(inputs);
 }
 
+/* Each waits for the one before; the first for what never comes. What it ends in all of them end in. */
+static void chained(struct crowd *crowd)
+{
+        struct pw_future *input = create_number(crowd->session);
+        struct pw_view view;
+
+        for (uint32_t i = 0; i < crowd->count; i++)
+                run_on(crowd, i, i ? crowd->results[i - 1] : input);
+        it_ok(pw_session_fence(crowd->session, IT_ERR));
+        it_ok(pw_abort(input, IT_ERR));
+        for (uint32_t i = crowd->count; i--;) {
+                assert_int_equal(pw_get(crowd->results[i], 2 * IT_LONG, &view, NULL), PW_CANCELLED);
+                pw_unref(crowd->results[i]);
+        }
+        pw_unref(input);
+}
+
 static int have_them_wait(void *context, int pipe)
 {
         const struct it_host *host = context;
@@ -106,6 +123,7 @@ static int have_them_wait(void *context, int pipe)
         assert_non_null(crowd.results);
         sealed(&crowd);
         let_go(&crowd);
+        chained(&crowd);
         one_by_one(&crowd);
         free(crowd.results);
         pw_program_free(crowd.program);
