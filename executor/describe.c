@@ -149,35 +149,41 @@ static void no_doorbell(void *context) { (void)context; }
 
 /* --- shapes -------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status task_fill(const Pathways__Wire__Describe *describe, struct pw_shape_task *task, struct pw_error *ret_err)
+/* What a task points to. */
+struct task_room { struct pw_shape_value inputs[PW_TASK_ARGS_MAX], outputs[PW_TASK_ARGS_MAX]; };
+
+static enum pw_status task_fill(const Pathways__Wire__Describe *describe, struct task_room *room, struct pw_shape_task *task,
+                                struct pw_error *ret_err)
 {
         if (describe->n_inputs > PW_TASK_ARGS_MAX || describe->output_count > PW_TASK_ARGS_MAX)
                 return pw_error_set(ret_err, PW_LIMIT, "%zu inputs and %u outputs: at most %d each", describe->n_inputs,
                                     describe->output_count, PW_TASK_ARGS_MAX);
         task->input_count = (uint32_t)describe->n_inputs;
         task->output_count = describe->output_count;
+        task->inputs = room->inputs;
+        task->outputs = memset(room->outputs, 0, task->output_count * sizeof room->outputs[0]);
         task->params = describe->params.data;
         task->params_bytes = describe->params.len;
         for (uint32_t i = 0; i < task->input_count; i++) {
                 const Pathways__Wire__Type *type = describe->inputs[i];
                 if (type->n_dims > PW_RANK_MAX || !pw_dtype_bytes(type->dtype))
                         return pw_error_set(ret_err, PW_SHAPE, "input %u: %zu dims of dtype %u", i, type->n_dims, type->dtype);
-                task->inputs[i].dtype = type->dtype;
-                task->inputs[i].dims.rank = (uint32_t)type->n_dims;
+                room->inputs[i] = (struct pw_shape_value){ .dtype = type->dtype, .dims = { .rank = (uint32_t)type->n_dims } };
                 if (type->n_dims)
-                        memcpy(task->inputs[i].dims.dim, type->dims, type->n_dims * sizeof type->dims[0]);
+                        memcpy(room->inputs[i].dims.dim, type->dims, type->n_dims * sizeof type->dims[0]);
         }
         return PW_OK;
 }
 
-static enum pw_status shape_run(const struct pw_function *function, struct pw_shape_task *task, struct pw_error *ret_err)
+static enum pw_status shape_run(const struct pw_function *function, const struct pw_shape_task *task, struct pw_error *ret_err)
 {
         char text[400] = "";
+        struct pw_shape_task given = *task; /* the function may do with it what it likes */
         enum pw_status status;
 
-        task->error_text = text;
-        task->error_text_bytes = sizeof text;
-        status = function->shape(task);
+        given.error_text = text;
+        given.error_text_bytes = sizeof text;
+        status = function->shape(&given);
         text[sizeof text - 1] = 0;
         if (status != PW_OK)
                 return pw_error_set(ret_err, pw_status_known(status) ? status : PW_SHAPE, "%s",
@@ -220,6 +226,7 @@ static enum pw_status answer(struct describer *describer, const Pathways__Wire__
         struct pw_shape_task task = { 0 };
         struct pw_found_function found = { NULL, NULL };
         struct answer_room room;
+        struct task_room task_room;
         struct pw_error err;
         enum pw_status status = PW_UNSUPPORTED;
 
@@ -229,7 +236,7 @@ static enum pw_status answer(struct describer *describer, const Pathways__Wire__
         else
                 pw_error_set(&err, status, "a describing executor answers Describe");
         if (status == PW_OK)
-                status = task_fill(describe, &task, &err);
+                status = task_fill(describe, &task_room, &task, &err);
         if (status == PW_OK)
                 status = shape_run(found.function, &task, &err);
         reply.id = request->id;

@@ -22,11 +22,14 @@ executor_modules_pw_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 
 # Modules for tests: not installed, yet shared libraries, which takes an -rpath.
 executor_test_module_flags = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
-check_LTLIBRARIES += tests/integration/modules/broken.la tests/integration/modules/other_abi.la tests/integration/modules/shut.la
+check_LTLIBRARIES += tests/integration/modules/broken.la tests/integration/modules/older_abi.la  \
+	tests/integration/modules/other_abi.la tests/integration/modules/shut.la
 tests_integration_modules_shut_la_SOURCES = tests/integration/modules/shut.c
 tests_integration_modules_shut_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_broken_la_SOURCES = tests/integration/modules/broken.c
 tests_integration_modules_broken_la_LDFLAGS = $(executor_test_module_flags)
+tests_integration_modules_older_abi_la_SOURCES = tests/integration/modules/older_abi.c
+tests_integration_modules_older_abi_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other_abi.c
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 

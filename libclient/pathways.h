@@ -226,7 +226,7 @@ struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct 
  * of a run, and over the runs of the program that overlap. `name`: for people. A result of the program takes no credit. */
 struct pw_stage *pw_stage(struct pw_program *program, const char *name, uint32_t quota);
 
-#define PW_OUTPUTS_MAX 8
+#define PW_OUTPUTS_MAX 256
 
 struct pw_call_params {
         const void *params;   /* a blob that every shard of the function reads; copied */

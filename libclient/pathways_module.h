@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-#define PW_MODULE_ABI 1u
-#define PW_TASK_ARGS_MAX 16
+#define PW_MODULE_ABI 2u
+#define PW_TASK_ARGS_MAX 256 /* inputs of a call; as many outputs */
 
 /* One shard of an input or output, as a function sees it. */
 struct pw_task_value {
@@ -80,10 +80,15 @@ static inline enum pw_status pw_task_fail(struct pw_task *task, const char *form
 
 /* What a shape function gets and fills: dtype and dims of each output from those of the inputs, all of one shard. It is run
  * apart from any device, its answers are kept: it must be a function of its inputs and params alone. */
+struct pw_shape_value {
+        uint32_t dtype; /* enum pw_dtype */
+        uint32_t zero;
+        struct pw_dims dims;
+};
 struct pw_shape_task {
         uint32_t input_count, output_count;
-        struct { uint32_t dtype; struct pw_dims dims; } inputs[PW_TASK_ARGS_MAX];
-        struct { uint32_t dtype; struct pw_dims dims; } outputs[PW_TASK_ARGS_MAX]; /* to be filled */
+        const struct pw_shape_value *inputs;
+        struct pw_shape_value *outputs; /* to be filled */
         const void *params;
         uint64_t params_bytes;
         char *error_text;

@@ -33,6 +33,7 @@ static void done(void *context, enum pw_status status, const struct pw_function_
 }
 
 static uint64_t next_id;
+static struct pw_shape_value output; /* of every question */
 
 static void ask(struct pw_daemon *daemon, struct pw_shape_query *query, enum pw_status *status)
 {
@@ -44,9 +45,9 @@ static void a_describer_is_not_asked_after_its_session(void **state)
 {
         struct pw_daemon daemon = { 0 };
         struct pw_dsession *first = calloc(1, sizeof *first), *second = calloc(1, sizeof *second);
-        struct pw_shape_query queries[] = { { .function = "m/one", .task = { .output_count = 1 } },
-                                            { .function = "m/two", .task = { .output_count = 1 } },
-                                            { .function = "m/three", .task = { .output_count = 1 } } };
+        struct pw_shape_query queries[] = { { .function = "m/one", .task = { .output_count = 1, .outputs = &output } },
+                                            { .function = "m/two", .task = { .output_count = 1, .outputs = &output } },
+                                            { .function = "m/three", .task = { .output_count = 1, .outputs = &output } } };
         enum pw_status statuses[3] = { 0 };
 
         (void)state;
@@ -79,7 +80,8 @@ static void what_is_asked_is_waited_for(void **state)
 {
         struct pw_daemon daemon = { .device_count = 1 };
         struct pw_dsession *describer = calloc(1, sizeof *describer);
-        struct pw_shape_query *left = calloc(1, sizeof *left), next = { .function = "m/next", .task = { .output_count = 1 } };
+        struct pw_shape_query *left = calloc(1, sizeof *left);
+        struct pw_shape_query next = { .function = "m/next", .task = { .output_count = 1, .outputs = &output } };
         enum pw_status statuses[2] = { 0 };
 
         (void)state;
@@ -132,7 +134,7 @@ static void answers_are_checked(void **state)
 {
         struct pw_daemon daemon = { 0 };
         struct pw_dsession *describer = calloc(1, sizeof *describer);
-        struct pw_shape_query query = { .function = "m/shape", .task = { .output_count = 1 } };
+        struct pw_shape_query query = { .function = "m/shape", .task = { .output_count = 1, .outputs = &output } };
         enum pw_status status = PW_OK;
 
         (void)state;

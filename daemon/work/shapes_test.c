@@ -11,11 +11,10 @@
 static void keep(struct pw_shapes *shapes, const char *text, uint64_t key, uint64_t digest, uint64_t dim)
 {
         struct pw_shape_question question = { (const uint8_t *)text, strlen(text), digest, key };
-        struct pw_shape_task task = { .output_count = 1 };
+        struct pw_shape_value output = { .dtype = PW_F32, .dims = PW_DIMS(dim) };
+        struct pw_shape_task task = { .output_count = 1, .outputs = &output };
         struct pw_function_facts facts = { .in_place = 2, .time_limit_us = 3, .digest = digest };
 
-        task.outputs[0].dtype = PW_F32;
-        task.outputs[0].dims = PW_DIMS(dim);
         pw_shapes_keep(shapes, &question, &task, &facts);
 }
 
@@ -23,7 +22,8 @@ static void keep(struct pw_shapes *shapes, const char *text, uint64_t key, uint6
 static uint64_t find(struct pw_shapes *shapes, const char *text, uint64_t key, uint64_t digest, uint32_t outputs)
 {
         struct pw_shape_question question = { (const uint8_t *)text, strlen(text), digest, key };
-        struct pw_shape_task task = { .output_count = outputs };
+        struct pw_shape_value output[2];
+        struct pw_shape_task task = { .output_count = outputs, .outputs = output };
         struct pw_function_facts facts;
 
         if (!pw_shapes_find(shapes, &question, &task, &facts))
@@ -59,7 +59,8 @@ static void the_whole_question_counts(void **state)
 static void an_answer_of_another_module_is_not_kept(void **state)
 {
         struct pw_shape_question question = { (const uint8_t *)"a", 1, 1, 7 };
-        struct pw_shape_task task = { .output_count = 1 };
+        struct pw_shape_value output = { .dtype = PW_F32 };
+        struct pw_shape_task task = { .output_count = 1, .outputs = &output };
         struct pw_function_facts facts = { .digest = 2 };
         struct pw_shapes shapes;
 

@@ -151,15 +151,13 @@ static void a_label_beyond_the_classes_is_an_error(void **state)
 static enum pw_status shape(const char *name, uint32_t outputs, uint64_t features, uint64_t labels)
 {
         char text[200];
-        struct pw_shape_task task = { .input_count = 3, .output_count = outputs, .error_text = text,
-                                      .error_text_bytes = sizeof text };
+        const struct pw_shape_value inputs[] = { { .dtype = PW_F32, .dims = PW_DIMS(FEATURES, CLASSES) },
+                                                 { .dtype = PW_F32, .dims = PW_DIMS(ROWS, features) },
+                                                 { .dtype = PW_U8, .dims = PW_DIMS(labels) } };
+        struct pw_shape_value given[2];
+        struct pw_shape_task task = { .input_count = 3, .output_count = outputs, .inputs = inputs, .outputs = given,
+                                      .error_text = text, .error_text_bytes = sizeof text };
 
-        task.inputs[0].dtype = PW_F32;
-        task.inputs[0].dims = PW_DIMS(FEATURES, CLASSES);
-        task.inputs[1].dtype = PW_F32;
-        task.inputs[1].dims = PW_DIMS(ROWS, features);
-        task.inputs[2].dtype = PW_U8;
-        task.inputs[2].dims = PW_DIMS(labels);
         enum pw_status status = function(name)->shape(&task);
         if (status == PW_OK)
                 assert_true(task.outputs[0].dims.dim[1] == CLASSES && task.outputs[1].dims.rank == 0);

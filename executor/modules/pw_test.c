@@ -60,17 +60,17 @@ static enum pw_status shape(const struct pw_function *function, const struct sha
                             uint64_t params_bytes, struct shard *ret_output)
 {
         char text[200];
-        struct pw_shape_task task = { .input_count = count, .output_count = 1, .params = params, .params_bytes = params_bytes,
-                                      .error_text = text, .error_text_bytes = sizeof text };
+        struct pw_shape_value given[PW_TASK_ARGS_MAX], output;
+        struct pw_shape_task task = { .input_count = count, .output_count = 1, .inputs = given, .outputs = &output,
+                                      .params = params, .params_bytes = params_bytes, .error_text = text,
+                                      .error_text_bytes = sizeof text };
         enum pw_status status;
 
-        for (uint32_t i = 0; i < count; i++) {
-                task.inputs[i].dtype = inputs[i].dtype;
-                task.inputs[i].dims = inputs[i].dims;
-        }
+        for (uint32_t i = 0; i < count; i++)
+                given[i] = (struct pw_shape_value){ .dtype = inputs[i].dtype, .dims = inputs[i].dims };
         status = function->shape(&task);
         if (status == PW_OK)
-                *ret_output = (struct shard){ (enum pw_dtype)task.outputs[0].dtype, task.outputs[0].dims };
+                *ret_output = (struct shard){ (enum pw_dtype)output.dtype, output.dims };
         return status;
 }
 
@@ -273,14 +273,13 @@ static void test_one_output(void **state)
         for (uint32_t i = 0; i < pw_array_count(names); i++)
                 for (uint32_t outputs = 0; outputs <= 2; outputs++) {
                         char text[200];
+                        struct pw_shape_value square = { .dtype = PW_F32, .dims = PW_DIMS(2, 2) };
                         struct pw_shape_task task = { .input_count = i == 1 ? 1 : 2, .output_count = outputs, .params = &factor,
                                                       .params_bytes = i == 1 ? sizeof factor : 0, .error_text = text,
-                                                      .error_text_bytes = sizeof text };
+                                                      .error_text_bytes = sizeof text,
+                                                      .inputs = (struct pw_shape_value[]){ square, square },
+                                                      .outputs = (struct pw_shape_value[]){ square, square } };
 
-                        for (uint32_t input = 0; input < task.input_count; input++) {
-                                task.inputs[input].dtype = PW_F32;
-                                task.inputs[input].dims = (struct pw_dims)PW_DIMS(2, 2);
-                        }
                         assert_int_equal(find(state, names[i])->shape(&task), outputs == 1 ? PW_OK : PW_SHAPE);
                 }
 }

@@ -1,5 +1,6 @@
 /* Tracing and running: the table of wrong traces, what a compiled program sends, donations, and errors of results. */
 #include "libclient/program/program_fixture_test.h"
+#include "pathways_module.h"
 
 static int setup(void **state) { return start(state, &(struct fake_params){ .room_bytes = 0 }); }
 
@@ -83,6 +84,15 @@ static void too_many_outputs(struct world *world, struct pw_program *program)
         pw_result(program, pw_call_with(program, world->slice, "pw/add", PW_NO_ARGS, PW_BROADCAST, &params));
 }
 
+static void too_many_args(struct world *world, struct pw_program *program)
+{
+        struct pw_value *args[PW_TASK_ARGS_MAX + 1];
+
+        for (uint32_t i = 0; i <= PW_TASK_ARGS_MAX; i++)
+                args[i] = good_input(world, program);
+        pw_result(program, pw_call_with(program, world->slice, "pw/add", args, PW_TASK_ARGS_MAX + 1, PW_BROADCAST, NULL));
+}
+
 static const struct {
         void (*trace)(struct world *world, struct pw_program *program);
         enum pw_status status;
@@ -100,7 +110,8 @@ static const struct {
         { no_such_output, PW_BAD_PROGRAM, "pw_output() 1 of pw/add, which has 1" },
         { output_of_input, PW_BAD_PROGRAM, "not what a call returned" },
         { outputs_without_shardings, PW_INVALID, "outputs 1 to 2" },
-        { too_many_outputs, PW_BAD_PROGRAM, "9 outputs" },
+        { too_many_outputs, PW_BAD_PROGRAM, "257 outputs, at most 256 are possible" },
+        { too_many_args, PW_BAD_PROGRAM, "257 arguments, at most 256 are possible" },
 };
 
 static void test_wrong_traces(void **state)

@@ -29,6 +29,7 @@ void pw_graph_free(struct pw_graph *graph)
                 pw_call_shapes_free(call->shapes);
                 free(call->function);
                 free(call->args);
+                free(call->outputs);
                 free(call->params);
         }
         for (uint32_t i = 0; i < graph->stage_count; i++)
@@ -46,8 +47,12 @@ uint64_t pw_graph_bytes(const struct pw_graph *graph)
 {
         uint64_t bytes = graph ? sizeof *graph : 0;
 
-        for (uint32_t i = 0; graph && i < graph->call_count; i++)
-                bytes += BLOCK_BYTES * 3 + graph->calls[i].arg_count * sizeof *graph->calls[i].args + graph->calls[i].params_bytes;
+        for (uint32_t i = 0; graph && i < graph->call_count; i++) {
+                const struct pw_graph_call *call = &graph->calls[i];
+                uint32_t output_count = call->output_count ? call->output_count : PW_TASK_ARGS_MAX;
+                bytes += BLOCK_BYTES * 4 + call->arg_count * sizeof *call->args + call->params_bytes +
+                         pw_min_u64(output_count, PW_TASK_ARGS_MAX) * sizeof *call->outputs;
+        }
         for (uint32_t i = 0; graph && i < graph->stage_count; i++)
                 bytes += BLOCK_BYTES + strlen(graph->stages[i].name);
         return graph ? bytes + graph->value_capacity * sizeof *graph->values + graph->call_capacity * sizeof *graph->calls : 0;

@@ -42,7 +42,7 @@ struct pw_graph_call {
         uint32_t slice;
         uint32_t *args;        /* value indexes, owned */
         uint32_t arg_count;
-        uint32_t outputs[PW_TASK_ARGS_MAX]; /* value indexes; filled by pw_graph_check() */
+        uint32_t *outputs;     /* value indexes, owned; made by pw_graph_check() */
         uint32_t output_count; /* given, or 0: as many as values name it */
         void *params;          /* owned */
         uint32_t params_bytes;
@@ -90,7 +90,8 @@ bool pw_graph_add_slice(struct pw_graph *graph, const struct pw_slice_map *slice
 PW_MUST_CHECK enum pw_status pw_graph_check(struct pw_graph *graph, struct pw_error *ret_err);
 
 /* The next question for the describing executor: the shard shapes of one call for one class of places of the mesh (shards of an
- * uneven split have two sizes). PW_NOT_READY: every value is shaped. `task` has inputs, params and output_count filled. */
+ * uneven split have two sizes). PW_NOT_READY: every value is shaped. `task` has inputs and params; it points into the graph, and
+ * is good until pw_graph_answer(). */
 struct pw_shape_query {
         uint32_t call, variant;
         const char *function;

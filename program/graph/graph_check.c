@@ -45,8 +45,7 @@ static enum pw_status check_output(struct pw_graph *graph, uint32_t index, struc
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is of call %" PRIu32 ", there are %" PRIu32,
                                     value->call, graph->call_count);
         call = &graph->calls[value->call];
-        if (value->output >= (call->output_count ? call->output_count : PW_TASK_ARGS_MAX) ||
-            value->output >= PW_TASK_ARGS_MAX)
+        if (value->output >= call->output_count)
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "%s has no output %" PRIu32, call->function,
                                     value->output);
         if (call->outputs[value->output] != PW_GRAPH_VALUES_MAX)
@@ -152,15 +151,10 @@ static enum pw_status check_call(const struct pw_graph *graph, struct pw_graph_c
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "%" PRIu32 " arguments; a function takes %d at most",
                                     call->arg_count, PW_TASK_ARGS_MAX);
         if (!call->output_count)
-                while (call->output_count < PW_TASK_ARGS_MAX &&
-                       call->outputs[call->output_count] != PW_GRAPH_VALUES_MAX)
-                        call->output_count++;
-        if (!call->output_count)
                 return pw_error_set(ret_err, PW_BAD_PROGRAM, "no value names an output of it");
-        for (uint32_t i = 0; i < PW_TASK_ARGS_MAX; i++)
-                if ((i < call->output_count) != (call->outputs[i] != PW_GRAPH_VALUES_MAX))
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "no value names its output %" PRIu32,
-                                            i < call->output_count ? i : call->output_count);
+        for (uint32_t i = 0; i < call->output_count; i++)
+                if (call->outputs[i] == PW_GRAPH_VALUES_MAX)
+                        return pw_error_set(ret_err, PW_BAD_PROGRAM, "no value names its output %" PRIu32, i);
         for (uint32_t i = 0; i < call->arg_count; i++) {
                 enum pw_status status = check_arg(graph, call, i, ret_err);
                 if (status != PW_OK)
@@ -181,22 +175,50 @@ static enum pw_status check_calls(struct pw_graph *graph, struct pw_error *ret_e
         return PW_OK;
 }
 
-/* Outputs are found anew; calls without a slice or with too many outputs are refused before anything indexes by them.
- */
+/* As many outputs as values name, where the call does not say how many. */
+static void count_outputs(struct pw_graph *graph, const bool *counts)
+{
+        for (uint32_t i = 0; i < graph->value_count; i++) {
+                const struct pw_graph_value *value = &graph->values[i];
+                if (value->kind == PW_VALUE_CALL && value->call < graph->call_count && counts[value->call] &&
+                    value->output < PW_TASK_ARGS_MAX && value->output >= graph->calls[value->call].output_count)
+                        graph->calls[value->call].output_count = value->output + 1;
+        }
+}
+
+static enum pw_status begin_call(const struct pw_graph *graph, struct pw_graph_call *call, struct pw_error *ret_err)
+{
+        if (call->slice >= graph->slice_count)
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "it is on slice %" PRIu32 ", there are %" PRIu32, call->slice,
+                                    graph->slice_count);
+        if (call->output_count > PW_TASK_ARGS_MAX)
+                return pw_error_set(ret_err, PW_BAD_PROGRAM, "%" PRIu32 " outputs; %d at most", call->output_count,
+                                    PW_TASK_ARGS_MAX);
+        free(call->outputs);
+        call->outputs = malloc((call->output_count + 1) * sizeof *call->outputs);
+        if (!call->outputs)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        for (uint32_t i = 0; i < call->output_count; i++)
+                call->outputs[i] = PW_GRAPH_VALUES_MAX;
+        return PW_OK;
+}
+
+/* Outputs are found anew; calls without a slice or with too many outputs are refused before anything indexes by them. */
 static enum pw_status begin_calls(struct pw_graph *graph, struct pw_error *ret_err)
 {
+        pw_auto_free bool *counts = calloc(graph->call_count + 1, sizeof *counts);
+
+        if (!counts)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        for (uint32_t i = 0; i < graph->call_count; i++)
+                counts[i] = !graph->calls[i].output_count;
+        count_outputs(graph, counts);
         for (uint32_t i = 0; i < graph->call_count; i++) {
-                struct pw_graph_call *call = &graph->calls[i];
-                if (call->slice >= graph->slice_count)
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM,
-                                            "call %" PRIu32 ", %s: it is on slice %" PRIu32 ", there are %" PRIu32, i,
-                                            call->function, call->slice, graph->slice_count);
-                if (call->output_count > PW_TASK_ARGS_MAX)
-                        return pw_error_set(ret_err, PW_BAD_PROGRAM,
-                                            "call %" PRIu32 ", %s: %" PRIu32 " outputs; %d at most", i, call->function,
-                                            call->output_count, PW_TASK_ARGS_MAX);
-                for (uint32_t j = 0; j < PW_TASK_ARGS_MAX; j++)
-                        call->outputs[j] = PW_GRAPH_VALUES_MAX;
+                enum pw_status status = begin_call(graph, &graph->calls[i], ret_err);
+                if (status == PW_OK)
+                        continue;
+                pw_error_prefix(ret_err, "call %" PRIu32 ", %s", i, graph->calls[i].function);
+                return status;
         }
         return PW_OK;
 }

@@ -69,8 +69,8 @@ static void cycle(struct pw_graph *graph) { graph->calls[0].args[1] = 3; }
 static void own_output(struct pw_graph *graph) { graph->calls[1].args[1] = 3; }
 static void arg_elsewhere(struct pw_graph *graph) { graph->values[1].slice = 1; }
 static void call_elsewhere(struct pw_graph *graph) { graph->calls[1].slice = 5; }
-static void too_many_outputs(struct pw_graph *graph) { graph->calls[1].output_count = 17; }
-static void too_many_args(struct pw_graph *graph) { graph->calls[0].arg_count = 17; }
+static void too_many_outputs(struct pw_graph *graph) { graph->calls[1].output_count = PW_TASK_ARGS_MAX + 1; }
+static void too_many_args(struct pw_graph *graph) { graph->calls[0].arg_count = PW_TASK_ARGS_MAX + 1; }
 static void unused_donation(struct pw_graph *graph) { pw_make_input(graph, 0, PW_DIMS(1), PW_BROADCAST, PW_DONATED); }
 static void as_of_later(struct pw_graph *graph) { pw_make_as(graph, 4, 0, PW_BROADCAST); }
 static void as_of_nothing(struct pw_graph *graph) { pw_make_as(graph, 44, 0, PW_BROADCAST); }
@@ -109,8 +109,8 @@ static const struct {
         { arg_elsewhere, PW_BAD_PROGRAM,
           "call 0, digits/gradient: argument 1: it lies on another slice than the call; move it with pw_move()" },
         { call_elsewhere, PW_BAD_PROGRAM, "call 1, digits/update: it is on slice 5, there are 2" },
-        { too_many_outputs, PW_BAD_PROGRAM, "call 1, digits/update: 17 outputs; 16 at most" },
-        { too_many_args, PW_BAD_PROGRAM, "call 0, digits/gradient: 17 arguments; a function takes 16 at most" },
+        { too_many_outputs, PW_BAD_PROGRAM, "call 1, digits/update: 257 outputs; 256 at most" },
+        { too_many_args, PW_BAD_PROGRAM, "call 0, digits/gradient: 257 arguments; a function takes 256 at most" },
         { unused_donation, PW_BAD_PROGRAM, "input 2: it is donated, but nothing reads it" },
         { as_of_later, PW_BAD_PROGRAM, "value 4: it is made from value 4, which is made later: a cycle" },
         { as_of_nothing, PW_BAD_PROGRAM, "value 4: it is made from value 44, there are 5" },

@@ -19,6 +19,7 @@ struct pw_call_shapes {
         uint32_t *class_of;      /* per place of the call's slice */
         uint32_t *first_place;   /* per class: the lowest place of it */
         struct answer *answers;  /* per class, then output */
+        struct pw_shape_value *asked; /* inputs, then outputs of the question that is asked now */
         uint32_t class_count, class_capacity, answered;
 };
 
@@ -29,6 +30,7 @@ void pw_call_shapes_free(struct pw_call_shapes *shapes)
         free(shapes->class_of);
         free(shapes->first_place);
         free(shapes->answers);
+        free(shapes->asked);
         free(shapes);
 }
 
@@ -75,7 +77,8 @@ static bool find_classes(const struct pw_graph *graph, const struct pw_graph_cal
                 shapes->first_place[shapes->class_count++] = place;
         }
         shapes->answers = calloc((size_t)shapes->class_count * call->output_count, sizeof *shapes->answers);
-        return shapes->answers;
+        shapes->asked = calloc((size_t)call->arg_count + call->output_count, sizeof *shapes->asked);
+        return shapes->answers && shapes->asked;
 }
 
 static enum pw_status ask(struct pw_graph *graph, uint32_t index, struct pw_shape_query *ret_query,
@@ -95,11 +98,13 @@ static enum pw_status ask(struct pw_graph *graph, uint32_t index, struct pw_shap
         query.variant = call->shapes->answered;
         query.task.input_count = call->arg_count;
         query.task.output_count = call->output_count;
+        query.task.inputs = call->shapes->asked;
+        query.task.outputs = memset(&call->shapes->asked[call->arg_count], 0, call->output_count * sizeof *query.task.outputs);
         query.task.params = call->params;
         query.task.params_bytes = call->params_bytes;
         for (uint32_t i = 0; i < call->arg_count; i++) {
-                query.task.inputs[i].dtype = graph->values[call->args[i]].dtype;
-                query.task.inputs[i].dims = arg_dims(graph, call, i, call->shapes->first_place[query.variant]);
+                call->shapes->asked[i].dtype = graph->values[call->args[i]].dtype;
+                call->shapes->asked[i].dims = arg_dims(graph, call, i, call->shapes->first_place[query.variant]);
         }
         *ret_query = query;
         return PW_OK;

@@ -1,4 +1,4 @@
-/* The module `other_abi`: as if built against another version of pathways_module.h. */
+/* The module `other_abi`: as if built against a later version of pathways_module.h. */
 #include "pathways_module.h"
 
 static enum pw_status nop(struct pw_task *task)

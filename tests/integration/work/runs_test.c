@@ -2,6 +2,8 @@
  */
 #include "tests/integration/trace.h"
 
+#include "pathways_module.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +121,42 @@ static void several_outputs(void **state)
         for (int i = 0; i < 4; i++)
                 pw_unref(results[i]);
         pw_unref(future);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* As many arguments as a call may have, then as many outputs: each is where it belongs. */
+static void many_arguments_and_outputs(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/many");
+        struct pw_sharding others[PW_OUTPUTS_MAX - 1];
+        struct pw_value *args[PW_TASK_ARGS_MAX], *copies;
+        struct pw_future *futures[PW_TASK_ARGS_MAX], *results[PW_OUTPUTS_MAX + 1];
+
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX - 1; i++)
+                others[i] = i % 2 ? PW_SPLIT(0) : PW_BROADCAST;
+        for (uint32_t i = 0; i < PW_TASK_ARGS_MAX; i++) { /* as the outputs that they become */
+                args[i] = pw_input(program, slice, PW_F64, PW_DIMS(2), i ? others[i - 1] : PW_BROADCAST, 0);
+                futures[i] = it_put_f64(host->session, PW_DIMS(2), i);
+        }
+        copies = pw_call_with(program, slice, "pw/nop", args, PW_TASK_ARGS_MAX, PW_BROADCAST,
+                              &(struct pw_call_params){ .output_count = PW_OUTPUTS_MAX, .output_shardings = others });
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX; i++) {
+                pw_result(program, pw_output(copies, i));
+                args[i] = PW_AS(pw_output(copies, i), PW_BROADCAST);
+        }
+        pw_result(program, pw_call_with(program, slice, "pw/add", args, PW_TASK_ARGS_MAX, PW_BROADCAST, NULL));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run_with(program, futures, PW_TASK_ARGS_MAX, NULL, results, IT_ERR));
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX; i++)
+                it_expect_f64(results[i], (const double[]){ i, i + 1.0 }, 2);
+        it_expect_f64(results[PW_OUTPUTS_MAX], (const double[]){ 255 * 128, 255 * 128 + 256 }, 2);
+        for (uint32_t i = 0; i <= PW_OUTPUTS_MAX; i++)
+                pw_unref(results[i]);
+        for (uint32_t i = 0; i < PW_TASK_ARGS_MAX; i++)
+                pw_unref(futures[i]);
         pw_program_free(program);
         pw_slice_close(slice);
 }
@@ -320,7 +358,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(one_node),           IT_TEST(a_chain),         IT_TEST(a_diamond),
-                IT_TEST(several_outputs),    IT_TEST(donated_in_place), IT_TEST(donated_while_held),
+                IT_TEST(several_outputs),    IT_TEST(many_arguments_and_outputs),
+                IT_TEST(donated_in_place), IT_TEST(donated_while_held),
                 IT_TEST(dropped_at_once),    IT_TEST(clients_interleave), IT_TEST(sequential_equals_parallel),
                 IT_TEST(everything_freed_in_flight),
         };

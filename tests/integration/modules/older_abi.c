@@ -1,0 +1,13 @@
+/* The module `older_abi`: as if built against the version before of pathways_module.h. */
+#include "pathways_module.h"
+
+static enum pw_status nop(struct pw_task *task)
+{
+        (void)task;
+        return PW_OK;
+}
+
+static const struct pw_function functions[] = { PW_FUNCTION(nop, .shape = pw_shape_as_input_0) };
+
+__attribute__((visibility("default"))) extern const struct pw_module pw_module_table;
+const struct pw_module pw_module_table = { PW_MODULE_ABI - 1, 1, "older_abi", functions };
