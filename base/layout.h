@@ -8,6 +8,13 @@
 
 #include "base/error.h"
 
+/* The device at one place of a mesh, and the island of that host which it is in. An island is {host, island}. */
+struct pw_slice_place { uint16_t host, island, device; };
+static inline bool pw_same_island(const struct pw_slice_place *a, const struct pw_slice_place *b)
+{
+        return a->island == b->island && a->host == b->host;
+}
+
 struct pw_box {
         uint32_t rank;
         uint64_t start[PW_RANK_MAX]; /* in the whole value */

@@ -21,9 +21,14 @@ static bool step(const struct pw_lie *lie, enum pw_lay lay, uint32_t coords[PW_M
         return false;
 }
 
-static uint32_t island_of(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t place)
+static bool is_near(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t place)
 {
-        return lie->islands ? lie->islands[place] : receiver->island;
+        return !lie->places || pw_same_island(&lie->places[place], &receiver->at);
+}
+
+static bool side_by_side(const struct pw_lie *lie, uint32_t a, uint32_t b)
+{
+        return !lie->places || pw_same_island(&lie->places[a], &lie->places[b]);
 }
 
 static bool replica_in_island(const struct pw_lie *lie, const struct pw_receiver *receiver,
@@ -34,7 +39,7 @@ static bool replica_in_island(const struct pw_lie *lie, const struct pw_receiver
 
         memcpy(coords, replica, sizeof coords);
         do
-                inside = inside && island_of(lie, receiver, pw_mesh_place(lie->mesh, coords)) == receiver->island;
+                inside = inside && is_near(lie, receiver, pw_mesh_place(lie->mesh, coords));
         while (step(lie, PW_LAY_PARTIAL, coords));
         return inside;
 }
@@ -69,17 +74,17 @@ static uint32_t keep_one_of_each_island(const struct pw_lie *lie, const struct p
         uint32_t kept = 0;
 
         for (uint32_t i = 0; i < count; i++) {
-                uint32_t island = island_of(lie, receiver, places[i]), same = 1, chosen = places[i], pick;
+                uint32_t first = places[i], same = 1, chosen = first, pick;
                 bool met = false;
                 for (uint32_t k = 0; k < kept && !met; k++)
-                        met = island_of(lie, receiver, places[k]) == island;
+                        met = side_by_side(lie, places[k], first);
                 if (met)
                         continue;
                 for (uint32_t k = i + 1; k < count; k++)
-                        same += island_of(lie, receiver, places[k]) == island;
+                        same += side_by_side(lie, places[k], first);
                 pick = receiver->number % same;
                 for (uint32_t k = i; k < count; k++) {
-                        if (island_of(lie, receiver, places[k]) != island)
+                        if (!side_by_side(lie, places[k], first))
                                 continue;
                         if (places[k] == receiver->place || !pick--)
                                 chosen = places[k];
@@ -100,7 +105,7 @@ static uint32_t contributions(const struct pw_lie *lie, const struct pw_receiver
 
         do {
                 uint32_t place = pw_mesh_place(lie->mesh, coords);
-                if (!own_island || island_of(lie, receiver, place) == receiver->island)
+                if (!own_island || is_near(lie, receiver, place))
                         ret_places[count++] = place;
         } while (step(lie, PW_LAY_PARTIAL, coords));
         if (receiver->flags & PW_SOURCES_REDUCED)

@@ -24,14 +24,14 @@ struct pw_lie {
         struct pw_dims dims; /* of the whole value */
         struct pw_sharding sharding;
         uint32_t mesh[PW_MESH_AXES_MAX];
-        const uint16_t *islands; /* of each place; NULL: all in one */
+        const struct pw_slice_place *places; /* NULL: all in one island */
 };
 
 struct pw_receiver {
         struct pw_box wanted;
         uint32_t place;  /* of the receiver in the value's own mesh, or PW_PLACE_NONE */
         uint32_t number; /* its place in its own slice */
-        uint32_t island;
+        struct pw_slice_place at; /* where it is: its island counts */
         uint32_t flags;  /* enum pw_sources_flag */
         /* Where the destination stays partial: index `part` of `part_count` devices that together hold the value; each reads
          * every part_count-th contribution (with PW_SOURCES_OWN_ISLAND: those of its island instead). Else 0 of 1. */

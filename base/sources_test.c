@@ -14,8 +14,15 @@
 
 static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM) };
 static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 1, 0 }, { 4, 0 }, { 2, 3 }, { 4, 2 } };
-static const uint16_t one_island[PLACES_MAX], two_islands[PLACES_MAX] = { 0, 0, 1, 1, 1, 1, 1, 1 };
-static const uint16_t halves[PLACES_MAX] = { 0, 0, 0, 0, 1, 1, 1, 1 };
+#define IN(h, i) { .host = (h), .island = (i) }
+static const struct pw_slice_place one_island[PLACES_MAX];
+static const struct pw_slice_place two_islands[PLACES_MAX] = { IN(0, 0), IN(0, 0), IN(0, 1), IN(0, 1),
+                                                               IN(0, 1), IN(0, 1), IN(0, 1), IN(0, 1) };
+static const struct pw_slice_place halves[PLACES_MAX] = { IN(0, 0), IN(0, 0), IN(0, 0), IN(0, 0),
+                                                          IN(0, 1), IN(0, 1), IN(0, 1), IN(0, 1) };
+/* Each host numbers its islands from 0. */
+static const struct pw_slice_place two_hosts[PLACES_MAX] = { IN(5, 0), IN(5, 0), IN(5, 0), IN(5, 0),
+                                                             IN(9, 0), IN(9, 0), IN(9, 0), IN(9, 0) };
 
 /* How often a receiver's wanted box is covered: each contribution counts 1, so a whole value counts `contributions`. */
 static void check_cover(const struct pw_lie *lie, const struct pw_receiver *receiver, uint64_t contributions)
@@ -49,15 +56,15 @@ static uint64_t contributions_of(const struct pw_lie *lie)
 }
 
 /* Every source layout and every destination layout over the same mesh. */
-static void check_mesh(const uint32_t mesh[PW_MESH_AXES_MAX], const uint16_t *islands)
+static void check_mesh(const uint32_t mesh[PW_MESH_AXES_MAX], const struct pw_slice_place *at)
 {
         for (uint32_t i = 0; i < pw_array_count(lays) * pw_array_count(lays) * 9; i++) {
-                struct pw_lie lie = { .dims = PW_DIMS(5, 3), .islands = islands };
+                struct pw_lie lie = { .dims = PW_DIMS(5, 3), .places = at };
                 struct pw_sharding to = { { lays[i % 3], lays[i / 3 % 3] } };
                 lie.sharding = (struct pw_sharding){ { lays[i / 9 % 4], lays[i / 36 % 4] } };
                 memcpy(lie.mesh, mesh, sizeof lie.mesh);
                 for (uint32_t place = 0; place < pw_mesh_count(mesh); place++) {
-                        struct pw_receiver receiver = { .place = place, .number = place, .island = islands[place],
+                        struct pw_receiver receiver = { .place = place, .number = place, .at = at[place],
                                                         .part_count = 1 };
                         pw_shard_box(&lie.dims, &to, mesh, place, &receiver.wanted);
                         check_cover(&lie, &receiver, contributions_of(&lie));
@@ -73,6 +80,7 @@ static void test_every_layout_is_covered(void **state)
         for (uint32_t m = 0; m < pw_array_count(meshes); m++) {
                 check_mesh(meshes[m], one_island);
                 check_mesh(meshes[m], two_islands);
+                check_mesh(meshes[m], two_hosts);
         }
 }
 
@@ -88,30 +96,30 @@ static uint32_t ask(const struct pw_lie *lie, struct pw_receiver receiver, uint3
 /* Replicas: the own one, else one in the own island, else receivers spread over them. */
 static void test_replicas(void **state)
 {
-        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_BROADCAST, .islands = halves };
+        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_BROADCAST, .places = halves };
         uint32_t places[PLACES_MAX];
         (void)state;
 
-        assert_int_equal(ask(&lie, (struct pw_receiver){ .place = 6, .island = 1, .part_count = 1 }, places), 1);
+        assert_int_equal(ask(&lie, (struct pw_receiver){ .place = 6, .at = IN(0, 1), .part_count = 1 }, places), 1);
         assert_int_equal(places[0], 6);
         assert_int_equal(
-                ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = 1, .island = 1, .part_count = 1 }, places), 1);
+                ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = 1, .at = IN(0, 1), .part_count = 1 }, places), 1);
         assert_int_equal(places[0], 4);
         for (uint32_t number = 0; number < 8; number++) {
                 assert_int_equal(ask(&lie,
-                                     (struct pw_receiver){ .place = PW_PLACE_NONE, .number = number, .island = 7, .part_count = 1 },
+                                     (struct pw_receiver){ .place = PW_PLACE_NONE, .number = number, .at = IN(0, 7),
+                                                           .part_count = 1 },
                                      places), 1);
                 assert_int_equal(places[0], number);
         }
 }
 
 /* A reduction in two steps: within the island, then one of each island. */
-static void test_two_steps(void **state)
+static void check_two_steps(const struct pw_slice_place *at)
 {
-        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_PARTIAL(PW_SUM), .islands = halves };
-        struct pw_receiver receiver = { .place = 5, .number = 5, .island = 1, .part = 5, .part_count = 8 };
+        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_PARTIAL(PW_SUM), .places = at };
+        struct pw_receiver receiver = { .place = 5, .number = 5, .at = at[5], .part = 5, .part_count = 8 };
         uint32_t places[PLACES_MAX];
-        (void)state;
 
         receiver.flags = PW_SOURCES_OWN_ISLAND;
         assert_int_equal(ask(&lie, receiver, places), 4);
@@ -123,6 +131,13 @@ static void test_two_steps(void **state)
         assert_int_equal(ask(&lie, receiver, places), 2);
         assert_int_equal(places[0], 1); /* 5 modulo the 4 places of island 0 */
         assert_int_equal(places[1], 5); /* its own */
+}
+
+static void test_two_steps(void **state)
+{
+        (void)state;
+        check_two_steps(halves);
+        check_two_steps(two_hosts);
 }
 
 /* Partial to partial: together the receivers read each contribution once. */

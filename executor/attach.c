@@ -175,6 +175,7 @@ static enum pw_status map_boards(struct pw_attached *attached, const struct pw_a
                 return pw_error_set(ret_err, PW_PROTOCOL,
                                     "pathwaysd welcomed device %u of %u on island %u of %u with %u descriptors", params->device,
                                     welcome->device_count, welcome->island, welcome->island_count, answer->fd_count);
+        params->host = welcome->host;
         params->island = welcome->island;
         params->device_count = welcome->device_count;
         params->island_count = welcome->island_count;

@@ -112,7 +112,7 @@ static void executor(struct world *world, uint32_t device)
 {
         struct pw_surroundings around = { .context = world, .segment = map_segment, .module = open_module,
                                           .doorbell = count_doorbell };
-        struct pw_launch_params params = { .device = device, .island = world->island_of[device],
+        struct pw_launch_params params = { .host = WORLD_HOST, .device = device, .island = world->island_of[device],
                                            .device_count = world->device_count,
                                            .island_count = world->island_count, .bells = world->bells, .around = &around,
                                            .kind = pw_device_kind("emulated"), .collective = world->collective };
@@ -216,15 +216,14 @@ static void program_slice(struct program *program, uint32_t slice)
 {
         struct world *world = program->world;
         uint32_t count = program->build->slices[slice].count;
-        struct pw_slice_record *record = arena_take(world, program->island, sizeof *record + count * sizeof record->devices[0],
+        struct pw_slice_record *record = arena_take(world, program->island, sizeof *record + count * sizeof record->places[0],
                                                     &program->slice_lines[slice]);
 
         record->device_count = count;
         memcpy(record->mesh, program->build->slices[slice].mesh, sizeof record->mesh);
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t device = program->build->slices[slice].devices[i];
-                record->devices[i].device = (uint16_t)device;
-                record->devices[i].island = world->island_of[device];
+                record->places[i] = (struct pw_slice_place){ WORLD_HOST, world->island_of[device], (uint16_t)device };
         }
 }
 

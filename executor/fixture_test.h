@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#define WORLD_HOST 3u               /* its number */
 #define HOST_SEGMENT 1u             /* host memory */
 #define DEVICE_SEGMENT(device) (2u + (device))
 #define SEGMENT_BYTES (UINT64_C(64) << 20)

@@ -56,6 +56,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         pw_segments_init(&launch->segments, params->around);
         pw_modules_init(&launch->modules, params->around);
         launch->programs = (struct pw_programs){ .modules = &launch->modules, .islands = launch->given.islands,
+                                                 .host = params->host,
                                                  .device = params->device,
                                                  .island = params->island };
         launch->runs = (struct pw_runs){ .programs = &launch->programs, .segments = &launch->segments };

@@ -16,7 +16,7 @@
 
 /* Borrowed for the life of the loop. */
 struct pw_launch_params {
-        uint32_t device, island, device_count, island_count;
+        uint32_t host, device, island, device_count, island_count;
         struct pw_bells *bells;
         struct pw_device_board *boards[PW_DEVICES_MAX];   /* of every device; the own one is written */
         struct pw_island_board *islands[PW_ISLANDS_MAX];

@@ -16,6 +16,7 @@
 #ifndef PW_PLANE_BOARD_H
 #define PW_PLANE_BOARD_H
 
+#include "base/layout.h"
 #include "plane/image.h"
 
 #include <stdatomic.h>
@@ -40,12 +41,12 @@ struct pw_order {
         uint64_t members; /* devices of this host, by number */
 };
 
-/* A slice as its devices lie: index i of the arrays is place i in the mesh, row-major. */
+/* A slice as its devices lie: index i is place i in the mesh, row-major. */
 struct pw_slice_record {
         uint32_t device_count;
         uint32_t mesh[PW_MESH_AXES_MAX];
         uint32_t zero;
-        struct { uint16_t device, island; } devices[]; /* numbers on this host */
+        struct pw_slice_place places[]; /* of any host */
 };
 
 /* Where a program's input lies. Its shards: run record + shards, shard_count of them. */

@@ -40,7 +40,7 @@ static void add_block(struct check *check, const struct pw_live *live, uint32_t 
         const struct pw_slice_map *slice = &live->program->row.slices[block->slice];
 
         for (uint32_t place = 0; place < slice->device_count; place++) {
-                uint32_t number = slice->devices[place];
+                uint32_t number = slice->places[place].device;
                 struct pw_room room = { number, pw_program_device(live->program, number)->rooms->segment,
                                         pw_live_block(live, index, place), block->bytes };
 

@@ -15,7 +15,7 @@ static inline uint64_t pw_slice_record_bytes(uint32_t device_count)
 {
         const struct pw_slice_record *record;
 
-        return pw_round_up(sizeof *record + device_count * sizeof record->devices[0], PW_LINE_BYTES);
+        return pw_round_up(sizeof *record + device_count * sizeof record->places[0], PW_LINE_BYTES);
 }
 
 struct pw_run_ref { uint64_t run; uint32_t slot, program; };

@@ -5,19 +5,14 @@
 
 static bool copy_map(const struct pw_slice_map *from, struct pw_slice_map *to)
 {
-        size_t bytes = from->device_count * sizeof *from->devices;
-        uint16_t *islands = malloc(bytes), *devices = malloc(bytes);
+        size_t bytes = from->device_count * sizeof *from->places;
+        struct pw_slice_place *places = malloc(bytes);
 
-        if (!islands || !devices) {
-                free(islands);
-                free(devices);
+        if (!places)
                 return false;
-        }
-        memcpy(islands, from->islands, bytes);
-        memcpy(devices, from->devices, bytes);
+        memcpy(places, from->places, bytes);
         *to = *from;
-        to->islands = islands;
-        to->devices = devices;
+        to->places = places;
         return true;
 }
 
@@ -76,7 +71,7 @@ static bool list_devices(struct pw_program *program)
 {
         for (uint32_t i = 0; i < program->slice_count; i++)
                 for (uint32_t place = 0; place < program->row.slices[i].device_count; place++)
-                        program->device_mask |= UINT64_C(1) << program->row.slices[i].devices[place];
+                        program->device_mask |= UINT64_C(1) << program->row.slices[i].places[place].device;
         program->devices = calloc(PW_DEVICES_MAX, sizeof *program->devices);
         program->device_count = (uint32_t)__builtin_popcountll(program->device_mask);
         return program->devices;
@@ -104,18 +99,18 @@ static void need(struct pw_program *program, uint32_t slice, uint64_t bytes)
         const struct pw_slice_map *map = &program->row.slices[slice];
 
         for (uint32_t place = 0; bytes && place < map->device_count; place++) {
-                pw_program_device(program, map->devices[place])->bytes += bytes;
-                program->memory_mask |= UINT64_C(1) << map->devices[place];
+                pw_program_device(program, map->places[place].device)->bytes += bytes;
+                program->memory_mask |= UINT64_C(1) << map->places[place].device;
         }
 }
 
-static bool take_image(struct pw_program *program)
+static bool take_image(struct pw_program *program, uint32_t host)
 {
         const struct pw_image *image = program->row.image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
 
         program->inputs = calloc(image->input_count + 1, sizeof *program->inputs);
-        if (!program->inputs || !take_blocks(program) || !pw_plan_init(&program->plan, image, program->row.slices))
+        if (!program->inputs || !take_blocks(program) || !pw_plan_init(&program->plan, image, program->row.slices, host))
                 return false;
         for (uint32_t i = 0; i < program->block_count; i++)
                 need(program, program->blocks[i].slice, program->blocks[i].bytes);
@@ -146,7 +141,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
         if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_devices(program) &&
-            take_image(program)) {
+            take_image(program, of->host)) {
                 *ret_program = &program->row;
                 return PW_OK;
         }
@@ -164,8 +159,8 @@ uint64_t pw_program_bytes(const struct pw_program_row *row)
         uint64_t bytes = sizeof *program + row->image->bytes + APART_BYTES;
 
         for (uint32_t i = 0; i < program->slice_count; i++)
-                bytes += sizeof *row->slices + sizeof *program->slices + row->slices[i].device_count * UINT64_C(4) + 2 *
-                        PW_HEAP_BYTES;
+                bytes += sizeof *row->slices + sizeof *program->slices + PW_HEAP_BYTES +
+                        row->slices[i].device_count * sizeof *row->slices[i].places;
         bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs;
         return bytes + program->block_count * sizeof *program->blocks + PW_DEVICES_MAX * sizeof *program->devices;
 }
@@ -217,8 +212,8 @@ enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct p
                                         const char *tenant, uint32_t session, uint32_t *ret_program, struct pw_error *ret_err)
 {
         struct pw_program_row *program;
-        enum pw_status status = pw_program_make(image_take, graph->slices, &(struct pw_program_of){ tenant, session },
-                                                &program, ret_err);
+        enum pw_status status = pw_program_make(image_take, graph->slices,
+                                                &(struct pw_program_of){ tenant, session, scheduler->host }, &program, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -239,10 +234,8 @@ void pw_program_destroy(struct pw_program *program)
         pw_list_each(&program->idle_runs, live, struct pw_live, link)
                 pw_live_free(live);
         give_slices(program);
-        for (uint32_t i = 0; i < program->slice_count; i++) {
-                free((void *)program->row.slices[i].islands);
-                free((void *)program->row.slices[i].devices);
-        }
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                free((void *)program->row.slices[i].places);
         pw_plan_done(&program->plan);
         free(program->row.slices);
         free(program->slices);

@@ -88,7 +88,7 @@ void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* p
 
 /* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it
  * takes `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
-struct pw_program_of { const char *tenant; uint32_t session; };
+struct pw_program_of { const char *tenant; uint32_t session, host; }; /* host: whose part of it is planned */
 PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices,
                                              const struct pw_program_of *of,
                                              struct pw_program_row **ret_program, struct pw_error *ret_err);

@@ -15,7 +15,7 @@
 #define PW_CANCELLED_US_DEFAULT UINT64_C(10000000)
 
 struct pw_slice_live {
-        struct pw_slice_map map; /* owns its arrays */
+        struct pw_slice_map map; /* owns its places */
         uint64_t serial;         /* never used again, unlike the id */
         uint32_t session, users; /* programs, and compilations under way */
         bool open;

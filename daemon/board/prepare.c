@@ -30,10 +30,7 @@ static void write_slice(struct pw_slice_record *record, const struct pw_slice_ma
         record->device_count = map->device_count;
         memcpy(record->mesh, map->mesh, sizeof record->mesh);
         record->zero = 0;
-        for (uint32_t i = 0; i < map->device_count; i++) {
-                record->devices[i].device = map->devices[i];
-                record->devices[i].island = map->islands[i];
-        }
+        memcpy(record->places, map->places, map->device_count * sizeof *map->places);
 }
 
 static uint64_t image_bytes(const struct pw_program_row *row) { return pw_round_up(row->image->bytes, PW_LINE_BYTES); }
@@ -44,7 +41,7 @@ static uint32_t islands_of(const struct pw_program_row *row)
 
         for (uint32_t i = 0; i < row->image->slice_count; i++)
                 for (uint32_t place = 0; place < row->slices[i].device_count; place++)
-                        islands |= 1u << row->slices[i].islands[place];
+                        islands |= 1u << row->slices[i].places[place].island;
         return islands;
 }
 

@@ -31,9 +31,9 @@ static bool is_node_awaited(struct search *search, const struct pw_image_node *o
                 uint64_t seq = atomic_load(&seqs[on->seq_slot * record->island_count + i]);
 
                 for (uint32_t place = 0; seq && place < slice->device_count; place++) {
-                        uint32_t device = slice->devices[place].device;
+                        uint32_t device = slice->places[place].device;
 
-                        if (slice->devices[place].island != islands[i] || device == search->device ||
+                        if (slice->places[place].island != islands[i] || device == search->device ||
                             !is_behind(search->daemon, device, seq))
                                 continue;
                         search->found.device = device;

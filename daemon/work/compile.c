@@ -261,7 +261,7 @@ static void find_limits(struct pw_compile *compile, const struct pw_image *image
         }
 }
 
-static enum pw_status lower(struct pw_compile *compile, const char *tenant, uint32_t session, struct pw_error *ret_err)
+static enum pw_status lower(struct pw_compile *compile, const struct pw_program_of *of, struct pw_error *ret_err)
 {
         struct pw_image *image;
         enum pw_status status = pw_lower(compile->graph, &image, ret_err);
@@ -269,8 +269,7 @@ static enum pw_status lower(struct pw_compile *compile, const char *tenant, uint
         if (status != PW_OK)
                 return status;
         find_limits(compile, image);
-        status = pw_program_make(image, compile->graph->slices, &(struct pw_program_of){ tenant, session },
-                                 &compile->program, ret_err);
+        status = pw_program_make(image, compile->graph->slices, of, &compile->program, ret_err);
         if (status != PW_OK) {
                 free(image);
                 return status;
@@ -282,7 +281,7 @@ static enum pw_status lower(struct pw_compile *compile, const char *tenant, uint
         return PW_OK;
 }
 
-void pw_compile_go_on(struct pw_compile *compile, const char *tenant, uint32_t session)
+void pw_compile_go_on(struct pw_compile *compile, const struct pw_program_of *of)
 {
         struct pw_error err;
         enum pw_status status = PW_OK;
@@ -295,7 +294,7 @@ void pw_compile_go_on(struct pw_compile *compile, const char *tenant, uint32_t s
         while (status == PW_OK)
                 status = next_question(compile, &err);
         if (status == PW_NOT_READY)
-                status = lower(compile, tenant, session, &err);
+                status = lower(compile, of, &err);
         compile->shapes_bytes = compile->shapes->bytes;
         if (status == PW_BUSY)
                 compile->step = PW_COMPILE_ASK;

@@ -57,8 +57,8 @@ void pw_compile_init(struct pw_compile *compile, uint8_t *buffer_take, const str
 void pw_compile_done(struct pw_compile *compile);
 /* Each ends with compile->step. */
 void pw_compile_read(struct pw_compile *compile);
-/* `tenant` and `session`: of the program. */
-void pw_compile_go_on(struct pw_compile *compile, const char *tenant, uint32_t session);
+/* `of`: whose the program is. */
+void pw_compile_go_on(struct pw_compile *compile, const struct pw_program_of *of);
 void pw_compile_reply(struct pw_compile *compile);
 /* The answer to what was asked: outputs are in query.task. */
 void pw_compile_answer(struct pw_compile *compile, enum pw_status status, const struct pw_function_facts *facts,

@@ -129,7 +129,8 @@ static void work_go_on(struct pw_compile_work *work)
 {
         struct job *job = (struct job *)work;
 
-        pw_compile_go_on(&job->compile, job->tenant->name, job->session_number);
+        pw_compile_go_on(&job->compile,
+                         &(struct pw_program_of){ job->tenant->name, job->session_number, job->daemon->host });
 }
 
 static void work_place(struct pw_compile_work *work)

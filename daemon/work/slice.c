@@ -68,7 +68,7 @@ void pw_slice_open_request(struct pw_dsession *session, uint64_t id, const Pathw
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
                 mesh[i] = slice->mesh[i];
         for (uint32_t i = 0; i < slice->device_count; i++)
-                devices[i] = slice->devices[i];
+                devices[i] = slice->places[i].device;
         body.slice = slice->id;
         body.mesh = mesh;
         body.n_mesh = PW_MESH_AXES_MAX;

@@ -32,7 +32,6 @@ static enum pw_status sources_find(struct pw_exec_gang *gang, const struct pw_ru
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
                 .own_place = place,
-                .island = gang->launch->given.island,
                 .op = node->image->op,
         };
 

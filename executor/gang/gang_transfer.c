@@ -111,7 +111,7 @@ static struct pw_room_head look_again(const struct pw_exec_gang *gang, const str
         struct pw_room_head fault;
 
         for (uint32_t i = 0; i < sources->count && outcome->status == PW_OK && !gang->node->image->eager; i++) {
-                uint32_t device = slice->devices[sources->places[i]];
+                uint32_t device = slice->places[sources->places[i]].device;
                 const struct pw_room_head *head = (const void *)((const uint8_t *)sources->sources[i].data - PW_ROOM_HEAD);
                 if (done ? !pw_gang_is_value(gang, head, device, &fault) : lost_meanwhile(gang, device, gang->seq, &fault))
                         return fault;
@@ -126,7 +126,7 @@ struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
 
         for (uint32_t i = 0; i < sources->count; i++) {
-                uint32_t place = sources->places[i], device = slice->devices[place];
+                uint32_t place = sources->places[i], device = slice->places[place].device;
                 bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
                 const void **data = &sources->sources[i].data;
                 if (!(done ? receive_done : receive_marked)(gang, place, device, data, &next))

@@ -117,7 +117,7 @@ enum pw_status pw_program_sources_find(struct pw_exec_program *program, const st
 {
         const struct pw_exec_program_slice *slice = wanted->to_slice;
         const struct pw_lie *lie = wanted->lie;
-        struct pw_receiver receiver = { .place = wanted->own_place, .number = slice->place, .island = wanted->island,
+        struct pw_receiver receiver = { .place = wanted->own_place, .number = slice->place, .at = wanted->at,
                                         .flags = wanted->flags };
         struct pw_program_sources found;
 
@@ -142,7 +142,7 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
 {
         const struct pw_image_value *from = pw_image_value(program->image, node->inputs[0].value);
         const struct pw_exec_program_slice *slice = &program->slices[node->image->source_slice];
-        struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding, .islands = slice->islands };
+        struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding, .places = slice->places };
 
         if (!(node->part & PW_PART_RECEIVER))
                 return PW_OK;
@@ -152,7 +152,7 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
                 .own_place = node->image->slice == node->image->source_slice ? slice->place : PW_PLACE_NONE, /* as lowering asks */
-                .island = programs->island,
+                .at = { .host = (uint16_t)programs->host, .island = (uint16_t)programs->island },
                 .flags = node->image->island_partial,
                 .op = node->image->op,
         }, &node->sources, ret_err);
@@ -223,12 +223,12 @@ static uint32_t waits_on(const struct pw_programs *programs, const struct pw_exe
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < program->island_count; i++) {
-                for (uint32_t place = 0; place < slice->device_count; place++) {
-                        if (slice->islands[place] != program->islands[i] || slice->devices[place] == programs->device)
+                for (uint32_t p = 0; p < slice->near_count; p++) {
+                        const struct pw_slice_place *at = &slice->places[slice->near[p]];
+                        if (at->island != program->islands[i] || at->device == programs->device)
                                 continue;
                         if (ret_waits)
-                                ret_waits[count] = (struct pw_program_wait){ on->seq_slot * program->island_count + i,
-                                                                             slice->devices[place] };
+                                ret_waits[count] = (struct pw_program_wait){ on->seq_slot * program->island_count + i, at->device };
                         count++;
                 }
         }

@@ -60,14 +60,16 @@ static bool slice_copy(const struct pw_programs *programs, struct pw_exec_progra
         slice->device_count = record->device_count;
         memcpy(slice->mesh, record->mesh, sizeof slice->mesh);
         slice->place = PW_PLACE_NONE;
-        slice->devices = pw_program_alloc(program, record->device_count, sizeof *slice->devices);
-        slice->islands = pw_program_alloc(program, record->device_count, sizeof *slice->islands);
-        if (!slice->devices || !slice->islands)
+        slice->places = pw_program_alloc(program, record->device_count, sizeof *slice->places);
+        slice->near = pw_program_alloc(program, record->device_count, sizeof *slice->near);
+        if (!slice->places || !slice->near)
                 return false;
+        memcpy(slice->places, record->places, record->device_count * sizeof *slice->places);
         for (uint32_t i = 0; i < record->device_count; i++) {
-                slice->devices[i] = record->devices[i].device;
-                slice->islands[i] = record->devices[i].island;
-                if (record->devices[i].device == programs->device)
+                if (slice->places[i].host != programs->host)
+                        continue;
+                slice->near[slice->near_count++] = i;
+                if (slice->places[i].device == programs->device)
                         slice->place = i;
         }
         return true;

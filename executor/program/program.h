@@ -21,9 +21,10 @@
 struct pw_exec_program_slice {
         uint32_t device_count;
         uint32_t mesh[PW_MESH_AXES_MAX];
-        uint32_t place;    /* of the own device, or PW_PLACE_NONE */
-        uint16_t *devices; /* per place */
-        uint16_t *islands;
+        uint32_t place; /* of the own device, or PW_PLACE_NONE */
+        struct pw_slice_place *places;
+        uint32_t *near;    /* places on this host: who waits for devices waits for these, what comes from elsewhere has arrived */
+        uint32_t near_count;
 };
 
 /* The room of a value on the own device: `bases[base] + offset` of a run (run.h), or where `input` lies if that is in place. */
@@ -92,7 +93,7 @@ struct pw_programs {
         struct pw_table by_place; /* by island and line of the image */
         struct pw_exec_modules *modules; /* borrowed */
         struct pw_island_board *const *islands; /* borrowed: PW_ISLANDS_MAX boards, NULL: there is none */
-        uint32_t device, island;
+        uint32_t host, device, island;
         uint64_t bytes;       /* of all of them */
         uint64_t freed; /* counts up when resolved programs went: what was got before is to be got again */
 };
@@ -123,7 +124,8 @@ struct pw_program_wanted {
         const struct pw_lie *lie;
         const struct pw_image_value *to;
         const struct pw_exec_program_slice *to_slice;
-        uint32_t own_place, island, flags;
+        uint32_t own_place, flags;
+        struct pw_slice_place at;
         enum pw_op op;
 };
 /* *ret_sources: zeroed, or found before, whose memory serves again. */

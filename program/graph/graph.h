@@ -13,14 +13,14 @@
 #define PW_GRAPH_VALUES_MAX 65536u
 #define PW_GRAPH_SLICES_MAX 64u
 #define PW_GRAPH_STAGES_MAX 4096u
+#define PW_SLICE_DEVICES_MAX 4096u /* of all hosts; 64 of each: PW_DEVICES_MAX */
 
 /* The mapped devices of a slice, as lowering needs them. */
 struct pw_slice_map {
         uint32_t id;
         uint32_t mesh[PW_MESH_AXES_MAX];
         uint32_t device_count;
-        const uint16_t *islands; /* per place: number of the island; borrowed, sorted by place */
-        const uint16_t *devices; /* per place: number of the device */
+        const struct pw_slice_place *places; /* borrowed */
 };
 
 enum pw_value_kind { PW_VALUE_INPUT = 1, PW_VALUE_CALL = 2, PW_VALUE_AS = 3 };

@@ -15,6 +15,9 @@ static enum pw_status check_slice(const struct pw_graph *graph, uint32_t i, stru
 {
         const struct pw_slice_map *slice = &graph->slices[i];
 
+        if (slice->device_count > PW_SLICE_DEVICES_MAX)
+                return pw_error_set(ret_err, PW_TOO_LARGE, "slice %" PRIu32 ": %" PRIu32 " devices; a slice has %u at most", i,
+                                    slice->device_count, PW_SLICE_DEVICES_MAX);
         if (!slice->device_count || pw_mesh_count(slice->mesh) != slice->device_count)
                 return pw_error_set(ret_err, PW_BAD_PROGRAM,
                                     "slice %" PRIu32 ": its mesh does not fit its %" PRIu32 " devices", i,

@@ -12,12 +12,12 @@
 void pw_make_slice(struct pw_graph *graph, struct pw_make_slice *slice, const struct pw_make_slice_params *params)
 {
         struct pw_slice_map map = { .id = 100 + graph->slice_count, .mesh = { params->mesh[0], params->mesh[1] },
-                                    .islands = slice->islands, .devices = slice->devices };
+                                    .places = slice->places };
 
         map.device_count = pw_mesh_count(params->mesh);
         for (uint32_t i = 0; i < map.device_count; i++) {
-                slice->devices[i] = (uint16_t)(params->first + i);
-                slice->islands[i] = (uint16_t)(params->first_island + i * params->island_count / map.device_count);
+                uint32_t island = params->first_island + i * params->island_count / map.device_count;
+                slice->places[i] = (struct pw_slice_place){ 0, (uint16_t)island, (uint16_t)(params->first + i) };
         }
         assert_true(pw_graph_add_slice(graph, &map));
 }

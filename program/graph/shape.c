@@ -1,12 +1,13 @@
 /* Shapes of values, call after call: what to ask the describing executor, and what its answers add up to.
  *
  * A function is asked about shards, not values. Places of the mesh where every argument has the same shard dims form a
- * class, and one question is asked for each; the dims of a whole output follow from its sharding, and must give back
- * every answer. */
+ * class, a few cells of the mesh, and one question is asked for each; the dims of a whole output follow from its sharding, and must
+ * give back every answer. */
 #include "program/graph/shape.h"
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "program/graph/cells.h"
 
 #include <inttypes.h>
 
@@ -16,7 +17,8 @@ struct answer {
 };
 
 struct pw_call_shapes {
-        uint32_t *class_of;      /* per place of the call's slice */
+        struct pw_cells cells;   /* of the call's slice, in each of which arguments are equally large */
+        uint32_t *class_of;      /* per cell */
         uint32_t *first_place;   /* per class: the lowest place of it */
         struct answer *answers;  /* per class, then output */
         struct pw_shape_value *asked; /* inputs, then outputs of the question that is asked now */
@@ -27,6 +29,7 @@ void pw_call_shapes_free(struct pw_call_shapes *shapes)
 {
         if (!shapes)
                 return;
+        pw_cells_done(&shapes->cells);
         free(shapes->class_of);
         free(shapes->first_place);
         free(shapes->answers);
@@ -56,19 +59,34 @@ static bool same_class(const struct pw_graph *graph, const struct pw_graph_call 
         return true;
 }
 
-/* Sort every place into a class. */
+static bool find_cells(const struct pw_graph *graph, const struct pw_graph_call *call, struct pw_cells *cells)
+{
+        bool found = pw_cells_init(cells, graph->slices[call->slice].mesh);
+
+        for (uint32_t i = 0; found && i < call->arg_count; i++) {
+                const struct pw_graph_value *value = &graph->values[call->args[i]];
+                struct pw_sharding sharding = pw_sharding_completed(value->sharding);
+                found = pw_cells_cut(cells, &value->dims, &sharding);
+        }
+        return found;
+}
+
+/* Sort every cell into a class. */
 static bool find_classes(const struct pw_graph *graph, const struct pw_graph_call *call, struct pw_call_shapes *shapes)
 {
-        uint32_t places = graph->slices[call->slice].device_count;
+        uint32_t cells;
 
-        shapes->class_of = calloc(places, sizeof *shapes->class_of);
+        if (!find_cells(graph, call, &shapes->cells))
+                return false;
+        cells = pw_cells_count(&shapes->cells);
+        shapes->class_of = calloc(cells, sizeof *shapes->class_of);
         if (!shapes->class_of)
                 return false;
-        for (uint32_t place = 0; place < places; place++) {
-                uint32_t c = 0;
+        for (uint32_t cell = 0; cell < cells; cell++) {
+                uint32_t c = 0, place = pw_cells_first(&shapes->cells, cell);
                 while (c < shapes->class_count && !same_class(graph, call, shapes->first_place[c], place))
                         c++;
-                shapes->class_of[place] = c;
+                shapes->class_of[cell] = c;
                 if (c < shapes->class_count)
                         continue;
                 if (!pw_grow((void **)&shapes->first_place, &shapes->class_capacity, c + 1,
@@ -148,6 +166,15 @@ static bool is_split(const struct pw_graph_value *value, const uint32_t *mesh, u
                value->sharding.axis[axis].dim == dim;
 }
 
+static bool is_split_somewhere(const struct pw_graph_value *value, const uint32_t *mesh, uint32_t dim)
+{
+        bool split = false;
+
+        for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++)
+                split = split || is_split(value, mesh, a, dim);
+        return split;
+}
+
 /* One output of one call, all of whose classes are answered. */
 struct settle {
         struct pw_graph_call *call;
@@ -160,55 +187,78 @@ static const struct answer *answer_at(const struct settle *settle, uint32_t plac
 {
         const struct pw_call_shapes *shapes = settle->call->shapes;
 
-        return &shapes->answers[shapes->class_of[place] * settle->call->output_count + settle->output];
+        return &shapes->answers[shapes->class_of[pw_cells_of(&shapes->cells, place)] * settle->call->output_count + settle->output];
 }
 
 /* The size of `dim` of the whole value: the sum of its shards over the axes that split it, at coordinate 0 of the
  * others. */
 static enum pw_status sum_dim(const struct settle *settle, uint32_t dim, uint64_t *ret_size, struct pw_error *ret_err)
 {
+        const struct pw_cells *cells = &settle->call->shapes->cells;
         uint64_t size = 0;
 
-        for (uint32_t place = 0; place < settle->slice->device_count; place++) {
-                uint32_t coords[PW_MESH_AXES_MAX];
-                bool counts = true;
-                pw_mesh_coords(settle->slice->mesh, place, coords);
-                for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                        counts = counts && (!coords[i] || is_split(settle->value, settle->slice->mesh, i, dim));
-                if (counts && !pw_add_ok(size, answer_at(settle, place)->dims.dim[dim], &size))
+        for (uint32_t cell = 0; cell < pw_cells_count(cells); cell++) {
+                uint64_t rows = answer_at(settle, pw_cells_first(cells, cell))->dims.dim[dim];
+                bool fits = true;
+                for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++) {
+                        uint32_t start, span = pw_cells_span(cells, cell, a, &start);
+                        if (!is_split(settle->value, settle->slice->mesh, a, dim))
+                                span = !start;
+                        fits = fits && pw_mul_ok(rows, span, &rows);
+                }
+                if (!fits || !pw_add_ok(size, rows, &size))
                         return pw_error_set(ret_err, PW_TOO_LARGE, "its whole size is more than 64 bits can count");
         }
         *ret_size = size;
         return PW_OK;
 }
 
-/* Does the layout of the whole give every place what the function makes there? */
-static enum pw_status check_fit(const struct settle *settle, const struct pw_dims *dims, struct pw_error *ret_err)
+static enum pw_status misfit(const struct settle *settle, const struct pw_dims *dims, uint32_t place, struct pw_error *ret_err)
 {
+        const struct answer *first = answer_at(settle, 0), *answer = answer_at(settle, place);
         char makes[128], gets[128], whole[128], sharding[64];
+        struct pw_dims shard;
+        struct pw_box box;
 
-        for (uint32_t place = 0; place < settle->slice->device_count; place++) {
-                const struct answer *answer = answer_at(settle, place);
-                struct pw_dims shard;
-                struct pw_box box;
-                if (answer->dims.rank == dims->rank && answer->dtype == answer_at(settle, 0)->dtype) {
-                        pw_shard_box(dims, &settle->value->sharding, settle->slice->mesh, place, &box);
-                        shard = pw_box_dims(&box);
-                        if (pw_dims_equal(&shard, &answer->dims))
-                                continue;
-                        return pw_error_set(
-                                ret_err, PW_SHAPE,
-                                "its shards do not fit together: place %" PRIu32 " makes %s, %s of %s gives it %s",
-                                place, pw_dims_format(&answer->dims, makes, sizeof makes),
-                                pw_sharding_format(&settle->value->sharding, settle->slice->mesh, sharding,
-                                                   sizeof sharding),
-                                pw_dims_format(dims, whole, sizeof whole), pw_dims_format(&shard, gets, sizeof gets));
-                }
+        if (answer->dims.rank != dims->rank || answer->dtype != first->dtype)
                 return pw_error_set(ret_err, PW_SHAPE,
                                     "its shards do not fit together: place 0 makes %s %s, place %" PRIu32 " %s %s",
-                                    pw_dtype_text(answer_at(settle, 0)->dtype),
-                                    pw_dims_format(dims, whole, sizeof whole), place, pw_dtype_text(answer->dtype),
-                                    pw_dims_format(&answer->dims, makes, sizeof makes));
+                                    pw_dtype_text(first->dtype), pw_dims_format(dims, whole, sizeof whole), place,
+                                    pw_dtype_text(answer->dtype), pw_dims_format(&answer->dims, makes, sizeof makes));
+        pw_shard_box(dims, &settle->value->sharding, settle->slice->mesh, place, &box);
+        shard = pw_box_dims(&box);
+        return pw_error_set(ret_err, PW_SHAPE,
+                            "its shards do not fit together: place %" PRIu32 " makes %s, %s of %s gives it %s", place,
+                            pw_dims_format(&answer->dims, makes, sizeof makes),
+                            pw_sharding_format(&settle->value->sharding, settle->slice->mesh, sharding, sizeof sharding),
+                            pw_dims_format(dims, whole, sizeof whole), pw_dims_format(&shard, gets, sizeof gets));
+}
+
+static bool fits_at(const struct settle *settle, const struct pw_dims *dims, uint32_t place)
+{
+        const struct answer *answer = answer_at(settle, place);
+        struct pw_dims shard;
+        struct pw_box box;
+
+        if (answer->dims.rank != dims->rank || answer->dtype != answer_at(settle, 0)->dtype)
+                return false;
+        pw_shard_box(dims, &settle->value->sharding, settle->slice->mesh, place, &box);
+        shard = pw_box_dims(&box);
+        return pw_dims_equal(&shard, &answer->dims);
+}
+
+/* Does the layout of the whole give every place what the function makes there? It does where it does so at the first place of each
+ * cell in which arguments and output are equally large. */
+static enum pw_status check_fit(const struct settle *settle, const struct pw_dims *dims, struct pw_error *ret_err)
+{
+        __attribute__((cleanup(pw_cells_done))) struct pw_cells cells = { 0 };
+
+        if (!pw_cells_copy(&cells, &settle->call->shapes->cells) || !pw_cells_cut(&cells, dims, &settle->value->sharding))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
+        for (uint32_t cell = 0; cell < pw_cells_count(&cells); cell++) {
+                uint32_t place = pw_cells_first(&cells, cell);
+                if (!fits_at(settle, dims, place))
+                        return misfit(settle, dims, place, ret_err);
         }
         return PW_OK;
 }
@@ -221,7 +271,7 @@ static enum pw_status settle_output(const struct settle *settle, struct pw_error
         uint64_t bytes;
 
         for (uint32_t i = 0; i < dims.rank && status == PW_OK; i++)
-                if (is_split(value, settle->slice->mesh, 0, i) || is_split(value, settle->slice->mesh, 1, i))
+                if (is_split_somewhere(value, settle->slice->mesh, i))
                         status = sum_dim(settle, i, &dims.dim[i], ret_err);
         if (status == PW_OK)
                 status = check_fit(settle, &dims, ret_err);

@@ -7,9 +7,10 @@
 
 #include <stdio.h>
 
-/* Peak of one run on each device of the slices: block and results (an in-place result counts once). Bytes. The largest
- * over devices is image->peak_bytes. */
-uint64_t pw_image_device_peak(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t device);
+/* Peak of one run: block and results (an in-place result counts once), of the device that has most of them. Bytes.
+ * Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_image_peak(const struct pw_image *image, const struct pw_slice_map *slices, uint64_t *ret_bytes,
+                                           struct pw_error *ret_err);
 
 /* Fill image->peak_bytes. Errors: PW_TOO_LARGE (no sum of rooms that a device could see may overflow), PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_image_find_peak(struct pw_image *image, const struct pw_slice_map *slices,

@@ -179,7 +179,8 @@ static enum pw_status check_ends(const struct check *check)
         const struct pw_image *image = check->image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
         const struct pw_image_input *inputs = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
-        uint64_t largest = 0;
+        uint64_t largest;
+        enum pw_status status;
 
         for (uint32_t i = 0; i < image->result_count; i++) {
                 const struct pw_image_value *value = pw_image_value(image, results[i].value);
@@ -191,13 +192,10 @@ static enum pw_status check_ends(const struct check *check)
                                    pw_image_value(image, inputs[given].value)->shard_bytes != value->shard_bytes))
                         return FAIL(check, "result %" PRIu32 ": input %" PRId32 " cannot give it its room", i, given);
         }
-        for (uint32_t s = 0; s < image->slice_count; s++)
-                for (uint32_t i = 0; i < check->slices[s].device_count; i++)
-                        largest = pw_max_u64(largest,
-                                             pw_image_device_peak(image, check->slices, check->slices[s].devices[i]));
-        return largest == image->peak_bytes
-                       ? PW_OK
-                       : FAIL(check, "the peak is %" PRIu64 ", not %" PRIu64, largest, image->peak_bytes);
+        status = pw_image_peak(image, check->slices, &largest, check->ret_err);
+        if (status == PW_OK && largest != image->peak_bytes)
+                status = FAIL(check, "the peak is %" PRIu64 ", not %" PRIu64, largest, image->peak_bytes);
+        return status;
 }
 
 enum pw_status pw_image_check(const struct pw_image *image, const struct pw_slice_map *slices, uint32_t slice_count,

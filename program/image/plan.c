@@ -2,28 +2,20 @@
 #include "program/image/plan.h"
 
 #include "base/memory.h"
+#include "plane/board.h"
 
 struct work {
         struct pw_plan *plan;
         const struct pw_image *image;
         const struct pw_slice_map *slices;
+        uint32_t host;
+        uint64_t *members; /* per column, then per slice */
 };
 
 /* A value that travels in the marks is not read in its room. */
 static bool reads_afar(const struct pw_image_node *node)
 {
         return node->kind == PW_NODE_TRANSFER && !node->eager && node->phase != PW_PHASE_RECV;
-}
-
-static uint64_t slice_members(const struct work *work, uint32_t slice, uint32_t island)
-{
-        const struct pw_slice_map *map = &work->slices[slice];
-        uint64_t members = 0;
-
-        for (uint32_t i = 0; i < map->device_count; i++)
-                if (map->islands[i] == island)
-                        members |= UINT64_C(1) << map->devices[i];
-        return members;
 }
 
 /* `members`: of each slice in that island. */
@@ -37,16 +29,30 @@ static uint64_t node_members(const struct pw_image_node *node, const uint64_t *m
 
 static bool find_columns(struct work *work)
 {
-        uint32_t islands = 0;
+        struct pw_plan *plan = work->plan;
+        uint32_t islands = 0, slices = work->image->slice_count, column_of[PW_ISLANDS_MAX];
 
-        for (uint32_t i = 0; i < work->image->slice_count; i++)
+        for (uint32_t i = 0; i < slices; i++)
                 for (uint32_t place = 0; place < work->slices[i].device_count; place++)
-                        islands |= 1u << work->slices[i].islands[place];
-        work->plan->column_count = (uint32_t)__builtin_popcount(islands);
-        work->plan->columns = calloc(work->plan->column_count, sizeof *work->plan->columns);
-        for (uint32_t c = 0; work->plan->columns && islands; islands &= islands - 1)
-                work->plan->columns[c++].island = (uint32_t)__builtin_ctz(islands);
-        return work->plan->columns;
+                        if (work->slices[i].places[place].host == work->host)
+                                islands |= 1u << work->slices[i].places[place].island;
+        plan->column_count = (uint32_t)__builtin_popcount(islands);
+        plan->columns = calloc((size_t)plan->column_count + 1, sizeof *plan->columns);
+        work->members = calloc((size_t)plan->column_count * slices + 1, sizeof *work->members);
+        if (!plan->columns || !work->members)
+                return false;
+        for (uint32_t c = 0; islands; islands &= islands - 1, c++) {
+                plan->columns[c].island = (uint32_t)__builtin_ctz(islands);
+                column_of[plan->columns[c].island] = c;
+        }
+        for (uint32_t i = 0; i < slices; i++) {
+                for (uint32_t place = 0; place < work->slices[i].device_count; place++) {
+                        const struct pw_slice_place *at = &work->slices[i].places[place];
+                        if (at->host == work->host)
+                                work->members[column_of[at->island] * slices + i] |= UINT64_C(1) << at->device;
+                }
+        }
+        return true;
 }
 
 /* Results in the order of their writers; `first` per node, `count` of them. */
@@ -74,14 +80,12 @@ static bool find_writers(struct work *work, uint32_t *first, uint32_t *count)
 static bool add_gangs(struct work *work, struct pw_plan_island *plan, const uint32_t *first, const uint32_t *count)
 {
         const struct pw_image *image = work->image;
-        pw_auto_free uint64_t *of_slice = calloc(image->slice_count + 1, sizeof *of_slice);
+        const uint64_t *of_slice = work->members + (size_t)(plan - work->plan->columns) * image->slice_count;
         uint64_t later = 0;
 
         plan->gangs = calloc(image->node_count + 1, sizeof *plan->gangs);
-        if (!plan->gangs || !of_slice)
+        if (!plan->gangs)
                 return false;
-        for (uint32_t i = 0; i < image->slice_count; i++)
-                of_slice[i] = slice_members(work, i, plan->island);
         for (uint32_t n = 0; n < image->node_count; n++) {
                 const struct pw_image_node *node = pw_image_node(work->image, n);
                 uint64_t members = node_members(node, of_slice);
@@ -214,22 +218,31 @@ static bool find_results(struct work *work)
         return true;
 }
 
-bool pw_plan_init(struct pw_plan *plan, const struct pw_image *image, const struct pw_slice_map *slices)
+static bool fill(struct work *work)
 {
-        struct work work = { .plan = plan, .image = image, .slices = slices };
-        uint32_t nodes = image->node_count;
+        uint32_t nodes = work->image->node_count, columns;
         pw_auto_free uint32_t *first = calloc(nodes + 1, sizeof *first), *count = calloc(nodes + 1, sizeof *count);
 
-        plan->step_members = calloc(nodes + 1, sizeof *plan->step_members);
-        if (!first || !count || !plan->step_members || !find_columns(&work) || !find_writers(&work, first, count))
+        work->plan->step_members = calloc(nodes + 1, sizeof *work->plan->step_members);
+        if (!first || !count || !work->plan->step_members || !find_columns(work) || !find_writers(work, first, count))
                 return false;
-        for (uint32_t c = 0; c < plan->column_count; c++)
-                if (!add_gangs(&work, &plan->columns[c], first, count))
+        columns = work->plan->column_count;
+        for (uint32_t c = 0; c < columns; c++)
+                if (!add_gangs(work, &work->plan->columns[c], first, count))
                         return false;
-        for (uint32_t c = 0; c < plan->column_count; c++)
-                if (!add_needs(&work, c))
+        for (uint32_t c = 0; c < columns; c++)
+                if (!add_needs(work, c))
                         return false;
-        return find_results(&work);
+        return find_results(work);
+}
+
+bool pw_plan_init(struct pw_plan *plan, const struct pw_image *image, const struct pw_slice_map *slices, uint32_t host)
+{
+        struct work work = { .plan = plan, .image = image, .slices = slices, .host = host };
+        bool filled = fill(&work);
+
+        free(work.members);
+        return filled;
 }
 
 void pw_plan_done(struct pw_plan *plan)

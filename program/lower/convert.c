@@ -4,8 +4,6 @@
 
 #include "plane/board.h"
 
-#define PW_LOW_LOOKS_MAX (UINT64_C(1) << 24) /* of a program: seconds of processor time */
-
 /* One conversion: a value, where it goes, and what was found out about the way. */
 struct way {
         struct pw_lowering *low;
@@ -28,18 +26,11 @@ static struct pw_transfer_ends ends_of(const struct way *way)
                                           way->island_partial & PW_REDUCE_IN_ISLAND };
 }
 
-/* Who reads whom. Nothing else of a program grows with devices times devices for each value, so that is bounded. */
 static enum pw_status find_reach(struct way *way, struct pw_error *ret_err)
 {
         struct pw_transfer_ends ends = ends_of(way);
 
-        if (way->low->looks > PW_LOW_LOOKS_MAX)
-                return pw_error_set(ret_err, PW_TOO_LARGE,
-                                    "its transfers, between %u devices here, would take more than %llu looks at who reads whom: "
-                                    "make several "
-                                    "programs of it, or change layouts less often",
-                                    ends.to_slice->device_count, (unsigned long long)PW_LOW_LOOKS_MAX);
-        return pw_transfer_reach(&ends, &way->reach, &way->low->looks, ret_err);
+        return pw_transfer_reach(&ends, &way->low->spreads, &way->reach, ret_err);
 }
 
 static bool reduces(const struct way *way)
@@ -138,7 +129,7 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         struct pw_transfer_ends ends = ends_of(way);
         struct way inside = *way;
         bool steps;
-        enum pw_status status = pw_transfer_in_steps(&ends, &steps, ret_err);
+        enum pw_status status = pw_transfer_in_steps(&ends, &way->low->spreads, &steps, ret_err);
 
         if (status != PW_OK)
                 return status;

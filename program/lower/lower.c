@@ -250,6 +250,7 @@ static void lowering_done(struct pw_lowering *low)
         free(low->nodes);
         free(low->links);
         pw_table_done(&low->conversions);
+        pw_spreads_done(&low->spreads);
         free(low->value_of);
         free(low->inputs);
         free(low->donated);
@@ -262,7 +263,7 @@ static void lowering_done(struct pw_lowering *low)
 
 enum pw_status pw_lower(const struct pw_graph *graph, struct pw_image **ret_image, struct pw_error *ret_err)
 {
-        __attribute__((cleanup(lowering_done))) struct pw_lowering low = { .graph = graph };
+        __attribute__((cleanup(lowering_done))) struct pw_lowering low = { .graph = graph, .spreads = { .slices = graph->slices } };
         enum pw_status status;
 
         low.value_of = calloc(graph->value_count + 1, sizeof *low.value_of);

@@ -48,7 +48,7 @@ struct pw_lowering {
         bool *takes;            /* per call of the graph: it takes a credit of its stage */
         uint32_t value_count, value_capacity, node_count, node_capacity, link_count, link_capacity;
         uint32_t input_count, seq_count;
-        uint64_t looks; /* at shards, to find out who reads whose */
+        struct pw_spreads spreads; /* who reads whom */
 };
 
 /* The room of the value on each device of its slice. */

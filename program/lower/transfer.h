@@ -5,6 +5,7 @@
 #define PW_PROGRAM_LOWER_TRANSFER_H
 
 #include "program/lower/lower.h"
+#include "program/lower/spread.h"
 
 /* island_partial of a node */
 #define PW_REDUCED_IN_ISLANDS 1u /* the source is the same on every device of an island that reduced it */
@@ -31,13 +32,13 @@ struct pw_reach {
         bool other_device; /* some receiver reads a shard of another device ... */
         bool other_island; /* ... even of another island */
 };
-/* *looks grows by how many shards were looked at: for each receiver, until all is known, those of the source. */
-PW_MUST_CHECK enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_reach *ret_reach, uint64_t *looks,
-                                               struct pw_error *ret_err);
+/* What is true here may not be, where a dim is cut anew; what is false is so. Errors: as in spread.h. */
+PW_MUST_CHECK enum pw_status pw_transfer_reach(const struct pw_transfer_ends *ends, struct pw_spreads *spreads,
+                                               struct pw_reach *ret_reach, struct pw_error *ret_err);
 
 /* Does a reduction over islands begin inside them? Yes if each group of shards that are reduced together has members in
  * each island of the source, some group more than one in some island, and nothing stays partial. */
-PW_MUST_CHECK enum pw_status pw_transfer_in_steps(const struct pw_transfer_ends *ends, bool *ret_steps,
-                                                  struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_transfer_in_steps(const struct pw_transfer_ends *ends, struct pw_spreads *spreads,
+                                                  bool *ret_steps, struct pw_error *ret_err);
 
 #endif

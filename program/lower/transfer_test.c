@@ -69,32 +69,44 @@ static void test_kinds(void **state)
 }
 
 /* 4 devices in 2 islands, and one more device of island 1. */
-static const uint16_t islands[] = { 0, 0, 1, 1 }, devices[] = { 0, 1, 2, 3 }, far_island[] = { 1 }, far_device[] = { 4 };
-static const struct pw_slice_map line = { .mesh = { 4 }, .device_count = 4, .islands = islands, .devices = devices };
-static const struct pw_slice_map square = { .mesh = { 2, 2 }, .device_count = 4, .islands = islands, .devices = devices };
-static const struct pw_slice_map one = { .mesh = { 1 }, .device_count = 1, .islands = far_island, .devices = far_device };
+static const struct pw_slice_place rows[] = { { 0, 0, 0 }, { 0, 0, 1 }, { 0, 1, 2 }, { 0, 1, 3 } };
+static const struct pw_slice_place hosts[] = { { 0, 0, 0 }, { 0, 0, 1 }, { 1, 0, 0 }, { 1, 0, 1 } };
+static const struct pw_slice_place turns[] = { { 0, 0, 0 }, { 0, 1, 1 }, { 0, 0, 2 }, { 0, 1, 3 } };
+static const struct pw_slice_place three[] = { { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 1, 3 } };
+static const struct pw_slice_place far[] = { { 0, 1, 4 } };
+/* `again`: the islands of the line, other devices or the same. */
+static const struct pw_slice_map slices[] = {
+        { .mesh = { 4 }, .device_count = 4, .places = rows },     { .mesh = { 2, 2 }, .device_count = 4, .places = rows },
+        { .mesh = { 1 }, .device_count = 1, .places = far },      { .mesh = { 4 }, .device_count = 4, .places = turns },
+        { .mesh = { 2, 2 }, .device_count = 4, .places = three }, { .mesh = { 2, 2 }, .device_count = 4, .places = hosts },
+        { .mesh = { 4 }, .device_count = 4, .places = rows },     { .mesh = { 2, 2 }, .device_count = 4, .places = turns },
+};
+#define line slices[0]
+#define square slices[1]
+#define one slices[2]
+#define zebra slices[3]
+#define uneven slices[4]
+#define two_hosts slices[5]
+#define again slices[6]
+#define columns slices[7]
 
 static void expect_reach(const struct pw_slice_map *from_slice, struct pw_sharding from, const struct pw_slice_map *to_slice,
                          struct pw_sharding to, const char *expected)
 {
+        __attribute__((cleanup(pw_spreads_done))) struct pw_spreads spreads = { .slices = slices };
         struct pw_transfer_ends ends = { &from, from_slice, &to, to_slice, &PW_DIMS(8, 8), from_slice == to_slice, false };
         struct pw_reach reach;
         bool steps;
 
-        assert_int_equal(pw_transfer_reach(&ends, &reach, &(uint64_t){ 0 }, NULL), PW_OK);
-        assert_int_equal(pw_transfer_in_steps(&ends, &steps, NULL), PW_OK);
+        assert_int_equal(pw_transfer_reach(&ends, &spreads, &reach, NULL), PW_OK);
+        assert_int_equal(pw_transfer_in_steps(&ends, &spreads, &steps, NULL), PW_OK);
         assert_string_equal(reach.other_island ? steps ? "islands, in steps" : "islands" : reach.other_device ? "devices" : "own",
                             expected);
 }
 
 static void test_reach(void **state)
 {
-        const uint16_t crossed[] = { 0, 1, 0, 1 }, three[] = { 0, 0, 0, 1 };
-        struct pw_slice_map zebra = line, uneven = square;
-
         (void)state;
-        zebra.islands = crossed;
-        uneven.islands = three;
         expect_reach(&line, B, &line, S0, "own");
         expect_reach(&line, S0, &line, B, "islands");
         expect_reach(&line, P, &line, B, "islands, in steps");
@@ -106,7 +118,25 @@ static void test_reach(void **state)
                      "islands"); /* one member in each island: nothing to reduce inside */
         expect_reach(&square, TWO(AP, AP), &square, TWO(AB, AB), "islands, in steps");
         expect_reach(&uneven, TWO(AS0, AP), &uneven, TWO(AS0, AB), "islands"); /* a group without a member in island 1 */
+        /* an island of another host is another one, whatever its number */
+        expect_reach(&two_hosts, TWO(AB, AS0), &two_hosts, TWO(AB, AB), "devices");
+        expect_reach(&two_hosts, TWO(AS0, AB), &two_hosts, TWO(AB, AB), "islands");
+        expect_reach(&two_hosts, TWO(AP, AP), &two_hosts, TWO(AB, AB), "islands, in steps");
+        /* nested splits: what is outside stays, what is inside moves; columns of the square are islands */
+        expect_reach(&columns, TWO(AS0, AS0), &columns, TWO(AS0, AB), "islands");
+        expect_reach(&square, TWO(AS0, AS0), &square, TWO(AS0, AB), "devices");
+        expect_reach(&square, TWO(AS0, AB), &square, TWO(AS0, AS0), "own");
+        /* replicas of every part in every island */
+        expect_reach(&columns, TWO(AS0, AB), &columns, TWO(AB, AB), "devices");
+        expect_reach(&columns, TWO(AB, AS0), &columns, TWO(AB, AB), "islands");
+        expect_reach(&columns, TWO(AP, AB), &columns, TWO(AB, AB), "devices");
+        /* terms stay where they are, but there is a choice of replicas, none of them in one island */
+        expect_reach(&line, P, &line, P, "own");
+        expect_reach(&uneven, TWO(AP, AB), &uneven, TWO(AP, AB), "devices");
         /* another slice: the nearest replica */
+        expect_reach(&line, S0, &again, S0, "devices");
+        expect_reach(&line, S0, &again, B, "islands");
+        expect_reach(&line, P, &again, P, "islands");
         expect_reach(&line, B, &one, B, "devices");
         expect_reach(&line, S0, &one, B, "islands");
         expect_reach(&one, B, &line, B, "islands");

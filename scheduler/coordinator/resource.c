@@ -136,8 +136,8 @@ static void take_places(const struct choice *choice, struct pw_slice_live *slice
                         taken |= UINT64_C(1) << least_loaded(choice, island, taken)->number;
                 for (; taken; taken &= taken - 1, place++) {
                         struct pw_device *device = choice->scheduler->devices[__builtin_ctzll(taken)];
-                        ((uint16_t *)slice->map.islands)[place] = (uint16_t)island;
-                        ((uint16_t *)slice->map.devices)[place] = (uint16_t)device->number;
+                        ((struct pw_slice_place *)slice->map.places)[place] = (struct pw_slice_place){
+                                (uint16_t)choice->scheduler->host, (uint16_t)island, (uint16_t)device->number };
                         device->load++;
                 }
         }
@@ -208,11 +208,10 @@ static struct pw_slice_live *slice_new(const struct pw_slice_ask *ask)
         memcpy(slice->map.mesh, ask->mesh, sizeof slice->map.mesh);
         if (!slice->map.mesh[0])
                 slice->map.mesh[0] = ask->device_count;
-        slice->map.islands = calloc(ask->device_count, sizeof *slice->map.islands);
-        slice->map.devices = calloc(ask->device_count, sizeof *slice->map.devices);
+        slice->map.places = calloc(ask->device_count, sizeof *slice->map.places);
         slice->session = ask->session;
         slice->open = true;
-        if (slice->map.islands && slice->map.devices)
+        if (slice->map.places)
                 return slice;
         pw_slice_destroy(slice);
         return NULL;
@@ -255,8 +254,7 @@ void pw_slice_destroy(struct pw_slice_live *slice)
 {
         if (!slice)
                 return;
-        free((void *)slice->map.islands);
-        free((void *)slice->map.devices);
+        free((void *)slice->map.places);
         free(slice);
 }
 
@@ -265,7 +263,7 @@ static void maybe_end(struct pw_scheduler *scheduler, struct pw_slice_live *slic
         if (slice->open || slice->users)
                 return;
         for (uint32_t i = 0; i < slice->map.device_count; i++)
-                scheduler->devices[slice->map.devices[i]]->load--;
+                scheduler->devices[slice->map.places[i].device]->load--;
         pw_table_remove(&scheduler->slices, slice->map.id);
         pw_slice_destroy(slice);
 }

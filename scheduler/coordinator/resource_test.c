@@ -42,8 +42,8 @@ static uint32_t open_devices(struct pw_slice_ask ask, const uint16_t *devices)
                 fail_msg("%s", err.text);
         assert_int_equal(map->device_count, ask.device_count);
         for (uint32_t i = 0; i < ask.device_count; i++) {
-                assert_int_equal(map->devices[i], devices[i]);
-                assert_int_equal(map->islands[i], devices[i] / 4);
+                assert_int_equal(map->places[i].device, devices[i]);
+                assert_int_equal(map->places[i].island, devices[i] / 4);
         }
         return map->id;
 }

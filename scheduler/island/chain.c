@@ -29,9 +29,10 @@ static void change_use(const struct pw_live *live, uint32_t index, enum pw_room_
                 const struct pw_program_block *block = &program->blocks[b];
                 const struct pw_slice_map *map = &program->row.slices[block->slice];
                 for (uint32_t place = 0; block->chain == index && place < map->device_count; place++) {
-                        struct pw_program_device *device = pw_program_device(program, map->devices[place]);
+                        struct pw_program_device *device = pw_program_device(program, map->places[place].device);
                         pw_room_change(device->device,
-                                       &(struct pw_room){ map->devices[place], device->rooms->segment, 0, block->bytes }, from, to);
+                                       &(struct pw_room){ map->places[place].device, device->rooms->segment, 0, block->bytes },
+                                       from, to);
                 }
         }
 }
@@ -89,8 +90,8 @@ static void give_block(struct pw_live *live, const struct pw_program_block *bloc
         const struct pw_slice_map *map = &program->row.slices[block->slice];
 
         for (uint32_t place = 0; block->bytes && place < map->device_count; place++) {
-                struct pw_program_device *device = pw_program_device(program, map->devices[place]);
-                struct pw_room room = { map->devices[place], device->rooms->segment,
+                struct pw_program_device *device = pw_program_device(program, map->places[place].device);
+                struct pw_room room = { map->places[place].device, device->rooms->segment,
                                         live->block_offsets[block->first_place + place], block->bytes };
                 pw_room_give(device->device, &room, live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }

@@ -115,7 +115,7 @@ static void order_results(struct pw_part *part, const struct pw_gang *gang, uint
                 struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
                 const struct pw_slice_map *map = &live->program->row.slices[result->value.slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
-                        if (map->islands[place] == island)
+                        if (map->places[place].island == island)
                                 result->seqs[place] = seq;
                 pw_result_live(result)->ordered |= 1u << island;
                 pw_parts_wake(&pw_result_live(result)->readers);

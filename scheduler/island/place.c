@@ -23,7 +23,7 @@ static bool lies_as_declared(const struct pw_live *live, uint32_t index)
         if (pw_result_live((struct pw_result *)result)->slice_serial == live->program->slices[want->slice].serial)
                 return true;
         for (uint32_t i = 0; i < map->device_count; i++)
-                if (result->rooms[i].device != map->devices[i])
+                if (result->rooms[i].device != map->places[i].device)
                         return false;
         return true;
 }
@@ -66,7 +66,7 @@ static void saved(const struct pw_live *live, bool possible, uint64_t ret_saved[
                         continue;
                 map = &program->row.slices[pw_program_result_value(program, input->result)->slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
-                        ret_saved[pw_program_device(program, map->devices[place]) - program->devices] +=
+                        ret_saved[pw_program_device(program, map->places[place].device) - program->devices] +=
                                 program->plan.results[input->result].room_bytes;
         }
 }
@@ -145,7 +145,8 @@ static void give_places(struct pw_live *live, const struct pw_program_block *blo
         const struct pw_slice_map *map = &live->program->row.slices[block->slice];
 
         while (places--)
-                give(live, map->devices[places], live->block_offsets[block->first_place + places], block->bytes, PW_USE_BLOCK);
+                give(live, map->places[places].device, live->block_offsets[block->first_place + places], block->bytes,
+                     PW_USE_BLOCK);
 }
 
 static bool take_block(struct taking *taking, uint32_t index)
@@ -163,7 +164,7 @@ static bool take_block(struct taking *taking, uint32_t index)
                 return true;
         }
         for (uint32_t place = 0; place < map->device_count; place++)
-                if (!take(taking, map->devices[place], block->bytes, PW_USE_BLOCK, &offsets[place])) {
+                if (!take(taking, map->places[place].device, block->bytes, PW_USE_BLOCK, &offsets[place])) {
                         give_places(live, block, place);
                         return false;
                 }
@@ -200,8 +201,8 @@ static bool take_result(struct taking *taking, uint32_t index)
                 return true;
         for (uint32_t place = 0; place < map->device_count; place++) {
                 struct pw_room *room = &result->rooms[place];
-                *room = (struct pw_room){ map->devices[place],
-                                          pw_program_device(live->program, map->devices[place])->rooms->segment, 0, bytes };
+                *room = (struct pw_room){ map->places[place].device,
+                                          pw_program_device(live->program, map->places[place].device)->rooms->segment, 0, bytes };
                 if (!take(taking, room->device, bytes, PW_USE_RESULT, &room->offset)) {
                         while (place--)
                                 give(live, result->rooms[place].device, result->rooms[place].offset, bytes, PW_USE_RESULT);
@@ -295,7 +296,8 @@ static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MA
                 if (!program->blocks[b].bytes || !ahead_in(taking, program->blocks[b].chain))
                         continue;
                 for (uint32_t place = 0; place < map->device_count; place++)
-                        ret_bytes[pw_program_device(program, map->devices[place]) - program->devices] -= program->blocks[b].bytes;
+                        ret_bytes[pw_program_device(program, map->places[place].device) -
+                                  program->devices] -= program->blocks[b].bytes;
         }
 }
 

@@ -35,7 +35,7 @@ static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, u
         struct pw_run_room *rooms = at(writer, offset);
 
         for (uint32_t i = 0; rooms && i < map->device_count; i++)
-                rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->devices[i])->rooms->segment, 0,
+                rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->places[i].device)->rooms->segment, 0,
                                                  pw_live_block(live, block, i), live->program->blocks[block].bytes };
         return offset;
 }

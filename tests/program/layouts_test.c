@@ -52,7 +52,7 @@ static void add_slice(struct pw_graph *graph, struct pw_make_slice *slice, const
         pw_make_slice(graph, slice,
                       &(struct pw_make_slice_params){ { layout->mesh[0], layout->mesh[1] }, layout->first, 0, halves ? 2 : 1 });
         for (uint32_t i = 0; layout->spread == TURNS && i < count; i++)
-                slice->islands[i] = (uint16_t)(i % 2);
+                slice->places[i].island = (uint16_t)(i % 2);
 }
 
 /* A function's output in layout `from`, of inputs that make each contribution another, is brought into layout `to`. */

@@ -129,7 +129,7 @@ static void run_call(const struct sim *sim, const struct pw_image_node *node, ui
 static bool all_done(const struct sim *sim, uint32_t node, uint32_t slice)
 {
         for (uint32_t i = 0; i < slice_of(sim, slice)->device_count; i++)
-                if (!sim->done[cell(sim, node, slice_of(sim, slice)->devices[i])])
+                if (!sim->done[cell(sim, node, slice_of(sim, slice)->places[i].device)])
                         return false;
         return true;
 }
@@ -153,7 +153,7 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
         const struct pw_image_value *source = pw_image_value(sim->image, input_at(sim, node, 0));
         struct pw_lie lie = { .dims = source->dims,
                               .sharding = source->sharding,
-                              .islands = slice_of(sim, source->slice)->islands };
+                              .places = slice_of(sim, source->slice)->places };
         struct pw_receiver receiver = { .number = receives_at, .flags = node->island_partial };
         struct pw_sim_lie output;
 
@@ -170,7 +170,7 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
         memcpy(lie.mesh, slice_of(sim, source->slice)->mesh, sizeof lie.mesh);
         pw_shard_box(&output.dims, &output.sharding, output.slice->mesh, receives_at, &receiver.wanted);
         receiver.place = node->slice == node->source_slice ? receives_at : PW_PLACE_NONE;
-        receiver.island = output.slice->islands[receives_at];
+        receiver.at = output.slice->places[receives_at];
         pw_sources_part(&output.sharding, output.slice->mesh, receives_at, &receiver.part, &receiver.part_count);
         device->source_count = pw_sources(&lie, &receiver, device->places, device->groups);
         spoil(sim, output_at(sim, node, 0), receives_at);
@@ -186,7 +186,7 @@ static bool take_source(struct sim *sim, uint32_t number, const struct pw_image_
 {
         struct device *device = &sim->devices[number];
         struct pw_sim_lie from = lie_of(sim, input_at(sim, node, 0)), to = lie_of(sim, output_at(sim, node, 0));
-        uint32_t place = device->places[device->source], peer = from.slice->devices[place];
+        uint32_t place = device->places[device->source], peer = from.slice->places[place].device;
         uint32_t own = sim->place_of[node->slice][number], at = cell(sim, device->node, peer);
         bool first = !device->source || device->groups[device->source] != device->groups[device->source - 1];
         struct pw_box from_box, to_box, common;
@@ -198,7 +198,7 @@ static bool take_source(struct sim *sim, uint32_t number, const struct pw_image_
         pw_shard_box(&to.dims, &to.sharding, to.slice->mesh, own, &to_box);
         assert_true(pw_box_meet(&from_box, &to_box, &common));
         if (node->phase == PW_PHASE_WHOLE)
-                assert_int_equal(from.slice->islands[place], to.slice->islands[own]);
+                assert_true(pw_same_island(&from.slice->places[place], &to.slice->places[own]));
         if (first)
                 pw_box_copy(data_of(sim, output_at(sim, node, 0), own), &to_box, data, &from_box, &common,
                             sizeof(int32_t));
@@ -332,9 +332,9 @@ static void find_places(struct sim *sim)
         memset(sim->place_of, 0xff, sizeof sim->place_of);
         for (uint32_t s = 0; s < sim->image->slice_count; s++)
                 for (uint32_t i = 0; i < slice_of(sim, s)->device_count; i++) {
-                        sim->place_of[s][slice_of(sim, s)->devices[i]] = i;
-                        if (sim->device_count <= slice_of(sim, s)->devices[i])
-                                sim->device_count = slice_of(sim, s)->devices[i] + 1u;
+                        sim->place_of[s][slice_of(sim, s)->places[i].device] = i;
+                        if (sim->device_count <= slice_of(sim, s)->places[i].device)
+                                sim->device_count = slice_of(sim, s)->places[i].device + 1u;
                 }
 }
 

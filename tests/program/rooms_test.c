@@ -40,8 +40,8 @@ static void add_slices(struct maker *maker)
                         devices[i] = devices[other];
                         devices[other] = device;
                         if (shuffled)
-                                maker->places[s].devices[i] = (uint16_t)devices[i];
-                        maker->places[s].islands[i] = (uint16_t)(maker->places[s].devices[i] * islands / 8);
+                                maker->places[s].places[i].device = (uint16_t)devices[i];
+                        maker->places[s].places[i].island = (uint16_t)(maker->places[s].places[i].device * islands / 8);
                 }
         }
 }

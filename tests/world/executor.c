@@ -32,7 +32,7 @@ static const struct pw_slice_record *slice_of(const struct gang *gang, uint32_t 
 static uint32_t place_of(const struct pw_slice_record *slice, uint32_t device)
 {
         for (uint32_t i = 0; i < slice->device_count; i++)
-                if (slice->devices[i].device == device)
+                if (slice->places[i].device == device)
                         return i;
         return PW_PLACE_NONE;
 }
@@ -77,7 +77,7 @@ static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uin
                         segment = shards_of(gang, input_of(gang, i))[place].segment;
                         offset = shards_of(gang, input_of(gang, i))[place].offset;
                 }
-        if (world_segment_device(segment) != slice_of(gang, value->slice)->devices[place].device ||
+        if (world_segment_device(segment) != slice_of(gang, value->slice)->places[place].device ||
             offset + pw_room_bytes(value->shard_bytes) > gang->self->memory_bytes)
                 world_fail(gang->world, "value %u of run %lu has no room at place %u", index, (unsigned long)gang->record->run,
                            place);
@@ -102,7 +102,7 @@ static struct shard read_value(const struct gang *gang, uint32_t value, uint32_t
 {
         const struct pw_slice_record *slice = slice_of(gang, pw_image_value(gang->image, value)->slice);
 
-        return read_head(gang, room_of(gang, value, place), slice->devices[place].device);
+        return read_head(gang, room_of(gang, value, place), slice->places[place].device);
 }
 
 static void report(const struct gang *gang, uint32_t result, const struct shard *shard, const char *text)
@@ -157,13 +157,13 @@ static bool node_done(const struct gang *gang, uint32_t index, uint32_t seqs_at)
         for (uint32_t i = 0; i < slice->device_count; i++) {
                 uint32_t column = 0;
                 uint64_t seq;
-                while (islands[column] != slice->devices[i].island)
+                while (islands[column] != slice->places[i].island)
                         column++;
                 seq = atomic_load(&seqs[(size_t)node->seq_slot * gang->record->island_count + column]);
                 if (!seq && node->kind != PW_NODE_LOAD && seqs_at == gang->record->seqs)
                         world_fail(gang->world, "run %lu: node %u waits for node %u, which has no number in island %u",
                                    (unsigned long)gang->record->run, gang->index, index, islands[column]);
-                if (seq && !is_done(gang, slice->devices[i].device, seq))
+                if (seq && !is_done(gang, slice->places[i].device, seq))
                         return false;
         }
         return true;
@@ -288,15 +288,11 @@ static uint32_t sources_of(const struct gang *gang, uint32_t place, uint32_t *re
         const struct pw_image_value *from = pw_image_value(gang->image, PW_IMAGE_AT(gang->image, uint32_t, gang->node->inputs)[0]);
         const struct pw_image_value *to = pw_image_value(gang->image, PW_IMAGE_AT(gang->image, uint32_t, gang->node->outputs)[0]);
         const struct pw_slice_record *source = slice_of(gang, from->slice), *slice = slice_of(gang, to->slice);
-        struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding };
+        struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding, .places = source->places };
         struct pw_receiver receiver = { .place = from->slice == to->slice ? place : PW_PLACE_NONE, .number = place,
-                                        .island = slice->devices[place].island, .flags = gang->node->island_partial };
-        uint16_t islands[WORLD_DEVICES];
+                                        .at = slice->places[place], .flags = gang->node->island_partial };
         uint32_t groups[WORLD_DEVICES];
 
-        for (uint32_t i = 0; i < source->device_count; i++)
-                islands[i] = source->devices[i].island;
-        lie.islands = islands;
         memcpy(lie.mesh, source->mesh, sizeof lie.mesh);
         pw_shard_box(&to->dims, &to->sharding, slice->mesh, place, &receiver.wanted);
         pw_sources_part(&to->sharding, slice->mesh, place, &receiver.part, &receiver.part_count);
@@ -324,7 +320,7 @@ static void arrive(const struct gang *gang)
 static bool read_source(const struct gang *gang, uint32_t place, struct shard *ret_shard)
 {
         uint32_t from = PW_IMAGE_AT(gang->image, uint32_t, gang->node->inputs)[0];
-        uint32_t device = slice_of(gang, gang->node->source_slice)->devices[place].device;
+        uint32_t device = slice_of(gang, gang->node->source_slice)->places[place].device;
         const struct pw_mark *mark = &gang->world->executors[device].board->marks[gang->self->seq % PW_ORDER_LOG];
 
         if (gang->node->phase == PW_PHASE_RECV) {

@@ -1,0 +1,283 @@
+/* Programs over 2 to 4,096 devices of many hosts, which exist here only: what a compiled program and a host's plan of it take does
+ * not grow with them, and the time to compile it does not but for what looks at the places of its slices once.
+ *
+ * Time is processor time, of programs so long that a look at all places for each node would take a hundred times as long. */
+#include "base/memory.h"
+#include "pathways.h"
+#include "program/graph/graph_make.h"
+#include "program/image/image.h"
+#include "program/image/plan.h"
+#include "program/lower/lower.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define FIRST_HOST 7u
+#define PER_HOST 8u     /* devices of a host */
+#define PER_ISLAND 4u   /* of them */
+#define STEPS 400u      /* of a long program */
+#define MARGIN 20.0     /* times as long, at most */
+
+static const uint32_t counts[] = { 2, 8, 64, 512, 4096 };
+
+/* --- what is measured --------------------------------------------------------------------------------------------------------- */
+
+static double cpu_s(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* --- programs ----------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_make_slice rooms[3];
+
+/* A slice over `mesh`, of devices from `first` on, all hosts' together. */
+static void add_slice(struct pw_graph *graph, uint32_t rows, uint32_t columns, uint32_t first)
+{
+        struct pw_make_slice *slice = &rooms[graph->slice_count];
+        struct pw_slice_map map = { .id = 1 + graph->slice_count, .mesh = { rows, columns },
+                                    .device_count = rows * (columns ? columns : 1), .places = slice->places };
+
+        for (uint32_t i = 0; i < map.device_count; i++) {
+                uint32_t device = first + i;
+                slice->places[i] = (struct pw_slice_place){ (uint16_t)(FIRST_HOST + device / PER_HOST),
+                                                            (uint16_t)(device % PER_HOST / PER_ISLAND),
+                                                            (uint16_t)(device % PER_HOST) };
+        }
+        assert_true(pw_graph_add_slice(graph, &map));
+}
+
+/* A training step: what each device makes of its part is reduced, and updates what all of them have. */
+static void training(struct pw_graph *graph, uint32_t count, uint32_t steps)
+{
+        uint32_t weights, rows;
+
+        add_slice(graph, count, 0, 0);
+        weights = pw_make_input(graph, 0, PW_DIMS(65, 10), (struct pw_sharding)PW_BROADCAST, PW_DONATED);
+        for (uint32_t i = 0; i < steps; i++) {
+                rows = pw_make_input(graph, 0, PW_DIMS(96 * 4096 + 5, 65), (struct pw_sharding)PW_SPLIT(0), 0);
+                rows = PW_MAKE_CALL(graph, 0, "digits/like0", PW_PARTIAL(PW_SUM), weights, rows);
+                weights = PW_MAKE_CALL(graph, 0, "digits/update", PW_BROADCAST, weights, rows);
+        }
+        assert_true(pw_graph_add_result(graph, weights));
+}
+
+/* Two halves of the devices, one behind the other. */
+static void pipeline(struct pw_graph *graph, uint32_t count, uint32_t steps)
+{
+        uint32_t value = PW_NODE_NONE;
+
+        add_slice(graph, count / 2, 0, 0);
+        add_slice(graph, count / 2, 0, count / 2);
+        assert_true(pw_graph_add_stage(graph, "first", 2) && pw_graph_add_stage(graph, "second", 2));
+        for (uint32_t i = 0; i < steps; i++) {
+                value = pw_make_input(graph, 0, PW_DIMS(4096, 3), (struct pw_sharding)PW_SPLIT(0), 0);
+                value = PW_MAKE_CALL(graph, 0, "p/one", PW_SPLIT(0), value);
+                graph->calls[graph->call_count - 1].stage = 1;
+                value = pw_make_as(graph, value, 1, (struct pw_sharding)PW_SPLIT(0));
+                value = PW_MAKE_CALL(graph, 1, "p/two", PW_SPLIT(0), value);
+                graph->calls[graph->call_count - 1].stage = 2;
+                assert_true(pw_graph_add_result(graph, value));
+        }
+}
+
+/* Every transfer there is inside a slice, and to one of other devices that has another number of them. */
+static void transfers(struct pw_graph *graph, uint32_t count, uint32_t steps)
+{
+        static const struct pw_sharding layouts[] = { PW_BROADCAST, PW_SPLIT(0), PW_SPLIT(1), PW_SPLIT(0), PW_BROADCAST };
+        uint32_t value, terms, whole;
+
+        add_slice(graph, count, 0, 0);
+        add_slice(graph, (count + 1) / 2, 0, 0);
+        value = whole = pw_make_input(graph, 0, PW_DIMS(8192, 8192), layouts[0], 0);
+        for (uint32_t i = 0; i < steps; i++) {
+                for (uint32_t k = 1; k < pw_array_count(layouts); k++)
+                        value = pw_make_as(graph, value, 0, layouts[k]);
+                terms = PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_SUM), whole, value);
+                value = pw_make_as(graph, terms, 0, layouts[1]);                           /* reduce-scatter */
+                value = pw_make_as(graph, value, 1, layouts[1]);                           /* M to N */
+                value = pw_make_as(graph, value, 0, layouts[1]);
+                value = pw_make_as(graph, terms, 0, layouts[0]);                           /* all-reduce */
+        }
+        assert_true(pw_graph_add_result(graph, value));
+}
+
+/* Rows of a mesh lie in an island each: what moves along rows stays in them, what moves along columns crosses hosts. */
+static void meshes(struct pw_graph *graph, uint32_t count, uint32_t steps)
+{
+        static const struct pw_sharding both = { { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1) } };
+        static const struct pw_sharding row = { { PW_AXIS_SPLIT(0), PW_AXIS_BROADCAST } };
+        static const struct pw_sharding column = { { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(1) } };
+        static const struct pw_sharding terms = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(PW_SUM) } };
+        uint32_t value, whole;
+
+        add_slice(graph, count < 4 ? 1 : count / 4, count < 4 ? count : 4, 0);
+        whole = pw_make_input(graph, 0, PW_DIMS(8192, 8192), (struct pw_sharding)PW_BROADCAST, 0);
+        value = pw_make_input(graph, 0, PW_DIMS(8192, 8192), both, 0);
+        for (uint32_t i = 0; i < steps; i++) {
+                (void)pw_make_as(graph, value, 0, row);
+                (void)pw_make_as(graph, value, 0, column);
+                value = pw_make_call(graph,
+                                     &(struct pw_make_call){ 0, "m/like0", (const uint32_t[]){ whole, value }, 2, &terms, 1 });
+                value = pw_make_as(graph, value, 0, both);
+        }
+        assert_true(pw_graph_add_result(graph, value));
+}
+
+/* --- compiled ----------------------------------------------------------------------------------------------------------------- */
+
+struct compiled {
+        uint32_t bytes, nodes;
+        uint64_t plan_bytes; /* of the first host */
+        double lower_s, plan_s;
+};
+
+/* Devices of an island of the first host that a slice has. */
+static uint64_t members_of(const struct pw_graph *graph, uint32_t slice, uint32_t island)
+{
+        uint64_t members = 0;
+
+        for (uint32_t i = 0; i < graph->slices[slice].device_count; i++)
+                if (graph->slices[slice].places[i].host == FIRST_HOST && graph->slices[slice].places[i].island == island)
+                        members |= UINT64_C(1) << graph->slices[slice].places[i].device;
+        return members;
+}
+
+/* What the first host plans is about its own devices. */
+static void check_plan(const struct pw_graph *graph, const struct pw_image *image, const struct pw_plan *plan)
+{
+        assert_true(plan->column_count && plan->column_count <= PER_HOST / PER_ISLAND);
+        for (uint32_t c = 0; c < plan->column_count; c++) {
+                const struct pw_plan_island *column = &plan->columns[c];
+                assert_int_equal(column->island, c);
+                assert_true(column->gang_count);
+                for (uint32_t g = 0; g < column->gang_count && g < 10; g++) {
+                        const struct pw_image_node *node = pw_image_node(image, column->gangs[g].node);
+                        uint64_t receivers = members_of(graph, node->slice, c), senders = members_of(graph, node->source_slice, c);
+                        assert_int_equal(column->gangs[g].members, node->phase == PW_PHASE_SEND   ? senders
+                                                                   : node->phase == PW_PHASE_RECV ? receivers
+                                                                                                  : receivers | senders);
+                }
+        }
+}
+
+typedef void maker(struct pw_graph *graph, uint32_t count, uint32_t steps);
+
+static struct pw_image *lower(struct pw_graph *graph, uint32_t steps)
+{
+        struct pw_image *image = NULL;
+        struct pw_error err = { 0 };
+        struct pw_image_row row;
+
+        if (pw_graph_check(graph, &err) != PW_OK || pw_make_shapes(graph, &err) != PW_OK ||
+            pw_lower(graph, &image, &err) != PW_OK ||
+            (steps == 1 && pw_image_check(image, graph->slices, graph->slice_count, &err) != PW_OK))
+                fail_msg("%s", err.text);
+        for (uint32_t n = 0; n < image->node_count; n++)
+                pw_image_row(image, n, &row);
+        return image;
+}
+
+static struct compiled compile(maker *make, uint32_t count, uint32_t steps)
+{
+        struct pw_graph *graph = pw_graph_new("wide");
+        struct compiled compiled;
+        struct pw_plan plan = { 0 };
+        struct pw_image *image;
+        double start_s;
+
+        make(graph, count, steps);
+        start_s = cpu_s();
+        image = lower(graph, steps);
+        compiled.lower_s = cpu_s() - start_s;
+        start_s = cpu_s();
+        assert_true(pw_plan_init(&plan, image, graph->slices, FIRST_HOST));
+        compiled.plan_s = cpu_s() - start_s;
+        check_plan(graph, image, &plan);
+        compiled.bytes = image->bytes;
+        compiled.nodes = image->node_count;
+        compiled.plan_bytes = pw_plan_bytes(&plan, image);
+        pw_plan_done(&plan);
+        free(image);
+        pw_graph_free(graph);
+        return compiled;
+}
+
+static void print(const char *name, uint32_t count, const struct compiled *of)
+{
+        fprintf(stderr, "%s, %u devices: %u nodes, %u bytes, in %.2f ms; plan of a host %lu bytes, in %.2f ms\n", name,
+                count, of->nodes, of->bytes, of->lower_s * 1e3, (unsigned long)of->plan_bytes, of->plan_s * 1e3);
+}
+
+/* `first`: from where on the first host is full, and there are transfers over islands: two nodes each where inside one it is
+ * one. */
+static const struct { const char *name; maker *make; uint32_t first; } programs[] = {
+        { "training", training, 8 }, { "pipeline", pipeline, 16 }, { "transfers", transfers, 16 }, { "meshes", meshes, 8 },
+};
+
+static void compile_all(uint32_t steps)
+{
+        for (uint32_t p = 0; p < pw_array_count(programs); p++) {
+                struct compiled few = compile(programs[p].make, programs[p].first, steps);
+                few = compile(programs[p].make, programs[p].first, steps); /* memory was cold */
+                print(programs[p].name, programs[p].first, &few);
+                for (uint32_t i = 0; i < pw_array_count(counts); i++) {
+                        struct compiled wide = compile(programs[p].make, counts[i], steps);
+                        print(programs[p].name, counts[i], &wide);
+                        if (steps == STEPS)
+                                assert_true(wide.lower_s <= MARGIN * few.lower_s && wide.plan_s <= MARGIN * few.plan_s);
+                        if (counts[i] < programs[p].first) {
+                                assert_true(wide.bytes <= few.bytes);
+                                continue;
+                        }
+                        assert_int_equal(wide.bytes, few.bytes);
+                        assert_int_equal(wide.nodes, few.nodes);
+                        assert_int_equal(wide.plan_bytes, few.plan_bytes);
+                }
+        }
+}
+
+static void test_one_step(void **state)
+{
+        (void)state;
+        compile_all(1);
+}
+
+/* A long program looks at its places no more often than a short one. */
+static void test_many_steps(void **state)
+{
+        (void)state;
+        compile_all(STEPS);
+}
+
+/* What is behind a slice of a program: {host, device}, and as many as may be. */
+static void test_limits(void **state)
+{
+        struct pw_graph *graph = pw_graph_new("wide");
+        struct pw_error err;
+
+        (void)state;
+        assert_true(pw_graph_add_slice(graph,
+                                       &(struct pw_slice_map){ .mesh = { PW_SLICE_DEVICES_MAX + 1 }, .places = rooms[0].places,
+                                                                      .device_count = PW_SLICE_DEVICES_MAX + 1 }));
+        assert_int_equal(pw_graph_check(graph, &err), PW_TOO_LARGE);
+        assert_string_equal(err.text, "slice 0: 4097 devices; a slice has 4096 at most");
+        pw_graph_free(graph);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_one_step), cmocka_unit_test(test_many_steps),
+                                            cmocka_unit_test(test_limits) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
