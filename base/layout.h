@@ -8,6 +8,13 @@
 
 #include "base/error.h"
 
+/* A device of any host. */
+struct pw_device_id { uint16_t host, device; };
+static inline bool pw_same_device(struct pw_device_id a, struct pw_device_id b)
+{
+        return a.device == b.device && a.host == b.host;
+}
+
 /* The device at one place of a mesh, and the island of that host which it is in. An island is {host, island}. */
 struct pw_slice_place { uint16_t host, island, device; };
 static inline bool pw_same_island(const struct pw_slice_place *a, const struct pw_slice_place *b)

@@ -119,7 +119,7 @@ struct pw_mark {
         uint32_t status, zero;
         union {
                 uint64_t at_ns; /* PW_OK: when it arrived by its device's clock */
-                struct { uint32_t cause_node, cause_device; };
+                struct { uint32_t cause_node; struct pw_device_id cause_device; };
         };
         uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
 };
@@ -131,7 +131,8 @@ struct pw_report {
         uint32_t node;
         uint32_t status;
         uint32_t result;       /* index of the result in error, or PW_NODE_NONE: the cause itself, with text */
-        uint32_t cause_node, cause_device;
+        uint32_t cause_node;
+        struct pw_device_id cause_device;
         uint32_t zero;
         char text[224];
 };

@@ -16,7 +16,7 @@
 #ifndef PW_PLANE_IMAGE_H
 #define PW_PLANE_IMAGE_H
 
-#include "pathways_types.h"
+#include "base/layout.h"
 
 #define PW_IMAGE_MAGIC 0x676d6970u /* "pimg" */
 #define PW_NO_SEQ 0xffffu
@@ -28,7 +28,7 @@ struct pw_room_head {
         uint64_t seq;         /* of the gang that wrote it, in its island's order */
         uint32_t status;      /* enum pw_status: PW_OK, or the error the value is in */
         uint32_t cause_node;  /* of the error: the node where it began ... */
-        uint32_t cause_device;
+        struct pw_device_id cause_device;
         uint32_t zero;
         uint64_t run;         /* ... of this run */
         uint64_t seal;

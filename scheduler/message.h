@@ -42,7 +42,7 @@ enum pw_message_kind {
 struct pw_message {
         enum pw_message_kind kind;
         enum pw_status status;
-        uint32_t island, column, device, node;
+        uint32_t island, column, host, device, node; /* host: of the device that failed */
         uint32_t first_order, order_count; /* in the pool of orders */
         uint32_t bytes;                    /* in the pool of bytes, from `at` on */
         uint64_t at, seq, members;

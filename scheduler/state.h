@@ -78,6 +78,11 @@ static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *s
 {
         return number < PW_DEVICES_MAX ? scheduler->devices[number] : NULL;
 }
+/* As other hosts know it. */
+static inline struct pw_device_id pw_scheduler_device_id(const struct pw_scheduler *scheduler, uint32_t number)
+{
+        return (struct pw_device_id){ (uint16_t)scheduler->host, (uint16_t)number };
+}
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);

@@ -152,7 +152,7 @@ static void fail_gang(struct pw_boards *boards, const struct pw_message *message
 
         mark->status = message->status;
         mark->cause_node = message->node;
-        mark->cause_device = message->device;
+        mark->cause_device = (struct pw_device_id){ (uint16_t)message->host, (uint16_t)message->device };
         atomic_store(&mark->seq, message->seq);
         atomic_store(&board->failed.status, message->status);
         atomic_store(&board->failed.seq, message->seq);

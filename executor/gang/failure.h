@@ -42,7 +42,8 @@ static inline struct build *build_reduce(bool pair)
 static inline void check_lost(const struct run *run, uint32_t result, uint32_t place)
 {
         assert_int_equal(run_head(run, result, place)->status, PW_DEVICE_LOST);
-        assert_int_equal(run_head(run, result, place)->cause_device, 1);
+        assert_int_equal(run_head(run, result, place)->cause_device.device, 1);
+        assert_int_equal(run_head(run, result, place)->cause_device.host, WORLD_HOST);
 }
 
 #endif

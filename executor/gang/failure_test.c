@@ -10,7 +10,7 @@ static void check_failed(struct world *world, const struct run *run)
                 assert_int_equal(run_head(run, 0, d)->status, d == 1 ? PW_FAILED : PW_OK);
                 assert_int_equal(head->status, PW_FAILED);
                 assert_int_equal(head->cause_node, 1);
-                assert_int_equal(head->cause_device, 1);
+                assert_int_equal(head->cause_device.device, 1);
                 assert_int_equal(head->run, run->number);
                 if (d == 1) {
                         report = world_report(world, d);
@@ -24,7 +24,7 @@ static void check_failed(struct world *world, const struct run *run)
                 assert_int_equal(report.result, 1);
                 assert_int_equal(report.node, 3);
                 assert_int_equal(report.cause_node, 1);
-                assert_int_equal(report.cause_device, 1);
+                assert_int_equal(report.cause_device.device, 1);
         }
         world_no_report(world);
 }
@@ -224,7 +224,7 @@ static void test_lost_device(void **state)
         run_wait(&runs[1]);
         for (uint32_t d = 0; d < 3; d++) {
                 assert_int_equal(run_head(&runs[0], 1, d)->status, PW_DEVICE_LOST);
-                assert_int_equal(run_head(&runs[0], 1, d)->cause_device, 1);
+                assert_int_equal(run_head(&runs[0], 1, d)->cause_device.device, 1);
                 assert_int_equal(run_head(&runs[1], 1, d)->status, PW_OK);
                 assert_true(*(const double *)run_data(&runs[1], 1, d) == 6.0);
         }
@@ -270,9 +270,9 @@ static void test_lost_and_failed(void **state)
         run_wait(&run);
         for (uint32_t d = 0; d < 2; d++) {
                 assert_int_equal(run_head(&run, 0, d)->status, PW_FAILED);
-                assert_int_equal(run_head(&run, 0, d)->cause_device, 1);
+                assert_int_equal(run_head(&run, 0, d)->cause_device.device, 1);
                 assert_int_equal(run_head(&run, 1, d)->status, d ? PW_FAILED : PW_DEVICE_LOST);
-                assert_int_equal(run_head(&run, 1, d)->cause_device, d);
+                assert_int_equal(run_head(&run, 1, d)->cause_device.device, d);
         }
         world_done(&world);
         program_done(&program);
@@ -298,7 +298,7 @@ static void test_crash_in_gang(void **state)
         atomic_store(&world.islands[0]->lost_before[1], 2);
         world.boards[1]->marks[2].status = PW_CRASHED;
         world.boards[1]->marks[2].cause_node = 1;
-        world.boards[1]->marks[2].cause_device = 1;
+        world.boards[1]->marks[2].cause_device = (struct pw_device_id){ WORLD_HOST, 1 };
         atomic_store(&world.boards[1]->marks[2].seq, 2);
         atomic_store(&world.boards[1]->failed.status, PW_CRASHED);
         atomic_store(&world.boards[1]->failed.seq, 2);
@@ -309,7 +309,7 @@ static void test_crash_in_gang(void **state)
         for (uint32_t d = 0; d < 3; d++) {
                 assert_int_equal(run_head(&run, 1, d)->status, PW_CRASHED);
                 assert_int_equal(run_head(&run, 1, d)->cause_node, 1);
-                assert_int_equal(run_head(&run, 1, d)->cause_device, 1);
+                assert_int_equal(run_head(&run, 1, d)->cause_device.device, 1);
         }
         world_done(&world);
         program_done(&program);

@@ -29,12 +29,12 @@ bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head
 {
         if (head->seq < pw_gang_lost_before(gang->launch, device)) {
                 *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-                ret_fault->cause_device = device;
+                ret_fault->cause_device = pw_gang_device(gang, device);
                 return false;
         }
         if (head->seal != pw_room_seal(head)) { /* somebody wrote past another room: that device is about to be lost */
                 *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-                ret_fault->cause_device = device;
+                ret_fault->cause_device = pw_gang_device(gang, device);
                 return false;
         }
         if (head->status == PW_OK)

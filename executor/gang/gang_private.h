@@ -7,11 +7,16 @@
 
 static inline void *pw_room_data(const struct pw_room_head *head) { return (uint8_t *)(uintptr_t)head + PW_ROOM_HEAD; }
 
+/* A device of this host, as everybody knows it. */
+static inline struct pw_device_id pw_gang_device(const struct pw_exec_gang *gang, uint32_t device)
+{
+        return (struct pw_device_id){ (uint16_t)gang->launch->given.host, (uint16_t)device };
+}
 /* The outcome `status` of this member, as the heads of its outputs say it; PW_OK: a value. */
 static inline struct pw_room_head pw_gang_fault(const struct pw_exec_gang *gang, enum pw_status status)
 {
         return (struct pw_room_head){ .seq = gang->seq, .status = status, .cause_node = gang->index,
-                                      .cause_device = gang->launch->given.device, .run = gang->view->run };
+                                      .cause_device = pw_gang_device(gang, gang->launch->given.device), .run = gang->view->run };
 }
 /* What another process wrote as a status of what it could not do: any number may stand there. */
 static inline enum pw_status pw_gang_status(uint32_t told)

@@ -41,7 +41,7 @@ static bool lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uin
         if (device == gang->launch->given.device || pw_gang_lost_before(gang->launch, device) <= seq)
                 return false;
         *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-        ret_fault->cause_device = device;
+        ret_fault->cause_device = pw_gang_device(gang, device);
         return true;
 }
 
@@ -69,7 +69,7 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t place, uint32_t d
         if (!pw_wait_mark(launch, device, gang->seq)) {
                 *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST,
                                            "a device that takes part says that it is done, and its mark is gone");
-                ret_fault->cause_device = device;
+                ret_fault->cause_device = pw_gang_device(gang, device);
                 return false;
         }
         status = *(const volatile uint32_t *)&mark->status; /* once: it is judged and used */

@@ -16,7 +16,7 @@ struct pw_live_input {
         char *text;              /* of that error; owned, may be NULL */
 };
 
-struct pw_cause { struct pw_cause *next; uint32_t node, device; enum pw_status status; char text[224]; };
+struct pw_cause { struct pw_cause *next; uint32_t node; struct pw_device_id device; enum pw_status status; char text[224]; };
 
 struct pw_live {
         struct pw_run run;
@@ -59,7 +59,7 @@ struct pw_live {
         struct pw_cause *causes;
 };
 
-struct pw_failure { enum pw_status status; uint32_t node, device; }; /* where it began; PW_OK: none */
+struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id device; }; /* where it began; PW_OK: none */
 
 struct pw_result_live {
         struct pw_result result;
@@ -136,7 +136,7 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
 bool pw_live_fails_by_inputs(const struct pw_live *live);
 void pw_live_fail_by_inputs(struct pw_live *live);
 void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
-void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text);
+void pw_live_cause(struct pw_live *live, uint32_t node, struct pw_device_id device, enum pw_status status, const char *text);
 
 /* cancel.c */
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);

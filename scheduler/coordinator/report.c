@@ -12,13 +12,13 @@
 
 #define CAUSES_MAX 16u
 
-void pw_live_cause(struct pw_live *live, uint32_t node, uint32_t device, enum pw_status status, const char *text)
+void pw_live_cause(struct pw_live *live, uint32_t node, struct pw_device_id device, enum pw_status status, const char *text)
 {
         struct pw_cause **end = &live->causes;
         uint32_t count = 0;
 
         for (; *end; end = &(*end)->next, count++)
-                if ((*end)->node == node && (*end)->device == device)
+                if ((*end)->node == node && pw_same_device((*end)->device, device))
                         return;
         if (count == CAUSES_MAX)
                 return;
@@ -37,7 +37,7 @@ static const struct pw_cause *find_cause(const struct pw_live *live, const struc
         for (const struct pw_cause *cause = live->causes; cause; cause = cause->next) {
                 if (cause->node != failed->node || cause->status != failed->status)
                         continue;
-                if (cause->device == failed->device)
+                if (pw_same_device(cause->device, failed->device))
                         return cause;
                 near = near ? near : cause;
         }
@@ -83,7 +83,7 @@ static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause
 
         pw_error_set(ret_error, cause->status, "%s %s%s%s%s on device h%u:%u, run %lu%s%s", node_name(live, cause->node),
                      verb(cause->status), ended ? " (" : "", ended ? cause->text : "", ended ? ")" : "",
-                     live->program->scheduler->host, cause->device, (unsigned long)live->run.number, ended ? "" : ": ",
+                     cause->device.host, cause->device.device, (unsigned long)live->run.number, ended ? "" : ": ",
                      ended ? "" : cause->text);
         return (uint32_t)strlen(ret_error->text);
 }
@@ -125,7 +125,9 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
         const struct pw_live *live = pw_live_of(result->result.run);
         const struct pw_image *image = live->program->row.image;
         const struct pw_cause *cause = find_cause(live, &result->failed);
-        const struct pw_device *device = pw_scheduler_device(result->scheduler, result->failed.device);
+        const struct pw_device_id at = result->failed.device;
+        const struct pw_device *device =
+                at.host == result->scheduler->host ? pw_scheduler_device(result->scheduler, at.device) : NULL;
         uint32_t node = result->failed.node;
 
         if (cause)
@@ -194,7 +196,7 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
         if (!live || !pw_program_device(live->program, device)) /* it has no part in that run */
                 return;
         if (report->result == PW_NODE_NONE) {
-                pw_live_cause(live, report->node, device, status, report->text);
+                pw_live_cause(live, report->node, pw_scheduler_device_id(scheduler, device), status, report->text);
                 return;
         }
         if (report->result >= live->run.result_count)

@@ -14,7 +14,8 @@ static void lose_result(struct pw_result_live *result, const struct pw_device *d
         struct pw_error error;
 
         if (open->status == PW_NOT_READY) {
-                pw_result_fails(result, &(struct pw_failure){ PW_DEVICE_LOST, PW_NODE_NONE, device->number });
+                pw_result_fails(result, &(struct pw_failure){ PW_DEVICE_LOST, PW_NODE_NONE,
+                                                              pw_scheduler_device_id(scheduler, device->number) });
                 return;
         }
         pw_lost_sentence(scheduler, device, &error);
@@ -87,14 +88,16 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         struct pw_live *live = ordered->part->live;
         struct pw_message *message = pw_action_message(scheduler, PW_MSG_FAIL_GANG);
 
+        message->host = scheduler->host;
         message->device = device->number;
         message->seq = seq;
         message->status = status;
         message->node = gang->node;
-        pw_live_cause(live, gang->node, device->number, status, device->lost_text);
+        pw_live_cause(live, gang->node, pw_scheduler_device_id(scheduler, device->number), status, device->lost_text);
         for (uint32_t i = 0; i < gang->result_count; i++) {
                 struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
-                pw_result_fails(pw_result_live(result), &(struct pw_failure){ status, gang->node, device->number });
+                pw_result_fails(pw_result_live(result),
+                                &(struct pw_failure){ status, gang->node, pw_scheduler_device_id(scheduler, device->number) });
         }
 }
 

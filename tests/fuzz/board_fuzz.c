@@ -35,7 +35,7 @@ static void report(struct pw_device_board *board, struct fuzz_bytes *bytes)
 
         report.result = shape & 1 ? PW_NODE_NONE : shape >> 1 & 3;
         report.cause_node = shape & 8 ? PW_NODE_NONE : shape >> 4;
-        report.cause_device = (uint32_t)fuzz_take(bytes, 1);
+        report.cause_device.device = (uint16_t)fuzz_take(bytes, 1);
         memset(report.text, 'x', sizeof report.text); /* without an end */
         (void)!pw_report_push(board, &report);
 }

@@ -42,7 +42,7 @@ static void any_head(struct run *run, struct fuzz_bytes *bytes)
                 *head = (struct pw_room_head){ .seq = fuzz_take(bytes, 1), .status = (uint32_t)fuzz_take(bytes, 2),
                                                .run = run->number,
                                                .cause_node = (uint32_t)fuzz_take(bytes, 4),
-                                               .cause_device = (uint32_t)fuzz_take(bytes, 4) };
+                                               .cause_device = { (uint16_t)fuzz_take(bytes, 2), (uint16_t)fuzz_take(bytes, 2) } };
         else
                 for (uint32_t i = 0; i < 8; i++)
                         ((uint8_t *)head)[at + i] = (uint8_t)fuzz_take(bytes, 1);

@@ -66,7 +66,7 @@ static void tell(uint64_t run, uint32_t result, enum pw_status status, const cha
 {
         struct pw_report report = { .run = run, .node = 1, .status = status, .result = result,
                                     .cause_node = status == PW_FAILED ? 1 : PW_NODE_NONE,
-                                    .cause_device = status == PW_DEVICE_LOST };
+                                    .cause_device = { (uint16_t)world.options.host, status == PW_DEVICE_LOST } };
 
         snprintf(report.text, sizeof report.text, "%s", text);
         pw_scheduler_report(world.scheduler, 0, &report, world.now_us);
@@ -99,6 +99,31 @@ static void test_cause_of_several(void **state)
                 world_settle(&world);
                 assert_int_equal(object->status, PW_FAILED);
                 assert_string_equal(object->text, "m/update failed on device h3:0, run 1: row 7 has no label");
+                world_done(&world);
+        }
+}
+
+/* What another host's device lost was not lost by the one of that number here. */
+static void test_lost_by_another_host(void **state)
+{
+        for (uint16_t host = 3; host <= 4; host++) {
+                struct pw_report report = { .status = PW_DEVICE_LOST, .cause_node = PW_NODE_NONE, .cause_device = { host, 1 } };
+                struct world_object *object;
+
+                (void)state;
+                begin(1, 2, 8);
+                world.options.donations = -1;
+                world_make_chain(&world, &world.programs[0], "chain", 1, 64);
+                object = run_on(&world.programs[0], world_put(&world, &world.programs[0], 0, true), false);
+                object->maker->any = true;
+                world_daemon(&world);
+                world_kill(&world, 1);
+                report.run = object->maker->number;
+                pw_scheduler_report(world.scheduler, 0, &report, world.now_us);
+                world_settle(&world);
+                assert_int_equal(object->status, PW_DEVICE_LOST);
+                assert_string_equal(object->text, host == 3 ? "the device h3:1 that held it was lost: its executor ended (SIGKILL)"
+                                                            : "chain of run 1: the device that held it was lost");
                 world_done(&world);
         }
 }
@@ -162,6 +187,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_death), cmocka_unit_test(test_cause_of_several), cmocka_unit_test(test_failure_chain),
+                cmocka_unit_test(test_lost_by_another_host),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports),
                 cmocka_unit_test(test_death_while_ringing),
         };
