@@ -37,6 +37,23 @@ uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX])
         return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
+bool pw_mesh_possible(const uint32_t mesh[PW_MESH_AXES_MAX])
+{
+        for (uint32_t i = 1; i < PW_MESH_AXES_MAX; i++)
+                if (mesh[i] && !mesh[i - 1])
+                        return false;
+        return true;
+}
+
+char *pw_mesh_format(const uint32_t mesh[PW_MESH_AXES_MAX], char *text, size_t text_bytes)
+{
+        size_t used = 0;
+
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX && (i < 2 || mesh[i]) && used < text_bytes; i++)
+                used += (size_t)snprintf(text + used, text_bytes - used, "%s%" PRIu32, i ? " x " : "", axis_size(mesh, i));
+        return text;
+}
+
 enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,
                                  const uint32_t mesh[PW_MESH_AXES_MAX], struct pw_error *ret_err)
 {
@@ -159,10 +176,12 @@ char *pw_sharding_format(const struct pw_sharding *sharding, const uint32_t mesh
 {
         char axis[24];
         size_t used = 0;
+        uint32_t count = 1; /* up to the last one that says anything */
 
-        for (uint32_t i = 0; i < PW_MESH_AXES_MAX && used < text_bytes; i++) {
-                if (i && mesh[i] < 2 && sharding->axis[i].lay == PW_LAY_BROADCAST)
-                        continue;
+        for (uint32_t i = 1; i < PW_MESH_AXES_MAX; i++)
+                if (mesh[i] > 1 || sharding->axis[i].lay != PW_LAY_BROADCAST)
+                        count = i + 1;
+        for (uint32_t i = 0; i < count && used < text_bytes; i++) {
                 format_axis(&sharding->axis[i], axis);
                 used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", i ? " x " : "", axis);
         }

@@ -34,9 +34,9 @@ uint32_t pw_mesh_place(const uint32_t mesh[PW_MESH_AXES_MAX], const uint32_t coo
 /* UINT32_MAX: as many, or more. */
 uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX]);
 
-/* Does `sharding` make sense for `dims` over `mesh`? Two splits of one dim over both axes are nested, first axis outermost.
- * Errors: PW_SHAPE, naming the axis: a split of a dim that is not there, a lay or op that is none, a second axis laid out where
- * the mesh has none (its size is 0), two axes partial by different operators (what comes first would change the value). */
+/* Does `sharding` make sense for `dims` over `mesh`? Splits of one dim over several axes are nested, first axis outermost.
+ * Errors: PW_SHAPE, naming the axis: a split of a dim that is not there, a lay or op that is none, an axis behind the first laid
+ * out where the mesh has none (its size is 0), axes partial by different operators (what comes first would change the value). */
 PW_MUST_CHECK enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,
                                                const uint32_t mesh[PW_MESH_AXES_MAX], struct pw_error *ret_err);
 /* The part of a value of `dims` that place `place` of the mesh holds. Partial and broadcast axes hold the whole. */
@@ -64,6 +64,10 @@ bool pw_dtype_reduces(enum pw_dtype dtype, enum pw_op op);
  * products wrap around; f16 and bf16 by way of float. Errors: PW_UNSUPPORTED (there is no such reduction). */
 PW_MUST_CHECK enum pw_status pw_box_reduce(void *to, const struct pw_box *to_box, const void *from, const struct pw_box *from_box,
                                            const struct pw_box *part, enum pw_dtype dtype, enum pw_op op);
+/* Does no axis come behind one that is not there (its size is 0)? */
+bool pw_mesh_possible(const uint32_t mesh[PW_MESH_AXES_MAX]);
+/* "2 x 3": two axes at least; returns `text`. */
+char *pw_mesh_format(const uint32_t mesh[PW_MESH_AXES_MAX], char *text, size_t text_bytes);
 /* "split(0) x partial(sum)"; returns `text`. */
 char *pw_sharding_format(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], char *text, size_t text_bytes);
 

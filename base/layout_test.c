@@ -16,10 +16,12 @@
 
 static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_SPLIT(2),
                                                 PW_AXIS_PARTIAL(PW_SUM) };
+#define LAYS pw_array_count(lays)
 static const struct pw_dims shapes[] = {
         { 3, { 7, 5, 3 } }, { 3, { 8, 4, 2 } }, { 3, { 1, 1, 1 } }, { 3, { 2, 9, 1 } }, { 3, { 5, 0, 4 } }, { 4, { 3, 3, 3, 3 } },
 };
-static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 0, 0 }, { 1, 1 }, { 4, 0 }, { 3, 2 }, { 2, 4 }, { 1, 5 } };
+static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 0, 0 }, { 1, 1 }, { 4, 0 }, { 3, 2 }, { 2, 4 }, { 1, 5 },
+                                                     { 2, 3, 2 }, { 3, 1, 2 }, { 2, 2, 1, 3 } };
 
 static struct pw_box whole_box(const struct pw_dims *dims)
 {
@@ -45,8 +47,26 @@ static void test_mesh(void **state)
                 }
         assert_int_equal(pw_mesh_count(meshes[0]), 1);
         assert_int_equal(pw_mesh_count(mesh), 12);
-        assert_int_equal(pw_mesh_count((const uint32_t[]){ 3, 0xAAAAAAABu }), UINT32_MAX); /* 1 in 32 bits */
-        assert_int_equal(pw_mesh_count((const uint32_t[]){ 1u << 16, 1u << 16 }), UINT32_MAX);
+        assert_int_equal(pw_mesh_count((const uint32_t[PW_MESH_AXES_MAX]){ 1u << 8, 1u << 8, 1u << 8, 1u << 8 }), UINT32_MAX);
+        pw_mesh_coords((const uint32_t[PW_MESH_AXES_MAX]){ 2, 3, 2, 5 }, 59, coords);
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                assert_int_equal(coords[axis], ((const uint32_t[]){ 1, 2, 1, 4 })[axis]);
+        assert_int_equal(pw_mesh_count((const uint32_t[PW_MESH_AXES_MAX]){ 3, 0xAAAAAAABu }), UINT32_MAX); /* 1 in 32 bits */
+        assert_int_equal(pw_mesh_count((const uint32_t[PW_MESH_AXES_MAX]){ 1u << 16, 1u << 16 }), UINT32_MAX);
+}
+
+static void test_mesh_text(void **state)
+{
+        const uint32_t line[PW_MESH_AXES_MAX] = { 4 }, all[PW_MESH_AXES_MAX] = { 2, 1, 3, 2 }, gap[PW_MESH_AXES_MAX] = { 2, 0, 2 };
+        const struct pw_sharding last = PW_SHARDING(PW_AXIS_SPLIT(0), PW_AXIS_BROADCAST, PW_AXIS_BROADCAST, PW_AXIS_SPLIT(1));
+        char text[80];
+
+        (void)state;
+        assert_string_equal(pw_mesh_format(line, text, sizeof text), "4 x 1");
+        assert_string_equal(pw_mesh_format(all, text, sizeof text), "2 x 1 x 3 x 2");
+        assert_string_equal(pw_sharding_format(&last, all, text, sizeof text), "split(0) x broadcast x broadcast x split(1)");
+        assert_string_equal(pw_sharding_format(&PW_SPLIT(0), line, text, sizeof text), "split(0)");
+        assert_true(pw_mesh_possible(line) && pw_mesh_possible(all) && !pw_mesh_possible(gap));
 }
 
 static void test_uneven_split(void **state)
@@ -98,13 +118,16 @@ static void test_every_layout(void **state)
         (void)state;
         for (size_t s = 0; s < pw_array_count(shapes); s++)
                 for (size_t m = 0; m < pw_array_count(meshes); m++)
-                        for (size_t l = 0; l < pw_array_count(lays) * pw_array_count(lays); l++) {
-                                struct pw_sharding sharding = { { lays[l % pw_array_count(lays)],
-                                                                  lays[l / pw_array_count(lays)] } };
-                                if (pw_sharding_check(&sharding, &shapes[s], meshes[m], &err) == PW_OK)
+                        for (size_t l = 0; l < LAYS * LAYS * LAYS * LAYS; l++) {
+                                struct pw_sharding sharding = { { lays[l % LAYS], lays[l / LAYS % LAYS],
+                                                                  lays[l / LAYS / LAYS % LAYS], lays[l / LAYS / LAYS / LAYS] } };
+                                bool beyond = false;
+                                for (uint32_t axis = 1; axis < PW_MESH_AXES_MAX; axis++)
+                                        beyond |= !meshes[m][axis] && sharding.axis[axis].lay != PW_LAY_BROADCAST;
+                                assert_int_equal(pw_sharding_check(&sharding, &shapes[s], meshes[m], &err),
+                                                 beyond ? PW_SHAPE : PW_OK);
+                                if (!beyond)
                                         scatter_and_gather(&shapes[s], &sharding, meshes[m]);
-                                else
-                                        assert_int_equal(meshes[m][1], 0);
                         }
 }
 
@@ -339,7 +362,7 @@ int main(void)
                 cmocka_unit_test(test_partial_by_one_op),
                 cmocka_unit_test(test_rank_order),
                 cmocka_unit_test(test_sharding_equality_and_text),
-                cmocka_unit_test(test_reductions), cmocka_unit_test(test_reductions_of_bools),
+                cmocka_unit_test(test_mesh_text), cmocka_unit_test(test_reductions), cmocka_unit_test(test_reductions_of_bools),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

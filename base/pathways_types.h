@@ -137,7 +137,7 @@ extern "C++" template <typename... Sizes> constexpr pw_dims PW_DIMS(Sizes... siz
 
 /* --- shardings ---------------------------------------------------------------------------------------------------- */
 
-#define PW_MESH_AXES_MAX 2
+#define PW_MESH_AXES_MAX 4
 
 enum pw_op { PW_SUM = 0, PW_MAX = 1, PW_MIN = 2, PW_PROD = 3 };
 
@@ -164,18 +164,18 @@ struct pw_sharding {
 #define PW_AXIS_BROADCAST { PW_LAY_BROADCAST, 0, 0, 0 }
 #define PW_AXIS_SPLIT(dim) { PW_LAY_SPLIT, (dim), 0, 0 }
 #define PW_AXIS_PARTIAL(op) { PW_LAY_PARTIAL, 0, (op), 0 }
-/* Over a mesh of two axes, each one of PW_AXIS_*. */
-#define PW_SHARDING(first, second) ((struct pw_sharding){ { first, second } })
+/* Over a mesh of several axes: one of PW_AXIS_* for each; those that are left out are broadcast. */
+#define PW_SHARDING(...) ((struct pw_sharding){ { __VA_ARGS__ } })
 #else
 #define PW_AXIS_BROADCAST (pw_axis_sharding{ PW_LAY_BROADCAST, 0, 0, 0 })
 #define PW_AXIS_SPLIT(dim) (pw_axis_sharding{ PW_LAY_SPLIT, static_cast<uint8_t>(dim), 0, 0 })
 #define PW_AXIS_PARTIAL(op) (pw_axis_sharding{ PW_LAY_PARTIAL, 0, static_cast<uint8_t>(op), 0 })
-#define PW_SHARDING(first, second) (pw_sharding{ { first, second } })
+#define PW_SHARDING(...) (pw_sharding{ { __VA_ARGS__ } })
 #endif
 /* Over a mesh of one axis. */
-#define PW_BROADCAST PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_BROADCAST)
-#define PW_SPLIT(dim) PW_SHARDING(PW_AXIS_SPLIT(dim), PW_AXIS_BROADCAST)
-#define PW_PARTIAL(op) PW_SHARDING(PW_AXIS_PARTIAL(op), PW_AXIS_BROADCAST)
+#define PW_BROADCAST PW_SHARDING(PW_AXIS_BROADCAST)
+#define PW_SPLIT(dim) PW_SHARDING(PW_AXIS_SPLIT(dim))
+#define PW_PARTIAL(op) PW_SHARDING(PW_AXIS_PARTIAL(op))
 
 #ifdef __cplusplus
 }

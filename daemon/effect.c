@@ -24,10 +24,10 @@ static void list_shards(const struct pw_result *result, struct pw_shard_list *li
 
         *list = (struct pw_shard_list){ .shard_count = result->room_count,
                                         .dtype = result->value.dtype,
-                                        .mesh = { result->mesh[0], result->mesh[1] },
                                         .sharding = result->value.sharding,
                                         .dims = result->value.dims,
                                         .lost = result->lost };
+        memcpy(list->mesh, result->mesh, sizeof list->mesh);
         for (uint32_t i = 0; i < result->room_count; i++) {
                 const struct pw_room *room = &result->rooms[i];
 

@@ -60,7 +60,7 @@ struct build {
         struct pw_image_function functions[16];
         struct pw_image_input inputs[16];
         struct pw_image_result results[64];
-        struct { uint32_t devices[PW_DEVICES_MAX], count, mesh[2]; uint64_t block_bytes; } slices[4];
+        struct { uint32_t devices[PW_DEVICES_MAX], count, mesh[PW_MESH_AXES_MAX]; uint64_t block_bytes; } slices[4];
         uint32_t pool[4 * BUILD_MAX]; /* lists of indexes */
         char text[65536];             /* texts and params */
         uint32_t value_count, node_count, function_count, input_count, result_count, slice_count, pool_count, text_bytes, seq_count;
@@ -98,7 +98,7 @@ struct input {
         const void *inline_value; /* up to 24 bytes, or NULL */
         uint64_t bytes;
         struct pw_sharding sharding;
-        uint32_t mesh[2];
+        uint32_t mesh[PW_MESH_AXES_MAX];
         struct pw_run_shard shards[PW_DEVICES_MAX];
         uint32_t shard_count;
         bool in_place;

@@ -21,7 +21,7 @@ lib_LTLIBRARIES += libclient/libpathways.la
 libclient_libpathways_la_SOURCES =
 libclient_libpathways_la_LIBADD = $(libclient_parts)
 # nodelete: a thread that ends after dlclose() still finds the destructor of its lanes.
-libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,-z,nodelete \
+libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefined -Wl,-z,nodelete \
 	-Wl,--version-script='$(srcdir)/libclient/libpathways.map'
 EXTRA_libclient_libpathways_la_DEPENDENCIES = libclient/libpathways.map
 

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define PW_MODULE_ABI 2u
+#define PW_MODULE_ABI 3u
 #define PW_TASK_ARGS_MAX 256 /* inputs of a call; as many outputs */
 
 /* One shard of an input or output, as a function sees it. */

@@ -11,10 +11,10 @@ static void slices_text(const struct pw_program_row *row, char *text, size_t byt
 
         text[0] = 0;
         for (uint32_t i = 0; i < row->image->slice_count && used < bytes; i++) {
-                const struct pw_slice_map *slice = &row->slices[i];
+                char mesh[64];
 
-                used += (size_t)snprintf(text + used, bytes - used, "%s%u x %u", i ? ", " : "", slice->mesh[0] ? slice->mesh[0] : 1,
-                                         slice->mesh[1] ? slice->mesh[1] : 1);
+                used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? ", " : "",
+                                         pw_mesh_format(row->slices[i].mesh, mesh, sizeof mesh));
         }
 }
 

@@ -14,7 +14,7 @@
 struct fake_value {
         enum pw_dtype dtype;
         struct pw_dims dims;
-        uint32_t mesh[2], shard_count;
+        uint32_t mesh[PW_MESH_AXES_MAX], shard_count;
         struct pw_sharding sharding;
         uint64_t shard_bytes; /* a page at most */
         const void *data;

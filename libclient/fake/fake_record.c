@@ -38,8 +38,8 @@ static void result_value(struct fake_daemon *fake, struct pw_entry *entry)
         const struct fake_value *value = fake->params.value;
         struct pw_shard_list *list = shard_list(fake);
         *list = (struct pw_shard_list){ .shard_count = value->shard_count, .dtype = (uint8_t)value->dtype,
-                                        .mesh = { value->mesh[0], value->mesh[1] }, .sharding = value->sharding,
-                                                .dims = value->dims };
+                                        .sharding = value->sharding, .dims = value->dims };
+        memcpy(list->mesh, value->mesh, sizeof list->mesh);
         assert(value->shard_count <= SHARDS && value->shard_bytes <= PAGE);
         for (uint32_t i = 0; i < value->shard_count; i++) {
                 uint64_t offset = SHARED_OFFSET + (1 + i) * PAGE;

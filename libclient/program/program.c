@@ -91,8 +91,8 @@ void pw_program_free(struct pw_program *program)
         free(program);
 }
 
-/* A new value of the program on a slice; NULL: out of memory, the error sticks. */
-static struct pw_value *value_add(struct pw_program *program, const struct pw_value *like)
+/* A new value of the program over `mesh`; NULL: out of memory, the error sticks. */
+static struct pw_value *value_add(struct pw_program *program, const uint32_t *mesh, const struct pw_value *like)
 {
         struct pw_value *value = malloc(sizeof *value);
         if (!value ||
@@ -102,6 +102,7 @@ static struct pw_value *value_add(struct pw_program *program, const struct pw_va
                 return NULL;
         }
         *value = *like;
+        memcpy(value->mesh, mesh, sizeof value->mesh);
         value->program = program;
         value->index = program->value_count;
         program->values[program->value_count++] = value;
@@ -137,24 +138,24 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
                 return fail(program, PW_INVALID, "%s: %s: unknown flags %#x", program->name, call, flags);
         if (!pw_grow((void **)&program->inputs, &program->input_capacity, program->input_count + 1, sizeof *program->inputs))
                 return fail(program, PW_NO_MEMORY, "%s: no memory for an input", program->name);
-        struct pw_value like = { .kind = PW_TRACED_INPUT, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
+        struct pw_value like = { .kind = PW_TRACED_INPUT, .slice = slice->number,
                                  .sharding = sharding, .dtype = dtype, .dims = dims, .flags = flags,
                                          .input = program->input_count };
-        struct pw_value *value = value_add(program, &like);
+        struct pw_value *value = value_add(program, slice->mesh, &like);
         if (!value)
                 return &program->bad;
         program->inputs[program->input_count++] = value;
         return value;
 }
 
-static struct pw_value *convert(struct pw_value *value, struct pw_value like, const char *call)
+static struct pw_value *convert(struct pw_value *value, const uint32_t *mesh, struct pw_value like, const char *call)
 {
         struct pw_program *program = value->program;
         if (value->index == PW_VALUE_BAD || !traceable(program, call))
                 return &program->bad;
         like.kind = PW_TRACED_CONVERSION;
         like.source = value->index;
-        struct pw_value *converted = value_add(program, &like);
+        struct pw_value *converted = value_add(program, mesh, &like);
         return converted ? converted : &program->bad;
 }
 
@@ -162,8 +163,8 @@ struct pw_value *pw_as(struct pw_value *value, struct pw_sharding sharding)
 {
         if (!value)
                 return NULL;
-        struct pw_value like = { .slice = value->slice, .mesh = { value->mesh[0], value->mesh[1] }, .sharding = sharding };
-        return convert(value, like, "pw_as()");
+        struct pw_value like = { .slice = value->slice, .sharding = sharding };
+        return convert(value, value->mesh, like, "pw_as()");
 }
 
 struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct pw_sharding sharding)
@@ -172,8 +173,8 @@ struct pw_value *pw_move(struct pw_value *value, struct pw_slice *slice, struct 
                 return NULL;
         if (value->program->err.status != PW_OK || !slice_fits(value->program, slice, "pw_move()"))
                 return &value->program->bad;
-        struct pw_value like = { .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] }, .sharding = sharding };
-        return convert(value, like, "pw_move()");
+        struct pw_value like = { .slice = slice->number, .sharding = sharding };
+        return convert(value, slice->mesh, like, "pw_move()");
 }
 
 /* --- stages --------------------------------------------------------------------------------------------------------------- */
@@ -282,10 +283,10 @@ static struct pw_value *outputs_add(struct pw_program *program, const struct pw_
         uint32_t output_count = program->calls[program->call_count - 1].output_count;
         struct pw_value *first = &program->bad;
         for (uint32_t i = 0; i < output_count; i++) {
-                struct pw_value like = { .kind = PW_TRACED_CALL, .slice = slice->number, .mesh = { slice->mesh[0], slice->mesh[1] },
+                struct pw_value like = { .kind = PW_TRACED_CALL, .slice = slice->number,
                                          .sharding = i ? params->output_shardings[i - 1] : sharding,
                                          .call = program->call_count - 1, .output = i };
-                struct pw_value *value = value_add(program, &like);
+                struct pw_value *value = value_add(program, slice->mesh, &like);
                 if (!value)
                         return &program->bad;
                 if (i == 0)

@@ -1,6 +1,8 @@
 /* Slices: virtual devices, asked of the daemon's resource manager. */
 #include "libclient/program/program.h"
 
+#include "base/layout.h"
+
 static enum pw_status params_check(const struct pw_slice_params *params, struct pw_error *ret_err)
 {
         if (!params || params->device_count == 0)
@@ -8,14 +10,14 @@ static enum pw_status params_check(const struct pw_slice_params *params, struct 
         if (params->island < 0)
                 return pw_error_set(ret_err, PW_INVALID, "island %d: it is 1 + the number of an island, or 0 for any",
                                     params->island);
-        if (!params->mesh[0])
-                return params->mesh[1]
-                               ? pw_error_set(ret_err, PW_INVALID, "mesh {0, %u}: the first axis has no size", params->mesh[1])
-                               : PW_OK;
-        uint64_t count = (uint64_t)params->mesh[0] * (params->mesh[1] ? params->mesh[1] : 1);
-        if (count != params->device_count)
-                return pw_error_set(ret_err, PW_INVALID, "mesh {%u, %u} has %llu places, device_count is %u", params->mesh[0],
-                                    params->mesh[1], (unsigned long long)count, params->device_count);
+        char mesh[64];
+        if (!pw_mesh_possible(params->mesh))
+                return pw_error_set(ret_err, PW_INVALID, "mesh {%u, %u, %u, %u}: an axis comes behind one that has no size",
+                                    params->mesh[0], params->mesh[1], params->mesh[2], params->mesh[3]);
+        if (params->mesh[0] && pw_mesh_count(params->mesh) != params->device_count)
+                return pw_error_set(ret_err, PW_INVALID, "a mesh of %s has %u places, device_count is %u",
+                                    pw_mesh_format(params->mesh, mesh, sizeof mesh), pw_mesh_count(params->mesh),
+                                    params->device_count);
         return PW_OK;
 }
 
@@ -28,8 +30,9 @@ static enum pw_status slice_of(struct pw_session *session, const struct pw_slice
         slice->session = pw_session_ref(session);
         slice->number = reply->slice;
         slice->device_count = params->device_count;
-        slice->mesh[0] = params->mesh[0] ? params->mesh[0] : params->device_count;
-        slice->mesh[1] = params->mesh[1]; /* 0: there is no such axis, and no sharding over it */
+        memcpy(slice->mesh, params->mesh, sizeof slice->mesh); /* 0: there is no such axis, and no sharding over it */
+        if (!slice->mesh[0])
+                slice->mesh[0] = params->device_count;
         *ret_slice = slice;
         return PW_OK;
 }
@@ -46,12 +49,14 @@ enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_p
                 return status;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__SliceOpen open = PATHWAYS__WIRE__SLICE_OPEN__INIT;
-        uint32_t mesh[PW_MESH_AXES_MAX] = { params->mesh[0], params->mesh[1] };
+        uint32_t mesh[PW_MESH_AXES_MAX];
+        memcpy(mesh, params->mesh, sizeof mesh);
         open.device_count = params->device_count;
         if (params->kind)
                 open.kind = (char *)(uintptr_t)params->kind;
         open.mesh = mesh;
-        open.n_mesh = !mesh[0] ? 0 : mesh[1] ? 2 : 1;
+        while (open.n_mesh < PW_MESH_AXES_MAX && mesh[open.n_mesh])
+                open.n_mesh++;
         open.island_count = params->island_count;
         open.island = params->island;
         open.memory_bytes = params->memory_bytes;

@@ -11,9 +11,9 @@
 
 void pw_make_slice(struct pw_graph *graph, struct pw_make_slice *slice, const struct pw_make_slice_params *params)
 {
-        struct pw_slice_map map = { .id = 100 + graph->slice_count, .mesh = { params->mesh[0], params->mesh[1] },
-                                    .places = slice->places };
+        struct pw_slice_map map = { .id = 100 + graph->slice_count, .places = slice->places };
 
+        memcpy(map.mesh, params->mesh, sizeof map.mesh);
         map.device_count = pw_mesh_count(params->mesh);
         for (uint32_t i = 0; i < map.device_count; i++) {
                 uint32_t island = params->first_island + i * params->island_count / map.device_count;

@@ -27,13 +27,13 @@ static void append_numbers(char *text, size_t bytes, const struct pw_image *imag
 /* "5 f32 [65, 10] split(0), block+128" */
 static void append_value(char *text, size_t bytes, const struct pw_image *image, uint32_t index)
 {
-        static const uint32_t two_axes[PW_MESH_AXES_MAX] = { 2, 0 };
+        static const uint32_t one_axis[PW_MESH_AXES_MAX] = { 2 };
         const struct pw_image_value *value = pw_image_value(image, index);
         char dims[96], sharding[64];
 
         append(text, bytes, "%" PRIu32 " %s %s %s, ", index, pw_dtype_text(value->dtype),
                pw_dims_format(&value->dims, dims, sizeof dims),
-               pw_sharding_format(&value->sharding, two_axes, sharding, sizeof sharding));
+               pw_sharding_format(&value->sharding, one_axis, sharding, sizeof sharding));
         if (value->place == PW_PLACE_RESULT)
                 append(text, bytes, "result %u", value->index);
         else if (pw_image_block(image, value->index)->stage)

@@ -33,26 +33,28 @@ static enum move axis_move(const struct pw_axis_sharding *from, const struct pw_
         return moves[from->lay % 3][to->lay % 3];
 }
 
-/* Two axes at once: rows are the first axis, columns the second. CUT alone takes a part of what is there already. */
-#define C PW_TRANSFER_COPY
-#define G PW_TRANSFER_ALL_GATHER
-#define R PW_TRANSFER_ALL_REDUCE
-#define S PW_TRANSFER_REDUCE_SCATTER
-#define A PW_TRANSFER_ALL_TO_ALL
-static const enum pw_transfer_kind kinds[MOVES][MOVES] = {
-        /*             SAME CUT GATHER EXCHANGE REDUCE SCATTER */
-        [SAME] =     { C,   C,  G,     A,       R,     S },
-        [CUT] =      { C,   C,  A,     A,       S,     S },
-        [GATHER] =   { G,   A,  G,     A,       R,     S },
-        [EXCHANGE] = { A,   A,  A,     A,       S,     S },
-        [REDUCE] =   { R,   S,  R,     S,       R,     S },
-        [SCATTER] =  { S,   S,  S,     S,       S,     S },
+/* All axes at once: the first row names it of which some axis does `one` and some axis one of `others`. CUT alone takes a part of
+ * what is there already. */
+#define DOES(move) (1u << (move))
+#define ANY (DOES(MOVES) - 1)
+static const struct { uint32_t one, others; enum pw_transfer_kind kind; } kinds[] = {
+        { DOES(SCATTER), ANY, PW_TRANSFER_REDUCE_SCATTER },
+        { DOES(REDUCE), DOES(CUT) | DOES(EXCHANGE), PW_TRANSFER_REDUCE_SCATTER },
+        { DOES(REDUCE), ANY, PW_TRANSFER_ALL_REDUCE },
+        { DOES(EXCHANGE), ANY, PW_TRANSFER_ALL_TO_ALL },
+        { DOES(GATHER), DOES(CUT), PW_TRANSFER_ALL_TO_ALL },
+        { DOES(GATHER), ANY, PW_TRANSFER_ALL_GATHER },
+        { ANY, ANY, PW_TRANSFER_COPY },
 };
-#undef C
-#undef G
-#undef R
-#undef S
-#undef A
+
+static enum pw_transfer_kind kind_of(uint32_t moves)
+{
+        uint32_t i = 0;
+
+        while (!(moves & kinds[i].one) || !(moves & kinds[i].others))
+                i++;
+        return kinds[i].kind;
+}
 
 static bool has_split(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX])
 {
@@ -67,7 +69,7 @@ enum pw_transfer_kind pw_transfer_between(const struct pw_sharding *from, const 
                                           bool same_slice)
 {
         uint32_t from_count = pw_mesh_count(from_mesh), to_count = pw_mesh_count(to_mesh);
-        enum move moves[PW_MESH_AXES_MAX];
+        uint32_t moves = 0;
 
         if (!same_slice) {
                 if (from_count == 1 && to_count > 1)
@@ -75,8 +77,8 @@ enum pw_transfer_kind pw_transfer_between(const struct pw_sharding *from, const 
                 return from_count > 1 && to_count == 1 ? PW_TRANSFER_GATHER : PW_TRANSFER_SEND_RECV;
         }
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                moves[i] = from_mesh[i] > 1 ? axis_move(&from->axis[i], &to->axis[i]) : SAME;
-        return kinds[moves[0]][moves[1]];
+                moves |= DOES(from_mesh[i] > 1 ? axis_move(&from->axis[i], &to->axis[i]) : SAME);
+        return kind_of(moves);
 }
 
 static bool is_partial(const struct pw_sharding *sharding, const struct pw_slice_map *slice, uint32_t axis)

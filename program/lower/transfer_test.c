@@ -23,9 +23,9 @@ static void test_kinds(void **state)
 {
         const struct {
                 struct pw_sharding from;
-                uint32_t from_mesh[2];
+                uint32_t from_mesh[PW_MESH_AXES_MAX];
                 struct pw_sharding to;
-                uint32_t to_mesh[2];
+                uint32_t to_mesh[PW_MESH_AXES_MAX];
                 bool same_slice;
                 const char *kind;
         } rows[] = {
@@ -50,6 +50,16 @@ static void test_kinds(void **state)
                 { TWO(AP, AB), { 2, 2 }, TWO(AB, AS0), { 2, 2 }, true, "reduce-scatter" },
                 { TWO(AP, AS0), { 2, 2 }, TWO(AB, AS0), { 2, 2 }, true, "all-reduce" },
                 { TWO(AS0, AS1), { 4, 1 }, TWO(AB, AB), { 4, 1 }, true, "all-gather" },
+                /* one slice, more axes */
+                { PW_SHARDING(AS0, AB, AS1, AB), { 2, 2, 2, 2 }, B, { 2, 2, 2, 2 }, true, "all-gather" },
+                { PW_SHARDING(AB, AB, AB, AS1), { 2, 2, 2, 2 }, B, { 2, 2, 2, 2 }, true, "all-gather" },
+                { PW_SHARDING(AS0, AB, AB, AP), { 2, 2, 2, 2 }, PW_SHARDING(AS0), { 2, 2, 2, 2 }, true, "all-reduce" },
+                { PW_SHARDING(AS0, AP, AB), { 2, 2, 2 }, PW_SHARDING(AS0, AB, AS1), { 2, 2, 2 }, true, "reduce-scatter" },
+                { PW_SHARDING(AB, AB, AP), { 2, 2, 2 }, PW_SHARDING(AB, AB, AS0), { 2, 2, 2 }, true, "reduce-scatter" },
+                { PW_SHARDING(AB, AB, AS0), { 2, 2, 2 }, PW_SHARDING(AB, AS0), { 2, 2, 2 }, true, "all-to-all" },
+                { PW_SHARDING(AB, AB, AS0), { 2, 2, 2 }, PW_SHARDING(AB, AB, AS1), { 2, 2, 2 }, true, "all-to-all" },
+                { PW_SHARDING(AB), { 2, 2, 2 }, PW_SHARDING(AB, AB, AS1), { 2, 2, 2 }, true, "copy" },
+                { PW_SHARDING(AB, AB, AS0), { 4, 1, 1 }, B, { 4, 1, 1 }, true, "copy" },
                 /* between slices */
                 { B, { 1 }, B, { 4 }, false, "broadcast" },
                 { B, { 1 }, S0, { 4 }, false, "scatter" },

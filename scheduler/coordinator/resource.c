@@ -165,7 +165,9 @@ static enum pw_status check_ask(const struct pw_slice_ask *ask, struct pw_error 
 {
         if (!ask->device_count)
                 return pw_error_set(ret_err, PW_INVALID, "a slice of 0 devices");
-        if ((ask->mesh[0] || ask->mesh[1]) && pw_mesh_count(ask->mesh) != ask->device_count)
+        if (!pw_mesh_possible(ask->mesh))
+                return pw_error_set(ret_err, PW_INVALID, "a mesh with an axis behind one that has no size");
+        if (ask->mesh[0] && pw_mesh_count(ask->mesh) != ask->device_count)
                 return pw_error_set(ret_err, PW_INVALID, "a mesh of %u devices for a slice of %u", pw_mesh_count(ask->mesh),
                                     ask->device_count);
         if (ask->island_count && ask->device_count % ask->island_count)

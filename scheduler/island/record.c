@@ -53,7 +53,8 @@ static uint32_t write_result(struct writer *writer, const struct pw_live *live, 
 
 static void write_host_input(const struct pw_input_place *place, struct pw_run_input *input, struct pw_run_shard *shards)
 {
-        input->mesh[0] = input->mesh[1] = 1;
+        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
+                input->mesh[i] = 1;
         input->bytes = place->bytes;
         input->is_inline = place->is_inline;
         if (place->is_inline)

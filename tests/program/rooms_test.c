@@ -26,7 +26,8 @@ static uint32_t draw(struct maker *maker, uint32_t below) { return pw_sim_random
 static void add_slices(struct maker *maker)
 {
         static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 }, { 2, 2 },
-                                                             { 2, 3 }, { 8, 0 }, { 4, 2 }, { 1, 2 } };
+                                                             { 2, 3 }, { 8, 0 }, { 4, 2 }, { 1, 2 },
+                                                             { 2, 2, 2 }, { 2, 1, 3 }, { 1, 2, 1, 2 } };
         uint32_t count = 1 + draw(maker, 4), islands = 1 + draw(maker, 3);
 
         for (uint32_t s = 0; s < count; s++) {
@@ -34,7 +35,7 @@ static void add_slices(struct maker *maker)
                 uint32_t devices[8] = { 0, 1, 2, 3, 4, 5, 6, 7 }, first = draw(maker, 9 - pw_mesh_count(mesh));
                 bool shuffled = !draw(maker, 3);
                 pw_make_slice(maker->graph, &maker->places[s],
-                              &(struct pw_make_slice_params){ { mesh[0], mesh[1] }, first, 0, 1 });
+                              &(struct pw_make_slice_params){ { mesh[0], mesh[1], mesh[2], mesh[3] }, first, 0, 1 });
                 for (uint32_t i = 0; i < pw_mesh_count(mesh); i++) {
                         uint32_t other = i + draw(maker, 8 - i), device = devices[i];
                         devices[i] = devices[other];
@@ -58,8 +59,9 @@ static struct pw_sharding draw_sharding(struct maker *maker, uint32_t slice, uin
 {
         struct pw_sharding sharding = { { draw_axis(maker, rank), PW_AXIS_BROADCAST } };
 
-        if (maker->graph->slices[slice].mesh[1])
-                sharding.axis[1] = draw_axis(maker, rank);
+        for (uint32_t axis = 1; axis < PW_MESH_AXES_MAX; axis++)
+                if (maker->graph->slices[slice].mesh[axis])
+                        sharding.axis[axis] = draw_axis(maker, rank);
         return sharding;
 }
 
@@ -80,13 +82,21 @@ static bool splits(const struct pw_graph_value *value, uint32_t axis)
         return value->sharding.axis[axis].lay == PW_LAY_SPLIT;
 }
 
+static bool another_splits(const struct pw_graph_value *value, uint32_t axis, uint8_t dim)
+{
+        for (uint32_t other = 0; other < PW_MESH_AXES_MAX; other++)
+                if (other != axis && splits(value, other) && value->sharding.axis[other].dim == dim)
+                        return true;
+        return false;
+}
+
 /* How an output made like `like` may lie over one axis, where some argument is split or none is. */
 static struct pw_axis_sharding draw_output_axis(struct maker *maker, const struct pw_graph_value *like, uint32_t axis,
                                                 bool any_split)
 {
         uint32_t rank = like ? like->dims.rank : 1;
         uint8_t dim = (uint8_t)draw(maker, rank ? rank : 1);
-        bool other_splits_dim = like && splits(like, 1 - axis) && like->sharding.axis[1 - axis].dim == dim;
+        bool other_splits_dim = like && another_splits(like, axis, dim);
 
         if (like && splits(like, axis))
                 return like->sharding.axis[axis];
@@ -108,7 +118,7 @@ static struct pw_sharding draw_output(struct maker *maker, uint32_t slice, const
         const struct pw_graph *graph = maker->graph;
         const struct pw_graph_value *model = like < arg_count ? &graph->values[args[like]] : NULL;
         struct pw_sharding sharding = PW_BROADCAST;
-        uint32_t model_dim = UINT32_MAX;
+        uint32_t dims = 0; /* that are split and not so in the model, a bit each */
 
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++) {
                 bool any_split = false;
@@ -119,9 +129,10 @@ static struct pw_sharding draw_output(struct maker *maker, uint32_t slice, const
                 sharding.axis[axis] = draw_output_axis(maker, model, axis, any_split);
                 if (sharding.axis[axis].lay != PW_LAY_SPLIT || (model && splits(model, axis)))
                         continue;
-                if (model_dim == sharding.axis[axis].dim) /* nested splits need not fit */
+                if (dims >> sharding.axis[axis].dim & 1) /* nested splits need not fit */
                         sharding.axis[axis] = (struct pw_axis_sharding)PW_AXIS_PARTIAL(PW_SUM);
-                model_dim = sharding.axis[axis].dim;
+                else
+                        dims |= 1u << sharding.axis[axis].dim;
         }
         return sharding;
 }

@@ -1,6 +1,6 @@
 /* The module `parts`: functions whose values tell which device made them, for tests that compare them with a reference. All f64.
  *
- *   mark    input 0 plus weight[0] * (row of this device in the mesh) + weight[1] * (its column); params are the two weights
+ *   mark    input 0 plus, for each axis of the mesh, weight[axis] * (where this device is along it); params are the weights
  *   stats   outputs: twice input 0; the sum of the shard's elements, dims (1); how many they are, an i64, dims (1)
  *   grow    input 0 plus its params, one f64; updates a donated input 0 in place
  */
@@ -11,8 +11,10 @@ static uint64_t elements(const struct pw_task_value *value) { return value->byte
 static enum pw_status mark(struct pw_task *task)
 {
         const double *weight = task->params, *in = pw_task_in(task, 0);
-        double *out = pw_task_out(task, 0), add = weight[0] * task->coords[0] + weight[1] * task->coords[1];
+        double *out = pw_task_out(task, 0), add = 0;
 
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                add += weight[axis] * task->coords[axis];
         for (uint64_t i = 0; i < elements(&task->inputs[0]); i++)
                 out[i] = in[i] + add;
         return PW_OK;
@@ -45,8 +47,8 @@ static enum pw_status grow(struct pw_task *task)
 
 static enum pw_status mark_shape(struct pw_shape_task *task)
 {
-        if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != 2 * sizeof(double))
-                return pw_shape_fail(task, "takes one f64 and two weights");
+        if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != PW_MESH_AXES_MAX * sizeof(double))
+                return pw_shape_fail(task, "takes one f64 and a weight for each axis");
         return pw_shape_as_input_0(task);
 }
 

@@ -299,7 +299,7 @@ static void one_way_of_dispatch(struct it_host *host, bool sequential, double va
         struct pw_slice *slice = it_slice(host->session, 8, 2);
         struct pw_program *program = pw_program_new(host->session, "test/dispatch");
         struct pw_run_params params = { .sequential = sequential };
-        double weights[2] = { 0.1, 0 };
+        double weights[PW_MESH_AXES_MAX] = { 0.1 };
         struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0);
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(8), 0.3), *result;
         struct pw_view view;

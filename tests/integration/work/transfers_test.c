@@ -1,4 +1,4 @@
-/* Every transfer between two layouts, on one and two axes, inside an island and across: values against a reference.
+/* Every transfer between two layouts, on one to four axes, inside an island and across: values against a reference.
  *
  * Each device adds its place to what it holds (parts/mark), so a part that came from the wrong device, or was added twice or not
  * at all, shows. All numbers are small integers in f64, so sums are exact in every order.
@@ -39,15 +39,30 @@ static bool is_laid(const struct layout *layout, uint32_t axis, enum pw_lay lay)
 }
 
 /* Along broadcast axes all hold the same, so they add nothing there. */
-static void weights_of(const struct layout *layout, double weights[2])
+static void weights_of(const struct layout *layout, double weights[PW_MESH_AXES_MAX])
 {
-        weights[0] = is_laid(layout, 0, PW_LAY_BROADCAST) ? 0 : 100;
-        weights[1] = is_laid(layout, 1, PW_LAY_BROADCAST) ? 0 : 1000;
+        double weight = 100;
+
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++, weight *= 10)
+                weights[axis] = is_laid(layout, axis, PW_LAY_BROADCAST) ? 0 : weight;
+}
+
+/* What this place holds, another one along a broadcast axis brings. */
+static bool is_copy(const struct layout *layout, const uint32_t coords[PW_MESH_AXES_MAX])
+{
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                if (is_laid(layout, axis, PW_LAY_BROADCAST) && coords[axis])
+                        return true;
+        return false;
 }
 
 static enum pw_op op_of(const struct layout *layout)
 {
-        return (enum pw_op)layout->sharding.axis[is_laid(layout, 0, PW_LAY_PARTIAL) ? 0 : 1].op;
+        uint32_t axis = 0;
+
+        while (axis < PW_MESH_AXES_MAX - 1 && !is_laid(layout, axis, PW_LAY_PARTIAL))
+                axis++;
+        return (enum pw_op)layout->sharding.axis[axis].op;
 }
 
 /* What the whole value is once each device has added its mark. */
@@ -55,7 +70,7 @@ static void reference(const struct layout *from, const struct pw_dims *dims, dou
 {
         uint64_t count = count_of(dims);
         bool *seen = calloc(count + 1, sizeof *seen);
-        double weights[2];
+        double weights[PW_MESH_AXES_MAX];
 
         assert_non_null(seen);
         weights_of(from, weights);
@@ -64,7 +79,7 @@ static void reference(const struct layout *from, const struct pw_dims *dims, dou
                 struct pw_box box, whole = { .rank = dims->rank }, element = { .rank = dims->rank }, common;
 
                 pw_mesh_coords(from->mesh, place, coords);
-                if ((is_laid(from, 0, PW_LAY_BROADCAST) && coords[0]) || (is_laid(from, 1, PW_LAY_BROADCAST) && coords[1]))
+                if (is_copy(from, coords))
                         continue;
                 pw_shard_box(dims, &from->sharding, from->mesh, place, &box);
                 memcpy(whole.size, dims->dim, sizeof whole.size);
@@ -77,7 +92,10 @@ static void reference(const struct layout *from, const struct pw_dims *dims, dou
                         }
                         if (!pw_box_meet(&box, &element, &common))
                                 continue;
-                        double own = (double)(i % 7) + 1 + weights[0] * coords[0] + weights[1] * coords[1];
+                        double own = (double)(i % 7) + 1;
+
+                        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                                own += weights[axis] * coords[axis];
                         value[i] = seen[i] ? reduced(value[i], own, op_of(from)) : own;
                         seen[i] = true;
                 }
@@ -123,15 +141,15 @@ static void transfer(struct it_host *host, const struct layout *from, const stru
 {
         struct pw_sharding lies = from->sharding;
         struct pw_program *program = pw_program_new(host->session, "test/transfer");
-        double weights[2], *value = calloc(count_of(&dims) + 1, sizeof *value);
-        char what[300], text[2][80], shape[64] = "";
+        double weights[PW_MESH_AXES_MAX], *value = calloc(count_of(&dims) + 1, sizeof *value);
+        char what[400], text[4][80], shape[64] = "";
         struct pw_future *input, *result;
 
         for (uint32_t i = 0; i < dims.rank; i++)
                 snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%u", i ? "x" : "", (unsigned)dims.dim[i]);
-        snprintf(what, sizeof what, "%s over %ux%u to %s over %ux%u of %s",
-                 pw_sharding_format(&from->sharding, from->mesh, text[0], 80), from->mesh[0], from->mesh[1],
-                 pw_sharding_format(&to->sharding, to->mesh, text[1], 80), to->mesh[0], to->mesh[1], shape);
+        snprintf(what, sizeof what, "%s over %s to %s over %s of %s",
+                 pw_sharding_format(&from->sharding, from->mesh, text[0], 80), pw_mesh_format(from->mesh, text[1], 80),
+                 pw_sharding_format(&to->sharding, to->mesh, text[2], 80), pw_mesh_format(to->mesh, text[3], 80), shape);
         for (int i = 0; i < PW_MESH_AXES_MAX; i++)
                 if (lies.axis[i].lay == PW_LAY_PARTIAL)
                         lies.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
@@ -167,7 +185,10 @@ static const struct pw_axis_sharding lays[] = {
 
 static bool is_partial(const struct pw_sharding *sharding)
 {
-        return sharding->axis[0].lay == PW_LAY_PARTIAL || sharding->axis[1].lay == PW_LAY_PARTIAL;
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                if (sharding->axis[axis].lay == PW_LAY_PARTIAL)
+                        return true;
+        return false;
 }
 
 static void all_pairs_on_one_axis(struct it_host *host, struct layout from, struct layout to, struct pw_dims dims)
@@ -286,98 +307,85 @@ static void meshes_over_two_islands(void **state)
         on_two_axes(*state, 4, 2, 2, shapes[1]);
 }
 
-/* A value that is partial over both axes is completed by one operation: by two it would have no one whole. */
-static void partial_over_both_axes(void **state)
+/* --- three and four axes ---------------------------------------------------------------------------------------------- */
+
+static struct layout open_mesh(struct it_host *host, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t islands)
 {
-        static const enum pw_op ops[] = { PW_SUM, PW_MAX };
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_mesh(host->session, 2, 2, 1);
-        struct pw_future *input = it_put_f64(host->session, PW_DIMS(2), 1), *result;
+        struct pw_slice_params params = { .device_count = pw_mesh_count(mesh), .island_count = islands };
+        struct layout layout = { .sharding = PW_BROADCAST };
 
-        for (int i = 0; i < 2; i++) {
-                struct pw_sharding partial = PW_SHARDING(PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(ops[i]));
-                struct pw_program *program = pw_program_new(host->session, "test/partial");
+        memcpy(params.mesh, mesh, sizeof params.mesh);
+        memcpy(layout.mesh, mesh, sizeof layout.mesh);
+        it_ok(pw_slice_open(host->session, &params, &layout.slice, IT_ERR));
+        return layout;
+}
 
-                pw_result(program, pw_call(program, slice, "pw/nop",
-                                           PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(2), PW_BROADCAST, 0)), partial));
-                if (i) {
-                        it_fails(pw_compile(program, IT_ERR), PW_SHAPE, "partial by another op than the axis before");
-                } else {
-                        it_ok(pw_compile(program, IT_ERR));
-                        result = it_run_1(program, input);
-                        it_expect_f64(result, (const double[]){ 4, 8 }, 2);
-                        pw_unref(result);
-                }
-                pw_program_free(program);
+/* Layout `index` of the mesh of one to four axes, of as many as there are. */
+static struct pw_sharding layout_at(const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t index)
+{
+        static const struct pw_axis_sharding three[] = { PW_AXIS_SPLIT(0), PW_AXIS_BROADCAST, PW_AXIS_PARTIAL(PW_SUM),
+                                                         PW_AXIS_SPLIT(2), PW_AXIS_SPLIT(1) };
+        struct pw_sharding sharding = PW_BROADCAST;
+
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++) {
+                if (mesh[axis] > 1)
+                        sharding.axis[axis] = three[index % 5];
+                index /= 5;
         }
-        pw_unref(input);
-        pw_slice_close(slice);
+        return sharding;
 }
 
-struct reduction { enum pw_dtype dtype; enum pw_op op; uint64_t from, want; };
-
-/* What each of four devices holds, reduced: in the value's own type. */
-static void reduce_four(struct it_host *host, struct pw_slice *slice, const struct reduction *reduction)
+/* Some pairs of their layouts, of a value that no axis splits evenly. */
+static void some_pairs(struct it_host *host, struct layout from, struct layout to, uint32_t tries)
 {
-        struct pw_program *program = pw_program_new(host->session, "test/reduce");
-        uint64_t bytes = pw_dtype_bytes(reduction->dtype);
-        struct pw_future *input, *result;
-        struct pw_view view;
-
-        it_ok(pw_put(host->session, &reduction->from, bytes, &(struct pw_put_params){ .dtype = reduction->dtype }, &input, IT_ERR));
-        pw_result(program, pw_as(pw_call(program, slice, "pw/nop",
-                                         PW_ARGS(pw_input(program, slice, reduction->dtype, PW_SCALAR, PW_BROADCAST, 0)),
-                                         PW_PARTIAL(reduction->op)),
-                                 PW_BROADCAST));
-        it_ok(pw_compile(program, IT_ERR));
-        result = it_run_1(program, input);
-        it_ok(pw_get(result, IT_LONG, &view, IT_ERR));
-        assert_int_equal(view.dtype, reduction->dtype);
-        if (memcmp(view.data, &reduction->want, bytes))
-                fail_msg("op %d of %s: wrong", (int)reduction->op, pw_dtype_text(reduction->dtype));
-        pw_view_done(&view);
-        pw_unref(input);
-        pw_unref(result);
-        pw_program_free(program);
+        for (uint32_t i = 0; i < tries; i++) {
+                from.sharding = layout_at(from.mesh, i * 97 + 1);
+                to.sharding = layout_at(to.mesh, i * 61 + i / 5);
+                if (!is_partial(&to.sharding))
+                        transfer(host, &from, &to, PW_DIMS(5, 7, 3));
+        }
 }
 
-/* Whole numbers are reduced as such: no digit of 64 bits is lost, sums and products wrap around. Of bools there is "or" and
- * "and". */
-static void whole_numbers_and_bools(void **state)
+static void more_axes(void **state)
 {
-        static const struct reduction reductions[] = {
-                { PW_U8, PW_SUM, 70, 280 & 0xff },
-                { PW_U16, PW_SUM, 0x8001, 4 },
-                { PW_U32, PW_PROD, 0x10001, 0x40001 }, /* its square is 0x20001 in 32 bits */
-                { PW_U64, PW_SUM, (UINT64_C(1) << 53) + 1, (UINT64_C(1) << 55) + 4 },
-                { PW_I64, PW_SUM, (UINT64_C(1) << 53) + 1, (UINT64_C(1) << 55) + 4 },
-                { PW_U64, PW_MAX, UINT64_MAX, UINT64_MAX },
-                { PW_BOOL, PW_MAX, 1, 1 },
-                { PW_BOOL, PW_MIN, 0, 0 },
+        static const struct { uint32_t mesh[PW_MESH_AXES_MAX], islands; } slices[] = {
+                { { 2, 1, 2 }, 1 }, { { 2, 2, 2 }, 2 }, { { 1, 2, 2, 2 }, 2 }, { { 2, 1, 2, 2 }, 2 }, { { 1, 1, 1, 4 }, 1 },
         };
-        struct it_host *host = *state;
 
-        for (uint32_t islands = 1; islands <= 2; islands++) {
-                struct pw_slice *slice = it_slice(host->session, 4, islands);
+        for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+                struct layout layout = open_mesh(*state, slices[i].mesh, slices[i].islands);
 
-                for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-                        reduce_four(host, slice, &reductions[i]);
-                pw_slice_close(slice);
+                some_pairs(*state, layout, layout, 120);
+                pw_slice_close(layout.slice);
         }
 }
 
-static void no_sum_of_bools(void **state)
+static void more_axes_between_slices(void **state)
+{
+        static const uint32_t here[][PW_MESH_AXES_MAX] = { { 2, 2, 2 }, { 1, 2, 1, 3 } };
+        static const uint32_t there[][PW_MESH_AXES_MAX] = { { 3 }, { 2, 4 }, { 2, 1, 2 }, { 1, 2, 2, 2 } };
+
+        for (size_t a = 0; a < 2; a++)
+                for (size_t b = 0; b < 4; b++) {
+                        struct layout from = open_mesh(*state, here[a], 0), to = open_mesh(*state, there[b], 0);
+
+                        some_pairs(*state, from, to, 40);
+                        some_pairs(*state, to, from, 40);
+                        pw_slice_close(from.slice);
+                        pw_slice_close(to.slice);
+                }
+}
+
+/* A mesh without a gap, of as many axes as there may be. */
+static void refused_meshes(void **state)
 {
         struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 2, 1);
-        struct pw_program *program = pw_program_new(host->session, "test/bools");
-        struct pw_value *flag = pw_input(program, slice, PW_BOOL, PW_DIMS(3), PW_BROADCAST, 0);
+        struct pw_slice *slice;
 
-        flag = pw_call(program, slice, "pw/nop", PW_ARGS(flag), PW_PARTIAL(PW_SUM));
-        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(flag), PW_BROADCAST));
-        it_fails(pw_compile(program, IT_ERR), PW_SHAPE, "call 1|argument 0|bools have no sum");
-        pw_program_free(program);
-        pw_slice_close(slice);
+        it_fails(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 4, .mesh = { 2, 0, 2 } }, &slice, IT_ERR),
+                 PW_INVALID, "{2, 0, 2, 0}|no size");
+        it_fails(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 4, .mesh = { 2, 2, 2 } }, &slice, IT_ERR),
+                 PW_INVALID, "2 x 2 x 2|8 places|4");
 }
 
 /* One program, whose input lies in another way in each of its runs, over as many devices. */
@@ -460,7 +468,7 @@ int main(void)
                 IT_TEST(in_one_island),    IT_TEST(over_two_islands),     IT_TEST(other_operators),
                 IT_TEST(between_slices),   IT_TEST(meshes_in_one_island), IT_TEST(meshes_over_two_islands),
                 IT_TEST(an_input_that_lies_otherwise_each_time), IT_TEST(an_input_over_another_mesh),
-                IT_TEST(partial_over_both_axes), IT_TEST(whole_numbers_and_bools), IT_TEST(no_sum_of_bools),
+                IT_TEST(more_axes), IT_TEST(more_axes_between_slices), IT_TEST(refused_meshes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
