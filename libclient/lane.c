@@ -10,16 +10,10 @@ struct lane_use {
         struct pw_client_lane *lane;
 };
 
-#define DONATIONS_KEPT 16u
-
 struct thread {
         struct pw_session *session; /* of the last call; NULL: none */
         struct pw_client_lane *lane;
         struct lane_use *uses;
-        struct pw_donation *donations; /* NULL: kept[] is enough */
-        uint32_t donation_count, donation_capacity;
-        bool donation_lost;
-        struct pw_donation kept[DONATIONS_KEPT];
 };
 
 /* What a thread has of the library, and the key whose destructor gives it back: the two words that belong to no session. */
@@ -132,7 +126,6 @@ static void thread_end(void *argument)
                 thread->uses = use->next;
                 use_end(use);
         }
-        free(thread->donations);
         free(thread);
 }
 
@@ -232,48 +225,4 @@ enum pw_status pw_lane_get(struct pw_session *session, struct pw_client_lane **r
                 return lane_find(session, ret_lane, ret_err);
         *ret_lane = thread->lane;
         return PW_OK;
-}
-
-/* --- donations ---------------------------------------------------------------------------------------------------------- */
-
-static bool donations_grow(struct thread *thread)
-{
-        uint32_t capacity = 4 * DONATIONS_KEPT;
-        if (thread->donations)
-                capacity = 2 * thread->donation_capacity;
-        struct pw_donation *items = realloc(thread->donations, capacity * sizeof *items);
-        if (!items)
-                return false;
-        if (!thread->donations)
-                memcpy(items, thread->kept, sizeof thread->kept);
-        thread->donations = items;
-        thread->donation_capacity = capacity;
-        return true;
-}
-
-bool pw_donations_add(struct pw_donation donation)
-{
-        struct thread *thread = thread_get();
-        if (!thread)
-                return false;
-        uint32_t capacity = thread->donations ? thread->donation_capacity : DONATIONS_KEPT;
-        if (thread->donation_count == capacity && !donations_grow(thread)) {
-                thread->donation_lost = true;
-                return false;
-        }
-        struct pw_donation *items = thread->donations ? thread->donations : thread->kept;
-        items[thread->donation_count++] = donation;
-        return true;
-}
-
-struct pw_donation *pw_donations_take(uint32_t *ret_count, bool *ret_lost)
-{
-        struct thread *thread = self;
-        *ret_count = thread ? thread->donation_count : 0;
-        *ret_lost = thread && thread->donation_lost;
-        if (!thread)
-                return NULL;
-        thread->donation_count = 0;
-        thread->donation_lost = false;
-        return thread->donations ? thread->donations : thread->kept;
 }

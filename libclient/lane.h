@@ -65,16 +65,4 @@ static inline void pw_cpu_pause(void)
 #endif
 }
 
-/* --- donations of the calling thread, from pw_donate() to the pw_run_with() that it is an argument of -------------------- */
-struct pw_donation {
-        struct pw_future *future;
-        struct pw_future **place; /* the caller's variable, set to NULL when the run took it */
-        bool listed;              /* pw_run_with(): it is an input of this run */
-        bool sole;                /* pw_run_with(): nobody else in the process holds it, so it goes as a donation */
-};
-/* False when out of memory. */
-bool pw_donations_add(struct pw_donation donation);
-/* What was donated since the last call of it; good until the next pw_donations_add(). *ret_lost: one did not find memory. */
-struct pw_donation *pw_donations_take(uint32_t *ret_count, bool *ret_lost);
-
 #endif

@@ -267,8 +267,8 @@ struct pw_run_params {
 };
 
 /* Run the program; returns at once. `inputs`: one future per pw_input(), in order. `ret_results`: room for one future per
- * pw_result(), the caller holds a reference to each. A future passed through pw_donate(&f) is consumed: on PW_OK f is NULL
- * first (then perhaps written as a result), on failure it is as before.
+ * pw_result(), the caller holds a reference to each. An input that is pw_donate(&f) is f, and consumed: on PW_OK f is NULL first
+ * (then perhaps written as a result), on failure it is as before.
  * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_DAEMON_GONE; what goes wrong later makes the results ready with an error.
  * Blocks: only when the ring is full.   System calls: none while slots last and the daemon is awake. */
 PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
@@ -278,7 +278,8 @@ PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *program, struct pw_f
  * cancelled it. What has begun goes on to its end, unseen. A run that is done stays as it is. The caller keeps its references.
  * Errors: PW_INVALID (no run makes it), PW_GONE, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_cancel(struct pw_future *future, struct pw_error *ret_err);
-/* Mark the reference in *future as given away to the pw_run() that this call is an argument of; returns *future. */
+/* As an input of pw_run(): the reference that *future then holds is given to the run. What it returns is no future but says where
+ * the variable is, and is good for nothing else; a call that takes no notice of it changes nothing. Accepts NULL, as no future. */
 struct pw_future *pw_donate(struct pw_future **future);
 
 #ifndef __cplusplus

@@ -2,6 +2,10 @@
 #include "libclient/program/program_fixture_test.h"
 #include "pathways_module.h"
 
+#include <pthread.h>
+
+struct elsewhere { struct pw_program *program; struct pw_future **inputs, *result; enum pw_status status; };
+
 static int setup(void **state) { return start(state, &(struct fake_params){ .room_bytes = 0 }); }
 
 static int setup_hold(void **state) { return start(state, &(struct fake_params){ .hold_runs = true }); }
@@ -214,6 +218,75 @@ static void test_donated_but_held(void **state)
         pw_program_free(program);
 }
 
+static void *run_elsewhere(void *argument)
+{
+        struct elsewhere *run = argument;
+        run->status = pw_run_with(run->program, run->inputs, 2, NULL, &run->result, NULL);
+        return NULL;
+}
+
+/* What is given away is said by the inputs of that call, whoever makes it, and by nothing else. */
+static void test_donations_are_of_their_call(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, PW_DONATED);
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *result;
+        struct pw_future *mark = pw_donate(&weights), *inputs[] = { mark, images };
+        struct pw_info info;
+        struct pw_error err;
+        assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &result, NULL), PW_OK);
+        assert_non_null(weights);
+        pw_unref(result);
+        assert_int_equal(pw_future_info(mark, &info, &err), PW_INVALID);
+        assert_non_null(strstr(err.text, "pw_donate()"));
+        struct elsewhere run = { .program = program, .inputs = inputs };
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, run_elsewhere, &run), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(run.status, PW_OK);
+        assert_null(weights);
+        fake_settle(world->fake);
+        assert_int_equal(fake_counts(world->fake)->donated, 1);
+        assert_int_equal(pw_run_with(program, inputs, 2, NULL, &result, &err), PW_DONATED_USE); /* of an empty variable */
+        pw_unref(run.result);
+        pw_unref(images);
+        pw_program_free(program);
+}
+
+/* Every third of more inputs than a word has bits; one of them is held twice. */
+static void test_many_donations(void **state)
+{
+        enum { COUNT = 150 };
+        struct world *world = *state;
+        struct pw_program *program = pw_program_new(world->session, "many");
+        struct pw_value *values[COUNT];
+        struct pw_future *futures[COUNT], *inputs[COUNT], *result, *kept;
+        for (uint32_t i = 0; i < COUNT; i++) {
+                values[i] = pw_input(program, world->slice, PW_I64, PW_SCALAR, PW_BROADCAST, PW_DONATED);
+                futures[i] = put_weights(world);
+                inputs[i] = i % 3 ? futures[i] : pw_donate(&futures[i]);
+        }
+        kept = pw_ref(futures[75]);
+        pw_result(program, pw_call_with(program, world->slice, "pw/add", values, COUNT, PW_BROADCAST, NULL));
+        assert_int_equal(pw_compile(program, NULL), PW_OK);
+        assert_int_equal(pw_run_with(program, inputs, COUNT - 1, NULL, &result, NULL), PW_INVALID);
+        for (uint32_t i = 0; i < COUNT; i++)
+                assert_non_null(futures[i]); /* as before */
+        assert_int_equal(pw_run_with(program, inputs, COUNT, NULL, &result, NULL), PW_OK);
+        for (uint32_t i = 0; i < COUNT; i++)
+                assert_true(!futures[i] == (i % 3 == 0));
+        fake_settle(world->fake);
+        assert_int_equal(fake_counts(world->fake)->donated, COUNT / 3 - 1);
+        for (uint32_t i = 0; i < COUNT; i++)
+                pw_unref(futures[i]);
+        pw_unref(kept);
+        pw_unref(result);
+        fake_settle(world->fake);
+        assert_int_equal(fake_counts(world->fake)->drops, COUNT - COUNT / 3 + 2);
+        assert_int_equal(fake_counts(world->fake)->dropped_unknown, 0);
+        pw_program_free(program);
+}
+
 static void test_wrong_runs(void **state)
 {
         struct world *world = *state;
@@ -313,7 +386,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 TEST(test_wrong_traces), TEST(test_without_session), TEST(test_trace_is_sent), TEST(test_donated_loop),
-                TEST(test_donated_but_held), TEST(test_wrong_runs),
+                TEST(test_donated_but_held), TEST(test_donations_are_of_their_call),
+                TEST(test_many_donations), TEST(test_wrong_runs),
                 cmocka_unit_test_setup_teardown(test_results_wait, setup_hold, teardown),
                 cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown), TEST(test_slices),
         };

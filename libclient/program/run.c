@@ -14,17 +14,31 @@ struct run {
         struct pw_future *const *inputs;
         uint32_t input_count;
         const struct pw_run_params *params;
-        struct pw_donation *donations;
-        uint32_t donation_count;
+        uint64_t *sole; /* a bit for each input that is given away: nobody else in the process holds it */
         struct pw_future **results;
 };
 
+/* --- inputs that are given away --------------------------------------------------------------------------------------------- */
+
+/* What pw_donate() returns is where the caller's variable is, with this bit, which neither futures nor variables have. */
+#define GIVEN ((uintptr_t)PW_FUTURE_GIVEN)
+
 struct pw_future *pw_donate(struct pw_future **future)
 {
-        if (!future)
-                return NULL;
-        (void)pw_donations_add((struct pw_donation){ .future = *future, .place = future });
-        return *future;
+        return future && !((uintptr_t)future & GIVEN) ? (struct pw_future *)((uintptr_t)future | GIVEN) : NULL;
+}
+
+/* The caller's variable, of an input that is given away; else NULL. */
+static struct pw_future **place_of(const struct run *run, uint32_t i)
+{
+        uintptr_t input = (uintptr_t)run->inputs[i];
+        return input & GIVEN ? (struct pw_future **)(input - GIVEN) : NULL;
+}
+
+static struct pw_future *input_of(const struct run *run, uint32_t i)
+{
+        struct pw_future **place = place_of(run, i);
+        return place ? *place : run->inputs[i];
 }
 
 /* --- checks ----------------------------------------------------------------------------------------------------------------- */
@@ -49,7 +63,7 @@ static enum pw_status type_check(const struct run *run, uint32_t i, struct pw_er
 {
         const struct pw_value *want = run->program->inputs[i];
         struct pw_info info;
-        enum pw_status status = pw_future_info(run->inputs[i], &info, ret_err);
+        enum pw_status status = pw_future_info(input_of(run, i), &info, ret_err);
         if (status != PW_OK || info.status != PW_OK)
                 return status; /* one that is ready with an error makes the results errors */
         if (info.dtype == want->dtype && pw_dims_equal(&info.dims, &want->dims))
@@ -63,18 +77,10 @@ static enum pw_status type_check(const struct run *run, uint32_t i, struct pw_er
         return type_error(run, i, &info, ret_err);
 }
 
-static bool donates_nothing(const struct run *run)
-{
-        for (uint32_t d = 0; d < run->donation_count; d++)
-                if (!run->donations[d].future)
-                        return true;
-        return false;
-}
-
 static enum pw_status input_check(const struct run *run, uint32_t i, struct pw_error *ret_err)
 {
-        const struct pw_future *future = run->inputs[i];
-        if (!future && donates_nothing(run))
+        const struct pw_future *future = input_of(run, i);
+        if (!future && place_of(run, i))
                 return input_error(run, i, PW_DONATED_USE, "pw_donate() of what was given away before, or never there", ret_err);
         if (!future)
                 return input_error(run, i, PW_INVALID, "the future is NULL, as is one that was given away", ret_err);
@@ -85,17 +91,16 @@ static enum pw_status input_check(const struct run *run, uint32_t i, struct pw_e
         return pw_word_state(pw_future_word(future)) == PW_ENTRY_READY ? type_check(run, i, ret_err) : PW_OK;
 }
 
-/* Note which donations are inputs of this run. A future given away cannot be an input twice. */
+/* A future given away cannot be an input twice. */
 static enum pw_status donations_check(const struct run *run, struct pw_error *ret_err)
 {
-        for (uint32_t d = 0; d < run->donation_count; d++) {
+        for (uint32_t i = 0; i < run->input_count; i++) {
                 uint32_t uses = 0;
-                for (uint32_t i = 0; i < run->input_count; i++)
-                        uses += run->inputs[i] == run->donations[d].future;
+                for (uint32_t other = 0; place_of(run, i) && other < run->input_count; other++)
+                        uses += input_of(run, other) == input_of(run, i);
                 if (uses > 1)
                         return pw_error_set(ret_err, PW_DONATED_USE, "%s: a donated future is an input %u times",
                                             run->program->name, uses);
-                run->donations[d].listed = uses == 1;
         }
         return PW_OK;
 }
@@ -163,15 +168,12 @@ static enum pw_status results_make(const struct run *run, struct pw_error *ret_e
 /* PW_RUN_INPUT_DONATED if the caller gives its reference away, the program wants that, and nobody else in the process has one. */
 static uint8_t input_flag(const struct run *run, uint32_t i)
 {
-        for (uint32_t d = 0; d < run->donation_count; d++) {
-                struct pw_donation *donation = &run->donations[d];
-                if (!donation->listed || donation->future != run->inputs[i])
-                        continue;
-                donation->sole = (run->program->inputs[i]->flags & PW_DONATED) &&
-                                 (atomic_load(&donation->future->refs) & ~PW_REFS_ORPHAN) == 1;
-                return donation->sole ? PW_RUN_INPUT_DONATED : 0;
-        }
-        return 0;
+        bool sole = place_of(run, i) && (run->program->inputs[i]->flags & PW_DONATED) &&
+                    (atomic_load(&input_of(run, i)->refs) & ~PW_REFS_ORPHAN) == 1;
+        if (i % 64 == 0)
+                run->sole[i / 64] = 0;
+        run->sole[i / 64] |= (uint64_t)sole << i % 64;
+        return sole ? PW_RUN_INPUT_DONATED : 0;
 }
 
 static void record_write(const struct run *run)
@@ -183,7 +185,7 @@ static void record_write(const struct run *run)
         pw_ring_write(writer, pw_cell_run(flags, (uint16_t)run->input_count, (uint16_t)result_count, run->program->number));
         pw_ring_write(writer, (struct pw_cell){ params ? (uint64_t)params->deadline_us : 0, params ? params->priority : 0 });
         for (uint32_t i = 0; i < run->input_count; i++) {
-                const struct pw_future *input = run->inputs[i];
+                const struct pw_future *input = input_of(run, i);
                 pw_ring_write(writer, pw_cell_object(input_flag(run, i), input->segment, input->slot, input->generation));
         }
         for (uint32_t i = 0; i < result_count; i++) {
@@ -195,17 +197,17 @@ static void record_write(const struct run *run)
 /* The references that were given away: with the record where nobody else had one, else dropped behind it. */
 static void donations_end(const struct run *run)
 {
-        for (uint32_t d = 0; d < run->donation_count; d++) {
-                const struct pw_donation *donation = &run->donations[d];
-                if (!donation->listed)
+        for (uint32_t i = 0; i < run->input_count; i++) {
+                struct pw_future **place = place_of(run, i), *future = input_of(run, i);
+                if (!place)
                         continue;
-                *donation->place = NULL;
-                if (!donation->sole) {
-                        pw_future_release(donation->future);
+                *place = NULL;
+                if (!(run->sole[i / 64] >> i % 64 & 1)) {
+                        pw_future_release(future);
                         continue;
                 }
-                uint32_t old = atomic_exchange(&donation->future->refs, 0);
-                pw_future_free(donation->future, run->lane);
+                uint32_t old = atomic_exchange(&future->refs, 0);
+                pw_future_free(future, run->lane);
                 if (old & PW_REFS_ORPHAN)
                         pw_session_unref(run->program->session);
         }
@@ -232,15 +234,13 @@ enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *
         struct run run = { .program = program, .inputs = inputs, .input_count = (uint32_t)pw_min_u64(input_count, UINT32_MAX),
                            .params = params };
         struct pw_future *kept[RESULTS_KEPT];
-        bool lost;
-        run.donations = pw_donations_take(&run.donation_count, &lost);
+        uint64_t sole[PW_RING_CELLS / 64]; /* an input takes a cell, so there are fewer */
+        run.sole = sole;
         if (!program)
                 return pw_given_check(program, "the program", ret_err);
         if (!program->compiled)
                 return pw_error_set(ret_err, PW_INVALID, "%s: not compiled: pw_compile() comes first",
                                     program->name ? program->name : "the program");
-        if (lost)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "%s: no memory to note the donations", program->name);
         enum pw_status status = pw_session_check(program->session, ret_err);
         if (status == PW_OK)
                 status = run_check(&run, ret_err);
