@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
 libclient_libclient_core_la_SOURCES = libclient/lane.c libclient/listing.c libclient/object/frozen.c libclient/object/future.c \
 	libclient/object/get.c libclient/object/name.c libclient/object/notify.c libclient/object/open.c libclient/object/put.c \
 	libclient/object/relocate.c libclient/object/unref.c libclient/object/value.c libclient/object/wait.c \
-	libclient/program/cancel.c libclient/program/compile.c libclient/program/program.c libclient/program/run.c \
+	libclient/params.c libclient/program/cancel.c libclient/program/compile.c libclient/program/program.c libclient/program/run.c \
 	libclient/program/slice.c libclient/room.c libclient/session.c libclient/slab.c libclient/socket/connection.c \
 	libclient/socket/descriptor.c libclient/socket/handshake.c libclient/socket/outgoing.c libclient/socket/segment_map.c \
 	libclient/socket/socket.c libclient/socket/watcher.c libclient/take.c
@@ -12,7 +12,7 @@ libclient_parts = libclient/libclient_core.la wire/libwire.la plane/libplane.la 
 libclient_libclient_la_SOURCES =
 libclient_libclient_la_LIBADD = $(libclient_parts)
 noinst_HEADERS += libclient/lane.h libclient/listing.h libclient/object/frozen.h libclient/object/future.h \
-	libclient/object/notify.h libclient/object/unref.h libclient/program/program.h libclient/room.h libclient/session.h \
+	libclient/object/notify.h libclient/object/unref.h libclient/params.h libclient/program/program.h libclient/room.h libclient/session.h \
 	libclient/slab.h libclient/socket/connection.h libclient/socket/connection_private.h libclient/socket/descriptor.h \
 	libclient/socket/outgoing.h libclient/socket/segment_map.h libclient/socket/socket.h libclient/uncancelled.h
 EXTRA_DIST += libclient/README.md
@@ -26,7 +26,7 @@ libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefin
 EXTRA_libclient_libpathways_la_DEPENDENCIES = libclient/libpathways.map
 
 libclient_tests = libclient/room_test libclient/socket/connection_test libclient/object/future_test libclient/session_test \
-	libclient/program/program_test libclient/program/sharded_test
+	libclient/params_test libclient/program/program_test libclient/program/sharded_test
 check_PROGRAMS += $(libclient_tests)
 TESTS += $(libclient_tests)
 libclient_test_libs = libclient/libclient.la $(CMOCKA_LIBS)
@@ -37,6 +37,8 @@ libclient_object_future_test_SOURCES = libclient/object/future_test.c $(libclien
 libclient_object_future_test_LDADD = $(libclient_test_libs)
 libclient_socket_connection_test_SOURCES = libclient/socket/connection_test.c
 libclient_socket_connection_test_LDADD = $(libclient_test_libs)
+libclient_params_test_SOURCES = libclient/params_test.c libclient/program/program_fixture_test.h $(libclient_fake)
+libclient_params_test_LDADD = $(libclient_test_libs)
 libclient_session_test_SOURCES = libclient/session_test.c $(libclient_fake)
 libclient_session_test_LDADD = $(libclient_test_libs)
 libclient_program_program_test_SOURCES = libclient/program/program_test.c libclient/program/program_fixture_test.h \

@@ -11,6 +11,9 @@
  * Time:       timeouts are microseconds from now; PW_FOREVER waits until the value is there or the session ends; 0 polls, and so
  *             does what is below 0. In params 0 means the default, and what is below 0 is refused.
  * Sizes:      bytes, 64 bit.
+ * Params:     such a struct may grow at its end from release to release, where 0 means as before. So calls that take one, and
+ *             pw_future_info(), are inline and pass its size to the library, to pw_..._sized(): an older library refuses with
+ *             PW_UNSUPPORTED what it does not know and is not 0, a newer one takes as 0 what is not there.
  */
 #ifndef PATHWAYS_H
 #define PATHWAYS_H
@@ -52,7 +55,7 @@ struct pw_put_params {
         enum pw_dtype dtype;  /* PW_OPAQUE: bytes without dims */
         struct pw_dims dims;  /* of the value; their product times the element must be its bytes, unless opaque */
         int64_t timeout_us;   /* how long to wait for room; 0 means the default, 30 s; PW_FOREVER allowed */
-        unsigned flags;       /* enum pw_put_flags */
+        uint64_t flags;       /* enum pw_put_flags */
 };
 
 /* Copy `bytes` bytes into the store. `params` may be NULL. bytes 0 makes an empty object (data may be NULL).
@@ -60,14 +63,27 @@ struct pw_put_params {
  * Errors:  PW_TOO_LARGE (can never fit), PW_NO_SPACE (after the timeout; the text says who holds the space), PW_SHAPE,
  *          PW_DAEMON_GONE.   Blocks: only for room.   System calls: none while the grant lasts.
  * Frozen:  the daemon is asked, and copies the value; until the call returns it takes its room twice. */
-PW_MUST_CHECK enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t bytes,
-                                    const struct pw_put_params *params, struct pw_future **ret_future,
-                                    struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_put_sized(struct pw_session *session, const void *data, uint64_t bytes,
+                                          const struct pw_put_params *params, size_t params_bytes, struct pw_future **ret_future,
+                                          struct pw_error *ret_err);
+static inline PW_MUST_CHECK enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t bytes,
+                                                  const struct pw_put_params *params, struct pw_future **ret_future,
+                                                  struct pw_error *ret_err)
+{
+        return pw_put_sized(session, data, bytes, params, sizeof(struct pw_put_params), ret_future, ret_err);
+}
 
 /* Like pw_put(), but hands out the room to be written in place: until pw_seal() the future is not ready.
  * *ret_data is writable until pw_seal() or pw_abort(), aligned to 64 bytes. Not frozen: PW_UNSUPPORTED. */
-PW_MUST_CHECK enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
-                                       struct pw_future **ret_future, void **ret_data, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_create_sized(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
+                                             size_t params_bytes, struct pw_future **ret_future, void **ret_data,
+                                             struct pw_error *ret_err);
+static inline PW_MUST_CHECK enum pw_status pw_create(struct pw_session *session, uint64_t bytes,
+                                                     const struct pw_put_params *params, struct pw_future **ret_future,
+                                                     void **ret_data, struct pw_error *ret_err)
+{
+        return pw_create_sized(session, bytes, params, sizeof(struct pw_put_params), ret_future, ret_data, ret_err);
+}
 /* Make a created future ready. Errors: PW_INVALID (not created, or sealed already), PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_seal(struct pw_future *future, struct pw_error *ret_err);
 /* Make a created future ready with PW_CANCELLED; the caller still holds its reference. Errors: as pw_seal(). */
@@ -138,7 +154,13 @@ struct pw_info {
         struct pw_sharding sharding;
 };
 /* What is known of a future now, without waiting. Errors: PW_DAEMON_GONE. */
-PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_future_info_sized(struct pw_future *future, struct pw_info *ret_info, size_t info_bytes,
+                                                  struct pw_error *ret_err);
+static inline PW_MUST_CHECK enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info,
+                                                          struct pw_error *ret_err)
+{
+        return pw_future_info_sized(future, ret_info, sizeof(struct pw_info), ret_err);
+}
 
 /* --- names and leases --------------------------------------------------------------------------------------------- */
 
@@ -175,8 +197,13 @@ struct pw_slice_params {
 
 /* Ask for virtual devices; they are shared with others. Errors: PW_TOO_LARGE (more than there are, with the numbers),
  * PW_INVALID, PW_NO_SPACE. */
-PW_MUST_CHECK enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_params *params,
-                                           struct pw_slice **ret_slice, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_slice_open_sized(struct pw_session *session, const struct pw_slice_params *params,
+                                                 size_t params_bytes, struct pw_slice **ret_slice, struct pw_error *ret_err);
+static inline PW_MUST_CHECK enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_params *params,
+                                                         struct pw_slice **ret_slice, struct pw_error *ret_err)
+{
+        return pw_slice_open_sized(session, params, sizeof(struct pw_slice_params), ret_slice, ret_err);
+}
 /* Runs and compiled programs on it go on. */
 void pw_slice_close(struct pw_slice *slice);
 uint32_t pw_slice_device_count(const struct pw_slice *slice);
@@ -196,8 +223,13 @@ struct pw_relocate_params {
  * Own:     *future stays the caller's, on failure unchanged and where it was.
  * Errors:  PW_BUSY (the text says who holds it), PW_NO_SPACE, PW_TOO_LARGE, PW_DEADLINE, PW_DENIED (another tenant's), PW_INVALID,
  *          PW_SHAPE, PW_DAEMON_GONE, or the error that it is ready with.   Blocks: for room, and while it is copied. */
-PW_MUST_CHECK enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params,
-                                         struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_relocate_sized(struct pw_future **future, const struct pw_relocate_params *params,
+                                               size_t params_bytes, struct pw_error *ret_err);
+static inline PW_MUST_CHECK enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params,
+                                                       struct pw_error *ret_err)
+{
+        return pw_relocate_sized(future, params, sizeof(struct pw_relocate_params), ret_err);
+}
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
@@ -239,9 +271,15 @@ struct pw_call_params {
 
 /* One node: `function` ("module/name") over every device of `slice`. Arguments arrive as they lie, except that partial ones
  * are completed to broadcast. Returns output 0. */
-struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice, const char *function,
-                              struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
-                              const struct pw_call_params *params);
+struct pw_value *pw_call_sized(struct pw_program *program, struct pw_slice *slice, const char *function,
+                               struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
+                               const struct pw_call_params *params, size_t params_bytes);
+static inline struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice, const char *function,
+                                            struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
+                                            const struct pw_call_params *params)
+{
+        return pw_call_sized(program, slice, function, args, arg_count, sharding, params, sizeof(struct pw_call_params));
+}
 /* Output `index` of the call that returned `output0`. */
 struct pw_value *pw_output(struct pw_value *output0, uint32_t index);
 
@@ -263,7 +301,7 @@ struct pw_run_params {
         int64_t deadline_us; /* from submission to its last gang; then it ends, and its members that are still in it. 0: 10 min
                               * until it is admitted, from then on none */
         uint32_t priority;   /* reserved: 0 */
-        bool sequential;     /* dispatch node after node instead of in parallel: to compare with */
+        uint32_t sequential; /* not 0: dispatch node after node instead of in parallel: to compare with */
 };
 
 /* Run the program; returns at once. `inputs`: one future per pw_input(), in order. `ret_results`: room for one future per
@@ -271,9 +309,15 @@ struct pw_run_params {
  * (then perhaps written as a result), on failure it is as before.
  * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_DAEMON_GONE; what goes wrong later makes the results ready with an error.
  * Blocks: only when the ring is full.   System calls: none while slots last and the daemon is awake. */
-PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
-                                         const struct pw_run_params *params, struct pw_future **ret_results,
-                                         struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_run_sized(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
+                                          const struct pw_run_params *params, size_t params_bytes, struct pw_future **ret_results,
+                                          struct pw_error *ret_err);
+static inline PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs,
+                                                       size_t input_count, const struct pw_run_params *params,
+                                                       struct pw_future **ret_results, struct pw_error *ret_err)
+{
+        return pw_run_sized(program, inputs, input_count, params, sizeof(struct pw_run_params), ret_results, ret_err);
+}
 /* Cancel the run that makes `future`: all of its results that are not ready become so with PW_CANCELLED, and the text says who
  * cancelled it. What has begun goes on to its end, unseen. A run that is done stays as it is. The caller keeps its references.
  * Errors: PW_INVALID (no run makes it), PW_GONE, PW_DAEMON_GONE. */

@@ -47,7 +47,8 @@ enum pw_status pw_put_flagged(struct pw_session *session, const struct pw_bytes 
         struct pw_future *staged;
         void *room;
         if (params->flags != PW_PUT_FROZEN)
-                return pw_error_set(ret_err, PW_INVALID, "flags 0x%x of a put: there is only PW_PUT_FROZEN", params->flags);
+                return pw_error_set(ret_err, PW_INVALID, "flags 0x%llx of a put: there is only PW_PUT_FROZEN",
+                                    (unsigned long long)params->flags);
         if (!value->data && value->bytes)
                 return pw_error_set(ret_err, PW_INVALID, "data is NULL for %llu bytes", (unsigned long long)value->bytes);
         if (!ret_future)

@@ -1,6 +1,7 @@
 /* Putting: bytes into a room of the lane's grant, then the swap that makes them an object. */
 #include "base/memory.h"
 #include "libclient/object/frozen.h"
+#include "libclient/params.h"
 #include "libclient/session.h"
 
 #include <inttypes.h>
@@ -103,10 +104,18 @@ static bool decide(struct pw_future *future, enum pw_status status)
         return true;
 }
 
-enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t bytes, const struct pw_put_params *params,
-                      struct pw_future **ret_future, struct pw_error *ret_err)
+enum pw_status pw_put_sized(struct pw_session *session, const void *data, uint64_t bytes, const struct pw_put_params *params,
+                            size_t params_bytes, struct pw_future **ret_future, struct pw_error *ret_err)
 {
+        struct pw_put_params known;
         struct put put;
+        if (!PW_PARAMS_KNOWN(params, params_bytes)) {
+                enum pw_status status = pw_params_convert(
+                        &(struct pw_params){ "pw_put()", params, params_bytes, &known, sizeof known }, ret_err);
+                if (status != PW_OK)
+                        return status;
+                params = &known;
+        }
         if (params && params->flags)
                 return pw_put_flagged(session, &(struct pw_bytes){ data, bytes }, params, ret_future, ret_err);
         enum pw_status status = put_begin(&put, session, bytes, params, ret_err);
@@ -131,10 +140,18 @@ enum pw_status pw_put(struct pw_session *session, const void *data, uint64_t byt
         return PW_OK;
 }
 
-enum pw_status pw_create(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
-                         struct pw_future **ret_future, void **ret_data, struct pw_error *ret_err)
+enum pw_status pw_create_sized(struct pw_session *session, uint64_t bytes, const struct pw_put_params *params,
+                               size_t params_bytes, struct pw_future **ret_future, void **ret_data, struct pw_error *ret_err)
 {
+        struct pw_put_params known;
         struct put put;
+        if (!PW_PARAMS_KNOWN(params, params_bytes)) {
+                enum pw_status status = pw_params_convert(
+                        &(struct pw_params){ "pw_create()", params, params_bytes, &known, sizeof known }, ret_err);
+                if (status != PW_OK)
+                        return status;
+                params = &known;
+        }
         if (params && params->flags)
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "a value that is written in place cannot be frozen: pw_put() it");
         enum pw_status status = put_begin(&put, session, bytes, params, ret_err);

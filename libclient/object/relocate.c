@@ -2,6 +2,7 @@
  * gives the object the place of the copy. */
 #include "base/memory.h"
 #include "libclient/object/unref.h"
+#include "libclient/params.h"
 #include "libclient/program/program.h"
 
 #include <inttypes.h>
@@ -157,8 +158,17 @@ static bool is_there(const struct move *move)
         return pw_future_shards(move->future, &list, NULL) == PW_OK && list->shards[0].device == PW_SHARD_IN_HOST;
 }
 
-enum pw_status pw_relocate(struct pw_future **future, const struct pw_relocate_params *params, struct pw_error *ret_err)
+enum pw_status pw_relocate_sized(struct pw_future **future, const struct pw_relocate_params *params, size_t params_bytes,
+                                 struct pw_error *ret_err)
 {
+        struct pw_relocate_params known;
+        if (!PW_PARAMS_KNOWN(params, params_bytes)) {
+                enum pw_status status = pw_params_convert(
+                        &(struct pw_params){ "pw_relocate()", params, params_bytes, &known, sizeof known }, ret_err);
+                if (status != PW_OK)
+                        return status;
+                params = &known;
+        }
         struct pw_future *copy = NULL;
         struct move move;
         enum pw_status status = pw_future_check(future ? *future : NULL, ret_err);

@@ -66,7 +66,8 @@ static enum pw_status info_of_value(struct pw_future *future, uint64_t word, str
         return pw_dims_bytes(info->dtype, &info->dims, &info->bytes, ret_err);
 }
 
-enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info, struct pw_error *ret_err)
+enum pw_status pw_future_info_sized(struct pw_future *future, struct pw_info *ret_info, size_t info_bytes,
+                                    struct pw_error *ret_err)
 {
         enum pw_status status = pw_future_check(future, ret_err);
         if (status == PW_OK)
@@ -80,6 +81,8 @@ enum pw_status pw_future_info(struct pw_future *future, struct pw_info *ret_info
                 if (status != PW_OK)
                         return status;
         }
-        *ret_info = info;
+        if (info_bytes > sizeof info)
+                memset((char *)ret_info + sizeof info, 0, info_bytes - sizeof info);
+        memcpy(ret_info, &info, pw_min_u64(info_bytes, sizeof info));
         return PW_OK;
 }

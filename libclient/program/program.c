@@ -3,6 +3,7 @@
 
 #include "base/layout.h"
 #include "base/memory.h"
+#include "libclient/params.h"
 #include "pathways_module.h"
 
 #include <inttypes.h>
@@ -295,11 +296,13 @@ static struct pw_value *outputs_add(struct pw_program *program, const struct pw_
         return first;
 }
 
-struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice, const char *function,
-                              struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
-                              const struct pw_call_params *params)
+struct pw_value *pw_call_sized(struct pw_program *program, struct pw_slice *slice, const char *function,
+                               struct pw_value *const *args, size_t arg_count, struct pw_sharding sharding,
+                               const struct pw_call_params *params, size_t params_bytes)
 {
         static const struct pw_call_params none = { .params = NULL };
+        struct pw_call_params known;
+        struct pw_error err;
         if (!program)
                 return NULL;
         if (!traceable(program, "pw_call()"))
@@ -309,6 +312,13 @@ struct pw_value *pw_call_with(struct pw_program *program, struct pw_slice *slice
                             program->call_count, function ? function : "(null)");
         if (!params)
                 params = &none;
+        else if (!PW_PARAMS_KNOWN(params, params_bytes)) {
+                if (pw_params_convert(&(struct pw_params){ "pw_call_with()", params, params_bytes, &known, sizeof known }, &err) !=
+                    PW_OK)
+                        return fail(program, err.status, "%s: call %u of %s: %s", program->name, program->call_count, function,
+                                    err.text);
+                params = &known;
+        }
         if (!slice_fits(program, slice, function) || !args_fit(program, function, args, arg_count) ||
             !params_fit(program, function, params))
                 return &program->bad;

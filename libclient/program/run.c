@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "libclient/object/unref.h"
+#include "libclient/params.h"
 
 #include <inttypes.h>
 
@@ -228,9 +229,18 @@ static enum pw_status submit(struct run *run, struct pw_error *ret_err)
         return PW_OK;
 }
 
-enum pw_status pw_run_with(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
-                           const struct pw_run_params *params, struct pw_future **ret_results, struct pw_error *ret_err)
+enum pw_status pw_run_sized(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
+                            const struct pw_run_params *params, size_t params_bytes, struct pw_future **ret_results,
+                            struct pw_error *ret_err)
 {
+        struct pw_run_params known;
+        if (!PW_PARAMS_KNOWN(params, params_bytes)) {
+                enum pw_status status = pw_params_convert(
+                        &(struct pw_params){ "pw_run_with()", params, params_bytes, &known, sizeof known }, ret_err);
+                if (status != PW_OK)
+                        return status;
+                params = &known;
+        }
         struct run run = { .program = program, .inputs = inputs, .input_count = (uint32_t)pw_min_u64(input_count, UINT32_MAX),
                            .params = params };
         struct pw_future *kept[RESULTS_KEPT];

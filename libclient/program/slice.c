@@ -2,6 +2,7 @@
 #include "libclient/program/program.h"
 
 #include "base/layout.h"
+#include "libclient/params.h"
 
 static enum pw_status params_check(const struct pw_slice_params *params, struct pw_error *ret_err)
 {
@@ -37,9 +38,17 @@ static enum pw_status slice_of(struct pw_session *session, const struct pw_slice
         return PW_OK;
 }
 
-enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_params *params, struct pw_slice **ret_slice,
-                             struct pw_error *ret_err)
+enum pw_status pw_slice_open_sized(struct pw_session *session, const struct pw_slice_params *params, size_t params_bytes,
+                                   struct pw_slice **ret_slice, struct pw_error *ret_err)
 {
+        struct pw_slice_params known;
+        if (!PW_PARAMS_KNOWN(params, params_bytes)) {
+                enum pw_status status = pw_params_convert(
+                        &(struct pw_params){ "pw_slice_open()", params, params_bytes, &known, sizeof known }, ret_err);
+                if (status != PW_OK)
+                        return status;
+                params = &known;
+        }
         enum pw_status status = pw_session_check(session, ret_err);
         if (status == PW_OK)
                 status = params_check(params, ret_err);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The functions in the synopses of section 3 are declared like that in the public headers. Each function of pathways.h and
-# pathways_types.h is in one synopsis, and the pages of calls are called after the functions that they explain.
+# pathways_types.h is in one synopsis, but pw_..._sized(), which the inline ones call, and the pages of calls are called after the functions that they explain.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
@@ -24,7 +24,7 @@
                 /^\.Fa / && name { list = list more arguments(substr($0, 5)); more = ", " }
                 /^\.Fc/ { print type " " name "(" list ");"; name = "" }' man/*.3
 } >"$work/synopses.c"
-declarations base/pathways_types.h libclient/pathways.h | grep -oE '\bpw_[a-z0-9_]+\(' | tr -d '(' | sort -u >"$work/header"
+declarations base/pathways_types.h libclient/pathways.h | grep -oE '\bpw_[a-z0-9_]+\(' | tr -d '(' | sort -u | grep -v '_sized$' >"$work/header"
 for page in man/pw_*.3; do
         awk '/^\.Sh / { part = $2 } part == "SYNOPSIS" && /^\.F[on] / { print $2 }' "$page" | sort >"$work/synopsis"
         awk '/^\.Sh / { part = $2 } part == "NAME" && /^\.Nm / { print $2 }' "$page" | sort >"$work/names"
