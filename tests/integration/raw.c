@@ -27,7 +27,9 @@ int raw_connect(const struct it_host *host)
         return -1;
 }
 
-enum pw_status raw_hello(int fd, char text[200])
+enum pw_status raw_hello(int fd, char text[200]) { return raw_hello_of(fd, PW_LAYOUT_VERSION, text); }
+
+enum pw_status raw_hello_of(int fd, uint32_t layout, char text[200])
 {
         struct pw_decoder decoder;
         struct pw_frame frame;
@@ -35,7 +37,7 @@ enum pw_status raw_hello(int fd, char text[200])
         enum pw_status status = PW_OK;
         size_t got;
 
-        (void)!send(fd, bytes, raw_pack_hello(bytes), MSG_NOSIGNAL); /* who was refused is told all the same */
+        (void)!send(fd, bytes, raw_pack_hello_of(layout, bytes), MSG_NOSIGNAL); /* who was refused is told all the same */
         pw_decoder_init(&decoder);
         while (status == PW_OK && (status = pw_frame_next(&decoder, &frame, NULL)) == PW_NOT_READY)
                 status = pw_decoder_read(&decoder, fd, true, &got, NULL);

@@ -10,6 +10,8 @@
 int raw_connect(const struct it_host *host);
 /* Say Hello and read the answer. Its status; `text`: its sentence. */
 enum pw_status raw_hello(int fd, char text[200]);
+/* The same as of a library that knows the shared memory in another layout. */
+enum pw_status raw_hello_of(int fd, uint32_t layout, char text[200]);
 
 /* `count` requests, filled by `fill`, which gets a zeroed one with its id; each is answered, or the test fails after `limit_us`.
  * Returns how many were answered with PW_OK. Replies come in any order and bring no descriptors. `unread`: return when all are

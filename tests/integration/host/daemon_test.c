@@ -3,6 +3,7 @@
 #include "tests/integration/folder.h"
 #include "tests/integration/raw.h"
 #include "tests/integration/trace.h"
+#include "wire/frame.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,6 +38,26 @@ static void two_on_one_run_dir(void **state)
         it_refuses_to_start(&second, IT_ARGS(IT_SMALL), texts);
         it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR)); /* the first one does not notice */
         pw_unref(future);
+}
+
+/* Who was built for another layout of the memory is told so, and nobody else notices. */
+static void libraries_of_another_layout(void **state)
+{
+        struct it_host *host = *state;
+        char text[200], says[80];
+
+        for (uint32_t layout = PW_LAYOUT_VERSION - 1; layout <= PW_LAYOUT_VERSION + 1; layout++) {
+                int fd = raw_connect(host);
+
+                assert_true(fd >= 0);
+                assert_int_equal(raw_hello_of(fd, layout, text), layout == PW_LAYOUT_VERSION ? PW_OK : PW_PROTOCOL);
+                snprintf(says, sizeof says, "layout %u here, %u at the client: install one version of both", PW_LAYOUT_VERSION,
+                         layout);
+                if (layout != PW_LAYOUT_VERSION && !strstr(text, says))
+                        fail_msg("layout %u: \"%s\"", layout, text);
+                close(fd);
+        }
+        pw_close(it_connect(host));
 }
 
 /* --- death ------------------------------------------------------------------------------------------------------------ */
@@ -422,6 +443,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(two_on_one_run_dir, it_setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(libraries_of_another_layout, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(a_killed_daemon_is_replaced, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_leaves_nothing, it_setup_small, it_teardown),
                 cmocka_unit_test_setup_teardown(sigterm_lets_runs_finish, it_setup_small, it_teardown),
