@@ -45,11 +45,6 @@
 #define POLL_US 1000u
 #define FDS_MAX (1u << 20)
 
-uint64_t pw_now_us(void)
-{
-        return (uint64_t)pw_now_ns() / 1000;
-}
-
 /* --- start ---------------------------------------------------------------------------------------------------------- */
 
 static void on_signal(evutil_socket_t number, short what, void *context)

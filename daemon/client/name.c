@@ -2,8 +2,8 @@
 #include "daemon/client/name.h"
 
 #include "base/memory.h"
-#include "daemon/inspect/waits.h"
 #include "daemon/meta/meta.h"
+#include "daemon/wait.h"
 #include "store/object.h"
 
 #include <ctype.h>

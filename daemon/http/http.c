@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "daemon/http/health.h"
-#include "daemon/http/http_address.h"
 #include "daemon/http/metric.h"
 #include "daemon/own_file.h"
+#include "daemon/settings/http_address.h"
 
 #include <errno.h>
 #include <event2/buffer.h>

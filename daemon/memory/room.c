@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/inspect/waits.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/segment.h"
+#include "daemon/wait.h"
 
 struct pw_room_wait {
         struct pw_list of_session; /* among those of its session; alone once that has ended */

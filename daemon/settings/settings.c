@@ -2,7 +2,7 @@
 #include "daemon/settings/settings.h"
 
 #include "base/memory.h"
-#include "daemon/http/http_address.h"
+#include "daemon/settings/http_address.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/weight.h"
 #include "plane/board.h"

@@ -7,7 +7,8 @@
 #ifndef PW_DAEMON_WORK_PROGRAM_H
 #define PW_DAEMON_WORK_PROGRAM_H
 
-#include "daemon/inspect/waits.h"
+#include "daemon/client/session.h"
+#include "daemon/wait.h"
 
 /* The id of the request in this frame, 0: none is seen; and whether it is one to compile. Nothing is unpacked for that. */
 uint64_t pw_program_request_id(const struct pw_frame *frame, bool *ret_compiles);

@@ -1,8 +1,8 @@
 /* What an operator, the environment and the kernel's files say to pathwaysd: command line, config file, quotas, addresses,
  * variables, cgroups. Each is taken or refused with a sentence. */
-#include "daemon/http/http_address.h"
 #include "daemon/memory/limits.h"
 #include "daemon/settings/environment.h"
+#include "daemon/settings/http_address.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/settings.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 /* Addresses of the HTTP port, as people write them. */
-#include "daemon/http/http_address.h"
+#include "daemon/settings/http_address.h"
 
 #include "base/memory.h"
 

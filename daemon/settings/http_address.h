@@ -2,8 +2,8 @@
  *
  * What crosses a network needs TLS with client certificates, so any other address is refused, with the reason.
  */
-#ifndef PW_DAEMON_HTTP_HTTP_ADDRESS_H
-#define PW_DAEMON_HTTP_HTTP_ADDRESS_H
+#ifndef PW_DAEMON_SETTINGS_HTTP_ADDRESS_H
+#define PW_DAEMON_SETTINGS_HTTP_ADDRESS_H
 
 #include "base/error.h"
 

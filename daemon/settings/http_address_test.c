@@ -1,5 +1,5 @@
 /* What --http may be given, and what is said to the rest. */
-#include "daemon/http/http_address.h"
+#include "daemon/settings/http_address.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,0 +1,21 @@
+/* A wait, as the part that keeps it tells it to who asks (inspect/waits.h). */
+#ifndef PW_DAEMON_WAIT_H
+#define PW_DAEMON_WAIT_H
+
+#include <stdint.h>
+
+struct pw_dsession;
+
+enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME, PW_WAIT_KIND_SHAPE, PW_WAIT_KIND_COMPILE };
+
+struct pw_wait_row {
+        enum pw_wait_kind kind;
+        struct pw_dsession *session;
+        uint32_t lane, thread;        /* thread: its id; 0: not known */
+        uint32_t segment, slot;       /* object: a claim of the client, to be looked up */
+        uint64_t bytes, token;        /* room: of one; of the request */
+        const char *name;             /* of an object, or of the function whose shapes a program needs */
+        uint64_t since_us, until_us;  /* 0: not known; until UINT64_MAX: no deadline */
+};
+
+#endif
