@@ -1,6 +1,7 @@
 /* Meshes and shardings: which part of a value each place of a mesh holds. */
 #include "base/layout.h"
 
+#include "base/bits.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -121,16 +122,15 @@ static bool holds_the_same(const struct pw_sharding *sharding, const uint32_t me
         return true;
 }
 
-static bool is_lost(uint64_t lost, uint32_t place) { return place < 64 && lost >> place & 1; }
-
-uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place, uint64_t lost)
+uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place,
+                           const _Atomic uint64_t *lost)
 {
         uint32_t count = pw_mesh_count(mesh);
 
-        if (!is_lost(lost, place))
+        if (!pw_bits_has(lost, place))
                 return place;
         for (uint32_t other = 0; other < count; other++)
-                if (!is_lost(lost, other) && holds_the_same(sharding, mesh, place, other))
+                if (!pw_bits_has(lost, other) && holds_the_same(sharding, mesh, place, other))
                         return other;
         return UINT32_MAX;
 }

@@ -42,10 +42,10 @@ PW_MUST_CHECK enum pw_status pw_sharding_check(const struct pw_sharding *shardin
 /* The part of a value of `dims` that place `place` of the mesh holds. Partial and broadcast axes hold the whole. */
 void pw_shard_box(const struct pw_dims *dims, const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX],
                   uint32_t place, struct pw_box *ret_box);
-/* A place that holds the same as `place` and is not in `lost`, a bit each: itself if it can be, else one that differs along
+/* A place that holds the same as `place` and is not in `lost` (base/bits.h): itself if it can be, else one that differs along
  * broadcast axes alone. UINT32_MAX: none is left. */
 uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place,
-                           uint64_t lost);
+                           const _Atomic uint64_t *lost);
 struct pw_dims pw_box_dims(const struct pw_box *box);
 uint64_t pw_box_elements(const struct pw_box *box);
 /* The common part; false if it is empty. */

@@ -1,4 +1,5 @@
 /* Shardings over meshes: every element lies where it should, in every layout. */
+#include "base/bits.h"
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -332,6 +333,31 @@ static void test_rank_order(void **state)
         }
 }
 
+static uint32_t living(const struct pw_sharding *sharding, const uint32_t *mesh, uint32_t place, uint64_t lost)
+{
+        _Atomic uint64_t bits = lost;
+
+        return pw_living_replica(sharding, mesh, place, &bits);
+}
+
+/* Of 4,096 places, all but the last one of a row lost. */
+static void test_living_replica_of_many(void **state)
+{
+        const uint32_t mesh[PW_MESH_AXES_MAX] = { 64, 64 };
+        const struct pw_sharding rows = PW_SPLIT(0);
+        _Atomic uint64_t lost[PW_BITS_WORDS(4096)] = { 0 };
+        (void)state;
+
+        for (uint32_t i = 63 * 64; i < 4095; i++)
+                pw_bits_add(lost, i);
+        assert_int_equal(pw_living_replica(&rows, mesh, 63 * 64 + 5, lost), 4095);
+        assert_int_equal(pw_living_replica(&rows, mesh, 62 * 64 + 5, lost), 62 * 64 + 5);
+        pw_bits_add(lost, 4095);
+        assert_int_equal(pw_living_replica(&rows, mesh, 63 * 64 + 5, lost), UINT32_MAX);
+        pw_bits_clear(lost, 4096);
+        assert_int_equal(pw_living_replica(&rows, mesh, 63 * 64 + 5, lost), 63 * 64 + 5);
+}
+
 static void test_living_replica(void **state)
 {
         const uint32_t mesh[PW_MESH_AXES_MAX] = { 2, 3 };
@@ -339,19 +365,19 @@ static void test_living_replica(void **state)
         const struct pw_sharding part = { { PW_AXIS_BROADCAST, PW_AXIS_PARTIAL(PW_SUM) } };
         (void)state;
 
-        assert_int_equal(pw_living_replica(&rows, mesh, 1, 0), 1);
-        assert_int_equal(pw_living_replica(&rows, mesh, 1, 1u << 1), 0);
-        assert_int_equal(pw_living_replica(&rows, mesh, 1, 1u << 1 | 1u << 0), 2);
-        assert_int_equal(pw_living_replica(&rows, mesh, 1, 7), UINT32_MAX);
-        assert_int_equal(pw_living_replica(&rows, mesh, 4, 7), 4);
-        assert_int_equal(pw_living_replica(&part, mesh, 1, 1u << 1), 4);
-        assert_int_equal(pw_living_replica(&part, mesh, 1, 1u << 1 | 1u << 4), UINT32_MAX);
+        assert_int_equal(living(&rows, mesh, 1, 0), 1);
+        assert_int_equal(living(&rows, mesh, 1, 1u << 1), 0);
+        assert_int_equal(living(&rows, mesh, 1, 1u << 1 | 1u << 0), 2);
+        assert_int_equal(living(&rows, mesh, 1, 7), UINT32_MAX);
+        assert_int_equal(living(&rows, mesh, 4, 7), 4);
+        assert_int_equal(living(&part, mesh, 1, 1u << 1), 4);
+        assert_int_equal(living(&part, mesh, 1, 1u << 1 | 1u << 4), UINT32_MAX);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_living_replica),
+                cmocka_unit_test(test_living_replica), cmocka_unit_test(test_living_replica_of_many),
                 cmocka_unit_test(test_mesh),
                 cmocka_unit_test(test_uneven_split),
                 cmocka_unit_test(test_every_layout),

@@ -10,7 +10,7 @@ base_libbase_la_SOURCES += base/box_reduce_half.c
 noinst_HEADERS += base/box_reduce_half.h
 
 base_libbase_la_SOURCES += base/hash.c base/heap.c
-noinst_HEADERS += base/hash.h base/heap.h
+noinst_HEADERS += base/bits.h base/hash.h base/heap.h
 
 base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test base/text_test

@@ -17,8 +17,8 @@
 
 #define STUCK_US 10000u /* until an action without memory is tried again */
 
-/* The shard list of a result, from where its rooms are. `space` has room for it. */
-static void list_shards(const struct pw_result *result, struct pw_shard_list *list)
+/* The shard list of a result, from where its rooms are. `list` has room for it. */
+static void list_shards(uint32_t host, const struct pw_result *result, struct pw_shard_list *list)
 {
         struct pw_box box;
 
@@ -26,7 +26,7 @@ static void list_shards(const struct pw_result *result, struct pw_shard_list *li
                                         .dtype = result->value.dtype,
                                         .sharding = result->value.sharding,
                                         .dims = result->value.dims,
-                                        .lost = result->lost };
+                                        .losses = result->losses };
         memcpy(list->mesh, result->mesh, sizeof list->mesh);
         for (uint32_t i = 0; i < result->room_count; i++) {
                 const struct pw_room *room = &result->rooms[i];
@@ -35,8 +35,10 @@ static void list_shards(const struct pw_result *result, struct pw_shard_list *li
                 list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
                                                            .bytes = pw_box_elements(&box) * pw_dtype_bytes(result->value.dtype),
                                                            .segment = room->segment,
-                                                           .device = room->device };
+                                                           .device = { (uint16_t)host, (uint16_t)room->device } };
         }
+        pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
+        pw_bits_join(pw_shard_list_lost(list), result->lost, list->shard_count);
 }
 
 static uint64_t whole_bytes(const struct pw_result *result)
@@ -47,22 +49,39 @@ static uint64_t whole_bytes(const struct pw_result *result)
         return pw_dims_bytes(result->value.dtype, &result->value.dims, &bytes, NULL) == PW_OK ? bytes : 0;
 }
 
+/* `list`: with room for its shards, where it is ready; NULL: there is no memory for that. */
+static void decide_as(struct pw_daemon *daemon, const struct pw_action *action, struct pw_shard_list *list, uint64_t now_us)
+{
+        struct pw_decision decision = { .status = action->status, .text = action->text };
+
+        if (action->status == PW_OK && list) {
+                list_shards(daemon->host, action->result, list);
+                decision.list = list;
+                decision.bytes = whole_bytes(action->result);
+        } else if (action->status == PW_OK) {
+                decision.status = PW_NO_MEMORY;
+                decision.text = "pathwaysd: out of memory for its list of shards";
+        }
+        pw_store_decide(daemon->store, action->result->object, &decision, now_us);
+}
+
 static void decide(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
 {
         union {
                 struct pw_shard_list list;
-                char space[sizeof(struct pw_shard_list) + PW_DEVICES_MAX * sizeof(struct pw_shard_place)];
-        } shards;
-        struct pw_decision decision = { .status = action->status, .text = action->text };
+                char space[PW_SHARD_LIST_BYTES(PW_DEVICES_MAX)];
+        } few;
+        struct pw_shard_list *many;
 
         if (!action->result->object)
                 return;
-        if (action->status == PW_OK) {
-                list_shards(action->result, &shards.list);
-                decision.list = &shards.list;
-                decision.bytes = whole_bytes(action->result);
+        if (action->result->room_count <= PW_DEVICES_MAX) {
+                decide_as(daemon, action, &few.list, now_us);
+                return;
         }
-        pw_store_decide(daemon->store, action->result->object, &decision, now_us);
+        many = malloc(PW_SHARD_LIST_BYTES((size_t)action->result->room_count));
+        decide_as(daemon, action, many, now_us);
+        free(many);
 }
 
 static enum pw_status apply(struct pw_daemon *daemon, const struct pw_message *message, struct pw_error *ret_err)
@@ -112,7 +131,7 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                 return true;
         case PW_ACT_SHARDS_LOST:
                 if (action->result->object)
-                        pw_store_lose_shards(daemon->store, action->result->object, action->members);
+                        pw_store_lose_shards(daemon->store, action->result->object, action->result->lost);
                 return true;
         case PW_ACT_RELEASE:
                 pw_store_release(daemon->store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);

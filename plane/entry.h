@@ -20,7 +20,8 @@
 #ifndef PW_PLANE_ENTRY_H
 #define PW_PLANE_ENTRY_H
 
-#include "base/error.h"
+#include "base/bits.h"
+#include "base/layout.h"
 
 #include <stdatomic.h>
 
@@ -170,12 +171,12 @@ PW_MUST_CHECK enum pw_status pw_entry_describe(const struct pw_entry *entry, con
                                                struct pw_described *ret_described);
 
 /* A sharded object's list, daemon-written, in the futures segment of its tenant. */
-#define PW_SHARD_IN_HOST UINT32_MAX /* as device: it lies in host memory, in the room of a client */
+#define PW_SHARD_IN_HOST UINT16_MAX /* as device: it lies in the memory of its host, in the room of a client */
 struct pw_shard_place {
         uint64_t offset; /* of the shard's bytes in `segment` */
         uint64_t bytes;
         uint32_t segment;
-        uint32_t device; /* number of the device on its host */
+        struct pw_device_id device;
 };
 struct pw_shard_list {
         uint32_t shard_count;
@@ -183,9 +184,16 @@ struct pw_shard_list {
         uint32_t mesh[PW_MESH_AXES_MAX];
         struct pw_sharding sharding;
         struct pw_dims dims; /* of the whole value */
-        _Atomic uint64_t lost; /* shards whose devices were lost, a bit each: others hold the same, for the value is READY. Bits are
-                                  only set */
+        _Atomic uint64_t losses; /* counts up when some of its shards were lost, after they are among pw_shard_list_lost() */
         struct pw_shard_place shards[];
 };
+/* With what is behind the shards: */
+#define PW_SHARD_LIST_BYTES(count)                                                                                     \
+        (sizeof(struct pw_shard_list) + (count) * sizeof(struct pw_shard_place) + PW_BITS_WORDS(count) * sizeof(uint64_t))
+/* Shards whose devices were lost (base/bits.h): others hold the same, for the value is READY. */
+static inline _Atomic uint64_t *pw_shard_list_lost(const struct pw_shard_list *list)
+{
+        return (_Atomic uint64_t *)(uintptr_t)(list->shards + list->shard_count);
+}
 
 #endif

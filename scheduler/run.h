@@ -30,7 +30,8 @@ struct pw_result {
         struct pw_room *rooms;  /* per place; owned */
         uint64_t *seqs;         /* per place: seq of the writer on its device; 0 until ordered; owned */
         uint32_t users;         /* runs that read it and have not ended: its rooms stay */
-        uint64_t lost;          /* places whose devices were lost since they were written, a bit each: others hold the same */
+        uint32_t losses;        /* how often devices of its places were lost since they were written: others hold the same */
+        _Atomic uint64_t *lost; /* these places (base/bits.h); owned */
         bool donated;           /* its rooms went on to a result of another run */
         struct pw_list link;
 };
@@ -106,7 +107,7 @@ enum pw_action_kind {
         PW_ACT_SUBMIT,      /* message to `island`: admit `run` */
         PW_ACT_RESULT,      /* decide `result`: status and text (the shard list follows from it) */
         PW_ACT_RESULT_LOST, /* it was ready and its device is gone: status and text */
-        PW_ACT_SHARDS_LOST, /* `members`, places of `result`, which is ready and goes on: others hold the same */
+        PW_ACT_SHARDS_LOST, /* more places of `result`, which is ready and goes on: others hold the same */
         PW_ACT_RELEASE,     /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,   /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
         PW_ACT_END_MEMBER,  /* end the process of `device` if it is in gang `seq`: status, and text why */

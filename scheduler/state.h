@@ -7,7 +7,7 @@
 #include "scheduler/island/island.h"
 #include "scheduler/scheduler.h"
 
-#define PW_RESULT_POOLS 8u
+#define PW_RESULT_POOLS 13u /* the last: of 4,096 rooms */
 #define PW_ENDED_RUNS 64u
 #define PW_AHEAD_DEFAULT 64u
 #define PW_AHEAD_MAX 1024u

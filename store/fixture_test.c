@@ -17,7 +17,7 @@ static uint8_t *zeroed(uint64_t bytes)
 
 void fixture_open(struct fixture *fixture, uint64_t capacity_bytes)
 {
-        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, FIXTURE_SLOTS, 16 * PW_KIB);
+        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, FIXTURE_SLOTS, FIXTURE_LISTS_BYTES);
 
         *fixture = (struct fixture){ .now_us = 1000000 };
         fixture->store = pw_store_new(&(struct pw_store_params){ .host = 0, .epoch = 7, .capacity_bytes = capacity_bytes });

@@ -13,7 +13,7 @@ store_fixture = store/fixture_test.c store/fixture_test.h
 store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/look_test  \
 	store/model_test store/object/name_test store/object/reclaim_test store/object/ref_test store/room/room_test  \
 	store/room/queue_test store/room/search_test
-store_tests += store/object/move_test store/account/quota_test store/object/transfer_test
+store_tests += store/object/move_test store/account/quota_test store/object/transfer_test store/object/wide_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
 store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
@@ -30,6 +30,8 @@ store_model_test_LDADD = $(store_test_libs)
 store_object_name_test_SOURCES = store/object/name_test.c $(store_fixture)
 store_object_name_test_LDADD = $(store_test_libs)
 store_object_move_test_SOURCES = store/object/move_test.c $(store_fixture)
+store_object_wide_test_SOURCES = store/object/wide_test.c $(store_fixture)
+store_object_wide_test_LDADD = $(store_test_libs)
 store_object_move_test_LDADD = $(store_test_libs)
 store_account_quota_test_SOURCES = store/account/quota_test.c $(store_fixture)
 store_account_quota_test_LDADD = $(store_test_libs)

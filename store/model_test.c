@@ -155,7 +155,7 @@ static void decide_results(struct world *world, struct run *run)
 {
         union {
                 struct pw_shard_list list;
-                char space[sizeof(struct pw_shard_list) + 4 * sizeof(struct pw_shard_place)];
+                char space[PW_SHARD_LIST_BYTES(4)];
         } shards = { .list.shard_count = 4 };
         bool fails = run->cancelled || model_dice(world, 4) == 0;
 

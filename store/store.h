@@ -195,8 +195,8 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
 /* A result that is still to come: if nobody refers to it, look who may, and say CANCEL_RUN where the same is true of all that are
  * still to come of its run. */
 void pw_store_look_again(struct pw_store *store, struct pw_object *object);
-/* Of a result that goes on: the devices of these shards, a bit each, were lost; others hold the same. */
-void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, uint64_t shards);
+/* Of a result that goes on: the devices of these shards (base/bits.h, as many as there are) were lost; others hold the same. */
+void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, const _Atomic uint64_t *shards);
 /* A result whose memory is gone: READY to LOST. `text`: why; NULL or without room for it: the status alone says so. */
 void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us);
 /* Ask to be told (action READY) when a client's PENDING object is decided: sets RING. True: it is decided already. */

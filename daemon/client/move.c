@@ -58,10 +58,11 @@ static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t
         uint64_t now_us = pw_now_us();
         char id[PW_ID_TEXT_BYTES], to[24];
 
-        if (list->shards[0].device == PW_SHARD_IN_HOST)
+        if (list->shards[0].device.device == PW_SHARD_IN_HOST)
                 snprintf(to, sizeof to, "host memory");
         else
-                snprintf(to, sizeof to, "h%u:%u%s", daemon->host, list->shards[0].device, list->shard_count > 1 ? ",..." : "");
+                snprintf(to, sizeof to, "h%u:%u%s", list->shards[0].device.host, list->shards[0].device.device,
+                         list->shard_count > 1 ? ",..." : "");
         pw_id_format(pw_object_id(daemon->store, object), id);
         pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to,
                (unsigned long long)entry->bytes, session->client);

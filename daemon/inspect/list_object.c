@@ -20,16 +20,15 @@ static void begin_part(struct pw_rows *rows, const char *part)
 static void list_shards(struct pw_lister *lister, const struct pw_shard_list *list)
 {
         struct pw_rows *rows = lister->rows;
-        uint64_t lost = atomic_load((_Atomic uint64_t *)&list->lost); /* as many shards as it has bits, at most */
 
         for (uint32_t i = 0; i < list->shard_count; i++) {
                 begin_part(rows, "shard");
                 pw_rows_number(rows, "shard", i);
-                if (list->shards[i].device == PW_SHARD_IN_HOST)
-                        pw_rows_text(rows, "where", "h%u", lister->daemon->host);
+                if (list->shards[i].device.device == PW_SHARD_IN_HOST)
+                        pw_rows_text(rows, "where", "h%u", list->shards[i].device.host);
                 else
-                        pw_rows_text(rows, "where", "h%u:%u%s", lister->daemon->host, list->shards[i].device,
-                                     lost >> i & 1 ? ", lost" : "");
+                        pw_rows_text(rows, "where", "h%u:%u%s", list->shards[i].device.host, list->shards[i].device.device,
+                                     pw_bits_has(pw_shard_list_lost(list), i) ? ", lost" : "");
                 pw_rows_number(rows, "bytes", list->shards[i].bytes);
                 pw_rows_number(rows, "segment", list->shards[i].segment);
                 pw_rows_number(rows, "offset", list->shards[i].offset);
@@ -161,7 +160,7 @@ static void describe_charge(struct pw_lister *lister, const struct pw_object_row
         char owner[300];
 
         for (uint32_t i = 0; list && i < list->shard_count; i++)
-                device_bytes += list->shards[i].device == PW_SHARD_IN_HOST ? 0 : list->shards[i].bytes;
+                device_bytes += list->shards[i].device.device == PW_SHARD_IN_HOST ? 0 : list->shards[i].bytes;
         pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
         pw_rows_text(rows, "charged", "%s", pw_store_charge_text(lister->daemon->store, &row->charge, owner, sizeof owner));
         pw_rows_number(rows, "host_bytes", list ? 0 : row->room_bytes);

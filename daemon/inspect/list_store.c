@@ -42,13 +42,14 @@ static void describe_value(struct pw_lister *lister, const struct pw_object_row 
                 pw_rows_text(rows, "dtype", "%s", pw_dtype_text(list->dtype));
                 pw_rows_text(rows, "dims", "%s", pw_dims_format(&list->dims, dims, sizeof dims));
                 pw_rows_number(rows, "shards", list->shard_count);
-                if (list->shards[0].device == PW_SHARD_IN_HOST) {
-                        pw_rows_text(rows, "where", "h%u, moved there", lister->daemon->host);
+                if (list->shards[0].device.device == PW_SHARD_IN_HOST) {
+                        pw_rows_text(rows, "where", "h%u, moved there", list->shards[0].device.host);
                         return;
                 }
                 pw_rows_text(rows, "where", "%s on h%u:%u%s",
                              pw_sharding_format(&list->sharding, list->mesh, sharding, sizeof sharding),
-                             lister->daemon->host, list->shards[0].device, list->shard_count > 1 ? " and others" : "");
+                             list->shards[0].device.host, list->shards[0].device.device,
+                             list->shard_count > 1 ? " and others" : "");
                 return;
         }
         if (pw_word_state(row->word) == PW_ENTRY_READY && pw_entry_describe(row->entry, NULL, UINT64_MAX, &described) == PW_OK) {

@@ -41,15 +41,22 @@ static void result_value(struct fake_daemon *fake, struct pw_entry *entry)
                                         .sharding = value->sharding, .dims = value->dims };
         memcpy(list->mesh, value->mesh, sizeof list->mesh);
         assert(value->shard_count <= SHARDS && value->shard_bytes <= PAGE);
+        pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
         for (uint32_t i = 0; i < value->shard_count; i++) {
                 uint64_t offset = SHARED_OFFSET + (1 + i) * PAGE;
-                list->shards[i] = (struct pw_shard_place){ offset, value->shard_bytes, FUTURES_SEGMENT, i };
+                list->shards[i] = (struct pw_shard_place){ offset, value->shard_bytes, FUTURES_SEGMENT, { 0, (uint16_t)i } };
                 memcpy(fake->futures.map.base + offset, (const uint8_t *)value->data + i * value->shard_bytes, value->shard_bytes);
         }
         entry->room_offset = SHARED_OFFSET;
 }
 
-void fake_lose(struct fake_daemon *fake, uint64_t shards) { atomic_fetch_or(&shard_list(fake)->lost, shards); }
+void fake_lose(struct fake_daemon *fake, uint64_t shards)
+{
+        _Atomic uint64_t bits = shards;
+
+        pw_bits_join(pw_shard_list_lost(shard_list(fake)), &bits, shard_list(fake)->shard_count);
+        atomic_fetch_add(&shard_list(fake)->losses, 1);
+}
 
 /* i32 [5] over a mesh of 2: shard 0 holds 1 2 3, shard 1 holds 10 20; partial or broadcast: 1 2 3 4 5 and 10 20 30 40 50. */
 static void result_shards(struct fake_daemon *fake, struct pw_entry *entry)
@@ -59,9 +66,11 @@ static void result_shards(struct fake_daemon *fake, struct pw_entry *entry)
         bool is_split = fake->params.sharding.axis[0].lay == PW_LAY_SPLIT;
         *list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_I32, .mesh = { 2, 1 }, .sharding = fake->params.sharding,
                                         .dims = { .rank = 1, .dim = { 5 } } };
+        pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
         for (uint32_t i = 0; i < 2; i++) {
                 uint64_t offset = SHARED_OFFSET + 1024 + i * 64;
-                list->shards[i] = (struct pw_shard_place){ offset, is_split ? 12 - 4 * i : 20, FUTURES_SEGMENT, i };
+                list->shards[i] = (struct pw_shard_place){ offset, is_split ? 12 - 4 * i : 20, FUTURES_SEGMENT,
+                                                           { 0, (uint16_t)i } };
                 memcpy(fake->futures.map.base + offset, is_split ? split[i] : whole[i], 20);
         }
         if (fake->params.short_shard)

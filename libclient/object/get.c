@@ -90,14 +90,17 @@ struct gather {
         size_t element_bytes;
 };
 
-static uint64_t lost_of(const struct gather *gather) { return atomic_load((_Atomic uint64_t *)(uintptr_t)&gather->list->lost); }
+static uint64_t losses_of(const struct gather *gather)
+{
+        return atomic_load((_Atomic uint64_t *)(uintptr_t)&gather->list->losses);
+}
 
 /* The bytes of shard `place`, which has box `box`; where its device was lost, those of one that holds the same. */
 static enum pw_status shard_data(const struct gather *gather, uint32_t place, const struct pw_box *box, const uint8_t **ret_data,
                                  struct pw_error *ret_err)
 {
         uint64_t bytes;
-        uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, lost_of(gather));
+        uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, pw_shard_list_lost(gather->list));
         struct pw_shard_place at = gather->list->shards[living == UINT32_MAX ? place : living];
         struct pw_client_segment *segment;
         enum pw_status status = pw_session_segment(pw_future_session(gather->future), at.segment, &segment, ret_err);
@@ -183,12 +186,12 @@ static enum pw_status gather_shard(const struct gather *gather, uint32_t place, 
 static enum pw_status gather_all(const struct gather *gather, uint8_t *to, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
-        uint64_t lost;
+        uint64_t losses;
         do {
-                lost = lost_of(gather);
+                losses = losses_of(gather);
                 for (uint32_t place = 0; status == PW_OK && place < gather->list->shard_count; place++)
                         status = gather_shard(gather, place, to, ret_err);
-        } while (status == PW_OK && lost_of(gather) != lost);
+        } while (status == PW_OK && losses_of(gather) != losses);
         return status;
 }
 

@@ -155,7 +155,7 @@ static bool is_there(const struct move *move)
         const struct pw_shard_list *list;
         if (move->slice || !move->is_result)
                 return !move->slice;
-        return pw_future_shards(move->future, &list, NULL) == PW_OK && list->shards[0].device == PW_SHARD_IN_HOST;
+        return pw_future_shards(move->future, &list, NULL) == PW_OK && list->shards[0].device.device == PW_SHARD_IN_HOST;
 }
 
 enum pw_status pw_relocate_sized(struct pw_future **future, const struct pw_relocate_params *params, size_t params_bytes,

@@ -33,8 +33,8 @@ enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_
         const struct pw_shard_list *list = (const struct pw_shard_list *)(const void *)(segment->map.base + offset);
         if (segment->kind != PW_SEGMENT_FUTURES || offset % 8 || !pw_add_ok(offset, sizeof *list, &end) || end > segment->map.bytes)
                 return impossible(future, "a shard list", ret_err);
-        uint64_t shard_bytes = (uint64_t)list->shard_count * sizeof list->shards[0];
-        if (shard_bytes > segment->map.bytes - end || list->shard_count == 0 || pw_mesh_count(list->mesh) != list->shard_count ||
+        uint64_t list_bytes = PW_SHARD_LIST_BYTES((uint64_t)list->shard_count);
+        if (list_bytes > segment->map.bytes - offset || list->shard_count == 0 || pw_mesh_count(list->mesh) != list->shard_count ||
             list->dims.rank > PW_RANK_MAX || !pw_dtype_bytes((enum pw_dtype)list->dtype))
                 return impossible(future, "a shard list", ret_err);
         *ret_list = list;

@@ -1,6 +1,7 @@
 /* Results of runs: made with the run, decided once, kept until their object is gone and nobody reads their rooms. */
 #include "scheduler/state.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 
 /* Results that nobody has, kept to be used again. */
@@ -8,7 +9,10 @@
 
 static size_t result_bytes(uint32_t pool)
 {
-        return sizeof(struct pw_result_live) + ((size_t)1 << pool) * (sizeof(struct pw_room) + sizeof(uint64_t));
+        size_t places = (size_t)1 << pool;
+
+        return sizeof(struct pw_result_live) + places * (sizeof(struct pw_room) + sizeof(uint64_t)) +
+               PW_BITS_WORDS(places) * sizeof(uint64_t);
 }
 
 static int64_t kept_bytes(const struct pw_result_live *result) { return (int64_t)(result_bytes(result->pool) + PW_HEAP_BYTES); }
@@ -33,6 +37,7 @@ static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint3
         result->pool = pool;
         result->result.rooms = result->room_store;
         result->result.seqs = (uint64_t *)(result->room_store + ((size_t)1 << pool));
+        result->result.lost = (_Atomic uint64_t *)(result->result.seqs + ((size_t)1 << pool));
         pw_list_init(&result->result.link);
         return result;
 }
@@ -61,7 +66,8 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         memcpy(open->mesh, map->mesh, sizeof open->mesh);
         open->room_count = open->users = 0;
         open->donated = false;
-        open->lost = 0;
+        open->losses = 0;
+        pw_bits_clear(open->lost, map->device_count);
         memset(open->seqs, 0, map->device_count * sizeof *open->seqs);
         pw_list_init(&result->waiters);
         pw_list_init(&result->readers);

@@ -6,6 +6,8 @@
  */
 #include "scheduler/state.h"
 
+#include "base/bits.h"
+
 static void lose_result(struct pw_result_live *result, const struct pw_device *device)
 {
         struct pw_scheduler *scheduler = result->scheduler;
@@ -32,36 +34,28 @@ static void lose_result(struct pw_result_live *result, const struct pw_device *d
         action->text = strdup(error.text);
 }
 
-/* Places that the device wrote before that seq. */
-static uint64_t places_lost(const struct pw_result *result, const struct pw_device *device, uint64_t lost_before)
+/* Note the places that the device wrote before that seq. False: there are none. */
+static bool lose_places(struct pw_result *result, const struct pw_device *device, uint64_t lost_before)
 {
-        uint64_t lost = 0;
+        bool any = false;
 
-        for (uint32_t i = 0; i < result->room_count; i++)
-                if (result->rooms[i].device == device->number && result->seqs[i] && result->seqs[i] < lost_before)
-                        lost |= UINT64_C(1) << i;
-        return lost;
+        for (uint32_t i = 0; i < result->room_count; i++) {
+                if (result->rooms[i].device != device->number || !result->seqs[i] || result->seqs[i] >= lost_before)
+                        continue;
+                pw_bits_add(result->lost, i);
+                any = true;
+        }
+        result->losses += any;
+        return any;
 }
 
 /* Is everything that was lost of it held by another device? */
 static bool lives_on(const struct pw_result *result)
 {
-        for (uint64_t rest = result->lost; rest; rest &= rest - 1)
-                if (pw_living_replica(&result->value.sharding, result->mesh, (uint32_t)__builtin_ctzll(rest), result->lost) ==
-                    UINT32_MAX)
+        for (uint32_t i = 0; i < result->room_count; i++)
+                if (pw_living_replica(&result->value.sharding, result->mesh, i, result->lost) == UINT32_MAX)
                         return false;
         return true;
-}
-
-static void lose_shards(struct pw_result *result, uint64_t lost)
-{
-        struct pw_action *action;
-
-        if (result->status == PW_NOT_READY) /* it becomes ready with these lost */
-                return;
-        action = pw_action_add(pw_result_live(result)->scheduler, PW_ACT_SHARDS_LOST);
-        action->result = result;
-        action->members = lost;
 }
 
 static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
@@ -69,14 +63,12 @@ static void lose_results(struct pw_scheduler *scheduler, const struct pw_device 
         struct pw_result *result;
 
         pw_list_each(&scheduler->results, result, struct pw_result, link) {
-                uint64_t lost;
-                if (result->donated || pw_status_error(result->status) || !(lost = places_lost(result, device, lost_before)))
+                if (result->donated || pw_status_error(result->status) || !lose_places(result, device, lost_before))
                         continue;
-                result->lost |= lost;
-                if (lives_on(result))
-                        lose_shards(result, lost);
-                else
+                if (!lives_on(result))
                         lose_result(pw_result_live(result), device);
+                else if (result->status != PW_NOT_READY) /* else it becomes ready with these lost */
+                        pw_action_add(scheduler, PW_ACT_SHARDS_LOST)->result = result;
         }
 }
 

@@ -41,7 +41,7 @@ static void place_input(struct pw_live *live, uint32_t index)
 
         live->inputs[index].in_place = live->inputs[index].takes = false;
         if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || place->result->donated ||
-            place->result->lost || !lies_as_declared(live, index) || !(in_block || (takes->takes_result && alone)))
+            place->result->losses || !lies_as_declared(live, index) || !(in_block || (takes->takes_result && alone)))
                 return;
         live->inputs[index].in_place = true;
         live->inputs[index].takes = !in_block;

@@ -193,7 +193,7 @@ static void point_to(const struct segment *segment, const struct pw_object *obje
 
 static enum pw_status write_list(struct segment *segment, struct pw_object *object, const struct pw_decision *decision)
 {
-        uint64_t bytes = sizeof *decision->list + (uint64_t)decision->list->shard_count * sizeof decision->list->shards[0];
+        uint64_t bytes = PW_SHARD_LIST_BYTES((uint64_t)decision->list->shard_count);
         uint8_t *body = take_body(segment, object, bytes);
 
         if (!body)
@@ -271,15 +271,18 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
                 pw_reclaim_add(store, object);
 }
 
-void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, uint64_t shards)
+void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, const _Atomic uint64_t *shards)
 {
         const struct segment *segment = pw_segment_of(store, object->segment);
         uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
         bool ready = pw_word_state(word) == PW_ENTRY_READY || object->closing == PW_ENTRY_READY;
+        struct pw_shard_list *list;
 
-        if (ready && pw_word_generation(word) == object->generation && object->payload && object->body_lines)
-                atomic_fetch_or(&((struct pw_shard_list *)(segment->map.base +
-                                                           pw_segment_entry(segment, object->slot)->room_offset))->lost, shards);
+        if (!ready || pw_word_generation(word) != object->generation || !object->payload || !object->body_lines)
+                return;
+        list = (struct pw_shard_list *)(segment->map.base + pw_segment_entry(segment, object->slot)->room_offset);
+        pw_bits_join(pw_shard_list_lost(list), shards, list->shard_count);
+        atomic_fetch_add(&list->losses, 1);
 }
 
 void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us)

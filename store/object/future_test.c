@@ -2,10 +2,10 @@
  * watched entries. */
 #include "store/fixture_test.h"
 
-#define SHARDS_MAX 200u
+#define SHARDS_MAX 2048u
 union shards {
         struct pw_shard_list list;
-        char space[sizeof(struct pw_shard_list) + SHARDS_MAX * sizeof(struct pw_shard_place)];
+        char space[PW_SHARD_LIST_BYTES(SHARDS_MAX)];
 };
 
 /* Lists of two shards, and of many. */
@@ -18,8 +18,8 @@ struct runs { struct fixture f; struct client *ann, *other; struct pw_store_gran
 static void open_runs(struct runs *r)
 {
         two.list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_F32, .dims = { 2, { 4, 8 } } };
-        two.list.shards[0] = (struct pw_shard_place){ 4096, 64, 70, 0 };
-        two.list.shards[1] = (struct pw_shard_place){ 8192, 64, 71, 1 };
+        two.list.shards[0] = (struct pw_shard_place){ 4096, 64, 70, { 5, 0 } };
+        two.list.shards[1] = (struct pw_shard_place){ 8192, 64, 71, { 5, 1 } };
         many.list.shard_count = SHARDS_MAX;
         fixture_open(&r->f, 64 * PW_MIB);
         r->ann = fixture_client(&r->f, "ann");
@@ -311,7 +311,7 @@ static void test_arena_full(void **state)
                         ready_count += fixture_state(places[i]) == PW_ENTRY_READY;
                 }
                 assert_int_equal(ready_count,
-                                 16 * PW_KIB / pw_round_up(sizeof many.list + SHARDS_MAX * sizeof many.list.shards[0], 64));
+                                 FIXTURE_LISTS_BYTES / pw_round_up(PW_SHARD_LIST_BYTES(SHARDS_MAX), 64));
                 assert_int_equal(pw_word_status(pw_entry_load(places[ready_count].entry)), PW_NO_SPACE);
                 assert_non_null(strstr((char *)r.f.futures.base + places[ready_count].entry->room_offset,
                                        "no space for its list of shards"));
@@ -355,6 +355,7 @@ static void test_lost_in_the_look(void **state)
                 struct runs r;
                 struct place place;
                 const struct pw_shard_list *list;
+                _Atomic uint64_t second = 2;
 
                 (void)state;
                 open_runs(&r);
@@ -366,13 +367,14 @@ static void test_lost_in_the_look(void **state)
                         assert_true(pw_store_reclaim_begin(r.f.store));
                         assert_int_equal(fixture_state(place), PW_ENTRY_CLOSING);
                 }
-                pw_store_lose_shards(r.f.store, fixture_known(&r.f, place), 2);
+                pw_store_lose_shards(r.f.store, fixture_known(&r.f, place), &second);
                 if (closing) {
                         fixture_ref(&r.f, r.other, place);
                         pw_store_reclaim_finish(r.f.store, 0);
                 }
                 assert_int_equal(fixture_state(place), PW_ENTRY_READY);
-                assert_int_equal(list->lost, 2);
+                assert_int_equal(*pw_shard_list_lost(list), 2);
+                assert_int_equal(list->losses, 1);
                 fixture_drop(&r.f, closing ? r.other : r.ann, place);
                 fixture_reclaim(&r.f);
                 fixture_close(&r.f);

@@ -109,7 +109,8 @@ static bool put_place(struct pw_store *store, const struct pw_object *with, stru
         uint64_t bytes = *(const volatile uint64_t *)&entry->bytes;
         bool is_inline = *(const volatile uint8_t *)&entry->is_inline;
 
-        *ret_place = (struct pw_shard_place){ .bytes = bytes, .segment = with->segment, .device = PW_SHARD_IN_HOST };
+        *ret_place = (struct pw_shard_place){ .bytes = bytes, .segment = with->segment,
+                                              .device = { (uint16_t)pw_id_host(pw_object_id(store, with)), PW_SHARD_IN_HOST } };
         ret_place->offset = is_inline ? with->slot * sizeof *entry + offsetof(struct pw_entry, body) : room.offset;
         if (is_inline)
                 return bytes <= PW_INLINE_BYTES;
@@ -222,12 +223,13 @@ static enum pw_status settle(struct pw_store *store, struct pw_object *object, s
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         const struct pw_shard_list *old = list_of(segment, object);
-        union { struct pw_shard_list list; char space[sizeof(struct pw_shard_list) + sizeof(struct pw_shard_place)]; } one;
+        union { struct pw_shard_list list; char space[PW_SHARD_LIST_BYTES(1)]; } one;
         struct pw_ref *ref;
 
         if (pw_ref_add(store, with, (struct pw_owner){ PW_OWNER_OBJECT, place_of(object) }, &ref) != PW_OK)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a reference");
         one.list = (struct pw_shard_list){ .shard_count = 1, .dtype = old->dtype, .mesh = { 1, 1 }, .dims = old->dims };
+        pw_bits_clear(pw_shard_list_lost(&one.list), 1);
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
                 one.list.sharding.axis[axis].lay = PW_LAY_BROADCAST;
         /* Read once more: its client may have changed what it says since it was compared. */

@@ -20,7 +20,7 @@ static void open_host(struct host *h)
 /* A ready result of ann's on `device` and the next; its payload is the entry. */
 static struct place result(struct host *h, uint32_t i, uint32_t device)
 {
-        union { struct pw_shard_list list; char space[sizeof(struct pw_shard_list) + 2 * sizeof(struct pw_shard_place)]; } two;
+        union { struct pw_shard_list list; char space[PW_SHARD_LIST_BYTES(2)]; } two;
         struct place place = fixture_future(&h->f, h->futures.first_slot + i);
         struct pw_object *object;
 
@@ -29,7 +29,7 @@ static struct place result(struct host *h, uint32_t i, uint32_t device)
         memset(&two, 0, sizeof two);
         two.list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_U8, .mesh = { 2, 1 }, .dims = { 1, { BYTES } } };
         for (uint32_t j = 0; j < 2; j++)
-                two.list.shards[j] = (struct pw_shard_place){ 64, BYTES / 2, 9, device + j };
+                two.list.shards[j] = (struct pw_shard_place){ 64, BYTES / 2, 9, { 0, (uint16_t)(device + j) } };
         pw_store_decide(h->f.store, object, &(struct pw_decision){ PW_OK, NULL, &two.list, BYTES }, 1);
         fixture_clear(&h->f);
         return place;
@@ -81,9 +81,9 @@ static void test_into_a_room_and_out(void **state)
         value = result(&h, 0, 3);
         room = put(&h, 0, BYTES);
         assert_int_equal(move(&h, h.ann, value, nowhere), PW_OK);
-        assert_int_equal(shard_of(&h, value)->device, 3);
+        assert_int_equal(shard_of(&h, value)->device.device, 3);
         assert_int_equal(move(&h, h.ann, value, room), PW_OK);
-        assert_int_equal(shard_of(&h, value)->device, PW_SHARD_IN_HOST);
+        assert_int_equal(shard_of(&h, value)->device.device, PW_SHARD_IN_HOST);
         assert_int_equal(shard_of(&h, value)->segment, room.segment);
         assert_int_equal(shard_of(&h, value)->offset, h.rooms.room_offset);
         assert_ptr_equal(fixture_only(&h.f, PW_STORE_FREE_RESULT)->payload, value.entry);
@@ -94,7 +94,7 @@ static void test_into_a_room_and_out(void **state)
         assert_int_equal(fixture_state(room), PW_ENTRY_READY); /* the value lies there */
         copy = result(&h, 1, 5);
         assert_int_equal(move(&h, h.ann, value, copy), PW_OK);
-        assert_int_equal(shard_of(&h, value)->device, 5);
+        assert_int_equal(shard_of(&h, value)->device.device, 5);
         assert_ptr_equal(pw_object_result(fixture_known(&h.f, value)), copy.entry);
         fixture_drop(&h.f, h.ann, copy);
         fixture_reclaim(&h.f); /* the copy, which has the room now */
@@ -185,7 +185,7 @@ static void test_a_reference_meanwhile(void **state)
         assert_int_equal(pw_store_move_begin(h.f.store, h.ann->session, object, fixture_known(&h.f, room), NULL), PW_OK);
         fixture_ref(&h.f, h.other, value);
         assert_int_equal(pw_store_move_finish(h.f.store, h.ann->session, object, fixture_known(&h.f, room), 2, NULL), PW_BUSY);
-        assert_int_equal(shard_of(&h, value)->device, 3);
+        assert_int_equal(shard_of(&h, value)->device.device, 3);
         assert_int_equal(fixture_count(&h.f, PW_STORE_FREE_RESULT), 0);
         assert_true(pw_entry_load(value.entry) == pw_word_make(PW_ENTRY_READY, PW_ENTRY_SHARDED, value.generation, PW_OK));
         fixture_close(&h.f);
@@ -211,7 +211,7 @@ static void test_a_copy_that_goes_meanwhile(void **state)
         atomic_store(&room.entry->word, pw_word_make(PW_ENTRY_READY, 0, room.generation, PW_OK));
         assert_int_equal(pw_store_move_finish(h.f.store, h.ann->session, object, with, 2, NULL), PW_GONE);
         atomic_store(&room.entry->word, freed);
-        assert_int_equal(shard_of(&h, value)->device, 3);
+        assert_int_equal(shard_of(&h, value)->device.device, 3);
         assert_false(pw_word_flags(pw_entry_load(value.entry)) & PW_ENTRY_MOVING);
         fixture_check(&h.f);
         fixture_close(&h.f);

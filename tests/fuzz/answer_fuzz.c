@@ -307,7 +307,7 @@ static void spoil_shards(struct broken *broken, struct pw_entry *entry)
 {
         struct pw_shard_list *list = (struct pw_shard_list *)(void *)(memory.maps[FILE_FUTURES].base + PAGE);
 
-        memset(list, 0, sizeof *list + 4 * sizeof list->shards[0]);
+        memset(list, 0, PW_SHARD_LIST_BYTES(4));
         list->shard_count = (uint32_t)twist(broken, 2);
         list->dtype = (uint8_t)twist(broken, PW_I32);
         list->mesh[0] = (uint32_t)twist(broken, 2);
@@ -320,7 +320,7 @@ static void spoil_shards(struct broken *broken, struct pw_entry *entry)
         list->sharding.axis[0].op = (uint8_t)twist(broken, 0);
         for (uint32_t i = 0; i < 2; i++)
                 list->shards[i] = (struct pw_shard_place){ twist(broken, 2 * PAGE + i * 64u), twist(broken, 16),
-                                                                   (uint32_t)twist(broken, ANSWER_FUTURES), i };
+                                                                   (uint32_t)twist(broken, ANSWER_FUTURES), { 0, (uint16_t)i } };
         entry->room_offset = twist(broken, PAGE);
 }
 

@@ -126,7 +126,8 @@ static bool room_is_there(void)
 {
         const struct pw_entry *put = pw_map_entry(&world.clients[0].segment.map, 0);
 
-        return at.shard.device == PW_SHARD_IN_HOST ? pw_word_state(put->word) == PW_ENTRY_READY : !runs_seen.freed[at.shard.offset];
+        return at.shard.device.device == PW_SHARD_IN_HOST ? pw_word_state(put->word) == PW_ENTRY_READY :
+                !runs_seen.freed[at.shard.offset];
 }
 
 static void one_place(void)
@@ -157,7 +158,7 @@ static void one_left(void)
         }
         at.list = entry->room_offset;
         at.shard = *shard_at(at.list);
-        in_host = at.shard.device == PW_SHARD_IN_HOST;
+        in_host = at.shard.device.device == PW_SHARD_IN_HOST;
         model_must(pw_word_state(entry->word) == PW_ENTRY_READY && room_is_there(), "a value is gone that its mover holds");
         model_must(world_objects() == 1u + in_host && freed == (at.to_host ? in_host : 1), "not one room of two went back");
 }

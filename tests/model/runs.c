@@ -33,7 +33,7 @@ void runs_free_room(void *payload) { ++runs_seen.freed[(struct pw_result *)paylo
 
 static bool decide(struct pw_object *object, enum pw_status status)
 {
-        _Alignas(struct pw_shard_list) uint8_t memory[sizeof(struct pw_shard_list) + sizeof(struct pw_shard_place)] = { 0 };
+        _Alignas(struct pw_shard_list) uint8_t memory[PW_SHARD_LIST_BYTES(1)] = { 0 };
         struct pw_shard_list *one = (struct pw_shard_list *)memory;
 
         one->shard_count = 1;

@@ -40,7 +40,7 @@ static uint64_t bytes_in(const struct pw_largest *largest, const struct pw_objec
         if (largest->device == HOST_MEMORY)
                 return list || row->entry->is_inline ? 0 : row->room_bytes;
         for (uint32_t i = 0; list && i < list->shard_count; i++)
-                bytes += list->shards[i].device == largest->device ? list->shards[i].bytes : 0;
+                bytes += list->shards[i].device.device == largest->device ? list->shards[i].bytes : 0;
         return bytes;
 }
 
