@@ -171,6 +171,7 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = daemon->settings.ahead, .host = daemon->host,
+                                                                            .epoch = daemon->epoch,
                                                                             .policy = daemon->settings.policy,
                                                                             .admit_us = daemon->settings.admit_us },
                                              ret_err);

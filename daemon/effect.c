@@ -91,22 +91,32 @@ static enum pw_status apply(struct pw_daemon *daemon, const struct pw_message *m
         return pw_boards_apply(daemon->boards, message, &pools, ret_err);
 }
 
+static void deliver(struct pw_daemon *daemon, const struct pw_core_message *message, const char *text, uint64_t now_us)
+{
+        struct pw_error err;
+
+        if (pw_scheduler_deliver(daemon->scheduler, message, text, now_us, &err) != PW_OK && err.status == PW_PROTOCOL)
+                pw_log(&daemon->log, PW_LOG_ERROR, "message refused reason=\"%s\"", err.text);
+}
+
 /* A run whose record has no room in the board of an island ends for that. */
-static void prepare(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+static void prepare(struct pw_daemon *daemon, const struct pw_core_message *prepare, uint64_t now_us)
 {
         struct pw_actions *actions = pw_scheduler_actions(daemon->scheduler);
+        struct pw_core_message answer = *prepare;
         struct pw_message message;
         struct pw_error err;
-        enum pw_status status = pw_scheduler_preparing(daemon->scheduler, action->run, action->island, &message, &err);
 
-        if (status == PW_OK) {
-                status = apply(daemon, &message, &err);
+        answer.kind = PW_CORE_PREPARED;
+        answer.status = pw_scheduler_preparing(daemon->scheduler, prepare, &message, &err);
+        if (answer.status == PW_OK) {
+                answer.status = apply(daemon, &message, &err);
                 pw_actions_give_back(actions, &message);
         }
-        if (status != PW_OK)
+        if (answer.status != PW_OK)
                 pw_log(&daemon->log, PW_LOG_WARNING, "run not prepared run=%llu reason=\"%s\"",
-                       (unsigned long long)action->run->number, err.text);
-        pw_scheduler_prepared(daemon->scheduler, action->run, status == PW_OK ? NULL : &err, now_us);
+                       (unsigned long long)prepare->run.number, err.text);
+        deliver(daemon, &answer, answer.status == PW_OK ? NULL : err.text, now_us);
 }
 
 /* False: there is no memory for it now. It and what is behind it are done later, in their order. */
@@ -115,12 +125,11 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
         struct pw_error err;
 
         switch (action->kind) {
-        case PW_ACT_PREPARE:
-                prepare(daemon, action, now_us);
-                return true;
-        case PW_ACT_NOTICE:
-        case PW_ACT_SUBMIT:
-                pw_scheduler_deliver(daemon->scheduler, action, now_us);
+        case PW_ACT_CORE:
+                if (action->core.kind == PW_CORE_PREPARE)
+                        prepare(daemon, &action->core, now_us);
+                else
+                        deliver(daemon, &action->core, NULL, now_us);
                 return true;
         case PW_ACT_RESULT:
                 decide(daemon, action, now_us);

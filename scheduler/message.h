@@ -1,7 +1,7 @@
-/* What the scheduler says to the boards of a host: values, with no pointer into anybody's heap.
+/* What the scheduler says: to the boards of a host, and its cores to each other. Values, with no pointer into anybody's heap.
  *
- * What has no fixed size lies in the pools that come with the messages (struct pw_message_pools), at an offset. A run is known by
- * its number; its slot is where the boards keep what they have of it, and is used again once the run has ended.
+ * What has no fixed size lies in the pools that come with a board's messages (struct pw_message_pools), at an offset. To boards a
+ * run is known by its number; its slot is where they keep what they have of it, and is used again once the run has ended.
  */
 #ifndef PW_SCHEDULER_MESSAGE_H
 #define PW_SCHEDULER_MESSAGE_H
@@ -35,6 +35,8 @@ enum pw_message_kind {
         PW_MSG_FAIL_GANG,
         PW_MSG_BELL,        /* ring the executors in `members` */
         PW_MSG_CANCEL,      /* tell the records of `run`: nodes from `node` on are skipped where they are ordered at all */
+        /* before a gang of `run` is ordered: its input `node` never comes, and is loaded as an error of `status` */
+        PW_MSG_INPUT,
         /* nothing of run.program will be prepared or ordered again: its image, at `image`, and the records of its runs go */
         PW_MSG_PROGRAM_ENDED,
 };
@@ -59,6 +61,36 @@ struct pw_order_item {
         uint32_t input, shard_count, behind_count;
 };
 struct pw_behind { uint64_t run; uint32_t slot, seq_slot; };
+
+/* --- between the cores ------------------------------------------------------------------------------------------------------ */
+
+/* A run, whoever speaks of it: of this coordinator, a host, in this epoch of its. Never used again. */
+struct pw_run_id { uint32_t coordinator, epoch; uint64_t number; };
+
+/* What comes twice, too early, or of a run that has ended changes nothing: pw_scheduler_deliver(). */
+enum pw_core_kind {
+        PW_CORE_PREPARE = 1, /* to `island`: write the record of the run there; to be answered by */
+        /* from `island`: it is written, or with another status why it is not, in a sentence that comes along */
+        PW_CORE_PREPARED,
+        PW_CORE_START,       /* to `island`: all of the run's records are written, gangs of it may be ordered */
+        PW_CORE_NOTICE,      /* to `island`: gangs of the run up to `node` are ordered in `from` */
+};
+
+struct pw_core_message {
+        enum pw_core_kind kind;
+        enum pw_status status;
+        uint32_t island, from, node;
+        struct pw_run_id run;
+};
+
+#define PW_CORE_TEXT_MAX 499u /* bytes of a sentence, as long as a struct pw_error has */
+#define PW_CORE_BYTES_MAX (40u + PW_CORE_TEXT_MAX)
+/* As bytes, which mean the same on every host; returns how many. `text` comes along, cut where it is too long; may be NULL. */
+size_t pw_core_encode(const struct pw_core_message *message, const char *text, uint8_t ret_bytes[PW_CORE_BYTES_MAX]);
+/* *ret_text has the sentence that came along. Errors: PW_PROTOCOL: another version, kind, status or length; nothing of it is to be
+ * believed. */
+PW_MUST_CHECK enum pw_status pw_core_decode(const uint8_t *bytes, size_t length, struct pw_core_message *ret_message,
+                                            struct pw_error *ret_text, struct pw_error *ret_err);
 
 struct pw_message_pools { const struct pw_order_item *orders; const uint8_t *bytes; };
 

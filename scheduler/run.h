@@ -100,11 +100,7 @@ static inline uint64_t pw_run_weight(const struct pw_run *run) { return 1 + (run
 
 enum pw_action_kind {
         PW_ACT_BOARD = 1,   /* `message` to the boards of this host */
-        /* the record of `run` for `island` is to be written: pw_scheduler_preparing() makes the message, the answer goes to
-         * pw_scheduler_prepared() */
-        PW_ACT_PREPARE,
-        PW_ACT_NOTICE,      /* message to `island`: gangs of `run` up to `node` are ordered in `from` */
-        PW_ACT_SUBMIT,      /* message to `island`: admit `run` */
+        PW_ACT_CORE,        /* `core`, from one core to another: on one host it goes back to pw_scheduler_deliver() */
         PW_ACT_RESULT,      /* decide `result`: status and text (the shard list follows from it) */
         PW_ACT_RESULT_LOST, /* it was ready and its device is gone: status and text */
         PW_ACT_SHARDS_LOST, /* more places of `result`, which is ready and goes on: others hold the same */
@@ -124,8 +120,9 @@ struct pw_action {
         char *text; /* owned by the queue */
         union {
                 struct pw_message message;
+                struct pw_core_message core;
                 struct {
-                        uint32_t island, from, device, node;
+                        uint32_t device;
                         uint64_t seq, members;
                         struct pw_result *result;
                         void *object;

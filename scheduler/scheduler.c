@@ -26,6 +26,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         pw_scheduler_admit_us(scheduler, params->admit_us);
         scheduler->cancelled_us = params->cancelled_us ? params->cancelled_us : PW_CANCELLED_US_DEFAULT;
         scheduler->host = params->host;
+        scheduler->epoch = params->epoch;
         scheduler->policy = pw_policy_find(policy);
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->all_programs);
@@ -190,35 +191,6 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t number, uint64_t
         if (live && bytes > live->program->row.measured_peak_bytes && device && bytes <= device->capacity &&
             pw_program_device(live->program, number))
                 live->program->row.measured_peak_bytes = bytes;
-}
-
-static struct pw_part *part_in(struct pw_live *live, uint32_t island)
-{
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
-                if (live->parts[c].plan->island == island)
-                        return &live->parts[c];
-        return NULL;
-}
-
-void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us)
-{
-        struct pw_live *live;
-        struct pw_part *part, *from;
-
-        if (message->kind != PW_ACT_SUBMIT && message->kind != PW_ACT_NOTICE)
-                return;
-        scheduler->now_us = now_us;
-        live = pw_live_of(message->run);
-        part = part_in(live, message->island);
-        live->messages--;
-        if (message->kind == PW_ACT_NOTICE) {
-                from = part_in(live, message->from);
-                if (!live->stopped)
-                        pw_island_notice(part, from->column, message->node);
-        } else if (!live->stopped) {
-                pw_island_enter(part->island, part);
-        }
-        pw_live_maybe_end(live);
 }
 
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)

@@ -2,7 +2,7 @@
  *
  * Events are calls; effects come out as actions. It holds no descriptor, clock or thread. Inside, each island decides for
  * itself (island.h) and the coordinator splits runs between them (run.h); what passes between the two and between islands is
- * a message in the same queue of actions, counted: on one host the daemon hands it straight back with pw_scheduler_deliver().
+ * a message in the same queue of actions: on one host the daemon hands it straight back with pw_scheduler_deliver().
  *
  * A run's way: submitted -> (inputs ready or from admitted runs) -> arrival number -> admitted (all memories of all its
  * islands reserved and placed, islands in one global order) -> PREPARE to each island -> gangs ordered, at most W ahead per device
@@ -24,7 +24,7 @@ struct pw_scheduler_params {
         const char *policy;   /* "fifo", "share"; NULL: fifo */
         uint64_t admit_us;    /* default deadline of admission; 0: 10 min */
         uint64_t cancelled_us;/* how long members of a cancelled run may go on; 0: 10 s */
-        uint32_t host;        /* number, for sentences: "device h0:2" */
+        uint32_t host, epoch; /* the coordinator's, of all runs that are submitted here */
 };
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);
 void pw_scheduler_free(struct pw_scheduler *scheduler);
@@ -138,15 +138,17 @@ struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, ui
  * its capacity. */
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
-/* Hand a message action back that is for an island (or the coordinator) of this host. */
-void pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_action *message, uint64_t now_us);
-/* A PREPARE of `run` for `island` is about to be done: the message, with what is known by now of its inputs. Errors:
- * PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island,
+/* What one core says to another, PREPARE apart; `text` comes along with PREPARED, else NULL. Nothing of a run is ordered before all
+ * of its PREPAREs are answered, and of one of which one failed nothing ever is: it ends in that error, as do the inputs of runs
+ * that read its results.
+ * Errors, after which nothing has changed: PW_NOT_FOUND (the run has ended, or is of another epoch), PW_EXISTS (said before),
+ * PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
+PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                                  const char *text, uint64_t now_us, struct pw_error *ret_err);
+/* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. What comes of it is the
+ * answer. Errors: PW_NO_MEMORY; those of pw_scheduler_deliver(), which are no answer. */
+PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                     struct pw_message *ret_message, struct pw_error *ret_err);
-/* The answer to a PREPARE; `failed` NULL: it was done. Nothing of a run is ordered before all of its own are answered, and of one
- * of which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. */
-void pw_scheduler_prepared(struct pw_scheduler *scheduler, struct pw_run *run, const struct pw_error *failed, uint64_t now_us);
 /* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events,
  * and once more where prepares were answered meanwhile. */
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us);

@@ -31,7 +31,7 @@ struct pw_ended {
 
 struct pw_scheduler {
         struct pw_actions actions;
-        uint32_t ahead, host;
+        uint32_t ahead, host, epoch;
         uint64_t admit_us, cancelled_us;
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
@@ -84,8 +84,14 @@ static inline struct pw_device_id pw_scheduler_device_id(const struct pw_schedul
         return (struct pw_device_id){ (uint16_t)scheduler->host, (uint16_t)number };
 }
 
+/* The part that a message of the cores is for. Errors: PW_NOT_FOUND, PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                               struct pw_part **ret_part, struct pw_error *ret_err);
+
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
+/* About the part, to its island. */
+struct pw_core_message *pw_action_core(const struct pw_part *part, enum pw_core_kind kind);
 struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_message_kind kind); /* likewise, to the boards */
 struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler); /* NULL: out of memory */
 /* Place for `bytes` bytes in the pool; it may move with the next. NULL: out of memory. */

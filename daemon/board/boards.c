@@ -178,6 +178,23 @@ static void cancel(struct pw_boards *boards, const struct pw_message *message)
                         __atomic_store_n(&pw_boards_record(boards, run, c)->cancelled_at, message->node, __ATOMIC_SEQ_CST);
 }
 
+/* No executor has looked at the record. */
+static void fail_input(struct pw_boards *boards, const struct pw_message *message)
+{
+        const struct pw_boards_run *run = pw_boards_run(boards, message->run.run, message->run.slot);
+
+        for (uint32_t c = 0; run && c < run->column_count; c++) {
+                struct pw_run_record *record = run->records[c].bytes ? pw_boards_record(boards, run, c) : NULL;
+                struct pw_run_input *input = record ? (struct pw_run_input *)((char *)record + record->inputs) +
+                        message->node : NULL;
+                if (!input)
+                        continue;
+                input->status = message->status;
+                input->in_place = 0;
+                input->shard_count = 0;
+        }
+}
+
 enum pw_status pw_boards_apply(struct pw_boards *boards, const struct pw_message *message, const struct pw_message_pools *pools,
                                struct pw_error *ret_err)
 {
@@ -187,6 +204,7 @@ enum pw_status pw_boards_apply(struct pw_boards *boards, const struct pw_message
         case PW_MSG_LOST_BEFORE: lose(boards, message); break;
         case PW_MSG_FAIL_GANG: fail_gang(boards, message); break;
         case PW_MSG_CANCEL: cancel(boards, message); break;
+        case PW_MSG_INPUT: fail_input(boards, message); break;
         case PW_MSG_PROGRAM_ENDED: pw_boards_forget(boards, message->run.program); break;
         case PW_MSG_BELL:
                 for (uint64_t rest = message->members; boards->bells && rest; rest &= rest - 1)

@@ -30,7 +30,7 @@ static bool is_read(const struct pw_live *live)
 void pw_live_stop(struct pw_live *live)
 {
         pw_chain_let_go(live);
-        pw_message_cancel(live);
+        pw_action_message(live->program->scheduler, PW_MSG_CANCEL)->run = pw_run_ref(live);
         live->stopping = is_read(live);
         if (!live->stopping)
                 pw_live_drop_parts(live);

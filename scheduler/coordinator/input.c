@@ -15,19 +15,20 @@ void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status,
                 input->text = strdup(text);
 }
 
-void pw_input_never_comes(struct pw_live *live, uint32_t index)
+bool pw_input_never_comes(struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];
         const struct pw_live *maker;
 
         if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || !pw_status_error(place->result->status) ||
             pw_result_live(place->result)->ordered == pw_result_live(place->result)->islands)
-                return;
+                return false;
         maker = place->result->run ? pw_live_of(place->result->run) : NULL;
         if (maker && !maker->stopped && !maker->refused)
-                return; /* it goes on for us */
+                return false; /* it goes on for us */
         pw_input_fails(live, index, place->result->status, NULL);
         live->inputs[index].in_place = false;
+        return true;
 }
 
 /* What the program was compiled for is what comes: executors rely on it. */

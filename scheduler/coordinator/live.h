@@ -29,11 +29,13 @@ struct pw_live {
         struct pw_queue own;
         uint64_t arrival;        /* its number among those that were queued */
         uint32_t missing;        /* inputs that are not there */
-        uint32_t parts_left, messages; /* messages: on their way to an island */
+        uint32_t parts_left;
         uint64_t admission;      /* its number among the admitted, from 1 */
         uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
         bool prepared;           /* once at least: boards keep something there */
-        uint32_t unprepared;     /* of the messages: prepares that were not answered; nothing is ordered before they are */
+        uint32_t unprepared;     /* PREPAREs that were not answered: nothing is ordered before they are */
+        struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
+        struct pw_list start;    /* among those of a run that is not yet */
         bool refused;            /* one of them failed: nothing is ever ordered */
         struct pw_hold *holds;   /* per chain */
         uint32_t ahead_count, behind_count; /* holds that have one */
@@ -99,8 +101,9 @@ void pw_input_look(struct pw_live *live, uint32_t index);
 void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
-/* Note an input in error that its maker will not write into its rooms either, as nothing more of that is ordered. */
-void pw_input_never_comes(struct pw_live *live, uint32_t index);
+/* Note an input in error that its maker will not write into its rooms either, as nothing more of that is ordered. True: that is
+ * news. */
+bool pw_input_never_comes(struct pw_live *live, uint32_t index);
 
 /* run.c */
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
@@ -109,6 +112,8 @@ void pw_live_free(struct pw_live *live);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
 void pw_live_maybe_end(struct pw_live *live);
+/* Its record there is written, or not. Once all are its parts may start, as soon as those of the runs that it reads are, too. */
+void pw_part_prepared(struct pw_part *part, enum pw_status status, const char *text);
 /* Nothing more of it is ordered, whoever reads its results. */
 void pw_live_drop_parts(struct pw_live *live);
 /* Fill in, for people, what `live` waits for now (rows.c). */

@@ -1,4 +1,5 @@
 /* The life of a run: made, submitted, waiting for its inputs, ended. */
+#include "scheduler/island/record.h"
 #include "scheduler/state.h"
 
 #include "base/error.h"
@@ -118,7 +119,7 @@ static void reset(struct pw_live *live)
         run->client = NULL;
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
-        live->missing = live->messages = 0;
+        live->missing = 0;
         live->submitted = live->placed = live->stopped = live->aside = live->letting_go = live->unheld = live->refused =
                 live->read_early = live->stopping = false;
         live->cancelled_by[0] = 0;
@@ -129,6 +130,8 @@ static void reset(struct pw_live *live)
         pw_queue_init(&live->own);
         pw_list_init(&live->patient);
         pw_list_init(&live->unread);
+        pw_list_init(&live->starters);
+        pw_list_init(&live->start);
         for (uint32_t c = 0; c < live->program->chain_count; c++) {
                 pw_list_init(&live->holds[c].link);
                 live->holds[c].ahead = live->holds[c].behind = NULL;
@@ -143,7 +146,7 @@ static void reset(struct pw_live *live)
                 pw_list_init(&part->link);
                 pw_list_init(&part->behind);
                 part->next = 0;
-                part->entered = false;
+                part->state = PW_PART_RESERVED;
                 part->wait = PW_WAIT_NOTHING;
                 part->open = part->plan->members;
                 part->devices_left = (uint32_t)__builtin_popcountll(part->open);
@@ -305,6 +308,7 @@ static void end(struct pw_live *live, struct pw_list *freed)
         pw_list_remove(&live->link);
         pw_admission_leave(live);
         pw_list_remove(&live->unread);
+        pw_list_remove(&live->start);
         pw_deadline_forget(live);
         scheduler->queue_count -= run->state == PW_RUN_QUEUED;
         scheduler->admitted_count -= run->state == PW_RUN_ADMITTED;
@@ -333,10 +337,74 @@ static void end(struct pw_live *live, struct pw_list *freed)
         scheduler->look = true;
 }
 
+/* A run that it reads and whose records may yet be refused: an input from there would never come. NULL: none. */
+static struct pw_live *unsettled_maker(const struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                const struct pw_input_place *place = &live->run.inputs[i];
+                if (place->source == PW_INPUT_RESULT && place->result->run && pw_live_of(place->result->run)->unprepared)
+                        return pw_live_of(place->result->run);
+        }
+        return NULL;
+}
+
+/* Which never comes. */
+static void tell_input(struct pw_live *live, uint32_t input)
+{
+        struct pw_message *message = pw_action_message(live->program->scheduler, PW_MSG_INPUT);
+
+        message->run = pw_run_ref(live);
+        message->node = input;
+        message->status = live->inputs[input].status;
+}
+
+static void send_starts(struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                if (pw_input_never_comes(live, i))
+                        tell_input(live, i);
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
+                if (live->parts[c].devices_left)
+                        pw_action_core(&live->parts[c], PW_CORE_START);
+}
+
+static void start(struct pw_live *live)
+{
+        struct pw_live *maker, *reader;
+
+        if (live->refused)
+                pw_live_drop_parts(live);
+        else if (!live->stopped && (maker = unsettled_maker(live)))
+                pw_list_append(&maker->starters, &live->start);
+        else if (!live->stopped)
+                send_starts(live);
+        pw_list_each(&live->starters, reader, struct pw_live, start) {
+                pw_list_remove(&reader->start);
+                start(reader);
+        }
+}
+
+/* The records of a run are in every board before the first of its gangs is ordered anywhere: an order in one island writes
+ * sequence numbers that the others wait for. */
+void pw_part_prepared(struct pw_part *part, enum pw_status status, const char *text)
+{
+        struct pw_live *live = part->live;
+
+        part->state = PW_PART_PREPARED;
+        live->unprepared--;
+        if (status != PW_OK) {
+                live->refused = true;
+                pw_live_fail(live, status, text);
+        }
+        if (!live->unprepared)
+                start(live);
+        pw_live_maybe_end(live);
+}
+
 /* A run ends after those whose blocks it took over, so that nobody needs to look beyond the run ahead. */
 static bool may_end(const struct pw_live *live)
 {
-        if (live->run.state == PW_RUN_ENDED || live->messages || live->ahead_count)
+        if (live->run.state == PW_RUN_ENDED || live->unprepared || live->ahead_count)
                 return false;
         return live->run.state != PW_RUN_ADMITTED || !live->parts_left;
 }

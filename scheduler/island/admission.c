@@ -119,57 +119,14 @@ static void admit(struct pw_live *live)
         if (live->run.sequential)
                 start_steps(live);
         for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
-                struct pw_action *action = pw_action_add(scheduler, PW_ACT_PREPARE);
-                action->run = &live->run;
-                action->island = live->parts[c].plan->island;
-                live->messages++;
+                live->parts[c].state = PW_PART_PREPARING;
+                pw_action_core(&live->parts[c], PW_CORE_PREPARE);
                 live->unprepared++;
                 scheduler->actions.prepares++;
         }
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 pw_list_each(&pw_result_live(live->run.results[i])->waiters, input, struct pw_live_input, link)
                         pw_input_arrived(input);
-        pw_live_maybe_end(live);
-}
-
-/* To a run in one island the message would go to where we are: it is left out. */
-static void enter(struct pw_live *live)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        uint32_t columns = live->program->plan.column_count;
-
-        for (uint32_t c = 0; c < columns; c++) {
-                struct pw_action *action;
-                if (!live->parts[c].devices_left)
-                        continue;
-                if (columns == 1) {
-                        pw_island_enter(live->parts[c].island, &live->parts[c]);
-                        continue;
-                }
-                action = pw_action_add(scheduler, PW_ACT_SUBMIT);
-                action->run = &live->run;
-                action->island = live->parts[c].plan->island;
-                live->messages++;
-        }
-}
-
-/* The records of a run are in every board before the first of its gangs is ordered anywhere: an order in one island writes
- * sequence numbers that the others wait for. */
-void pw_scheduler_prepared(struct pw_scheduler *scheduler, struct pw_run *run, const struct pw_error *failed, uint64_t now_us)
-{
-        struct pw_live *live = pw_live_of(run);
-
-        scheduler->now_us = now_us;
-        live->unprepared--;
-        if (failed) {
-                live->refused = true;
-                pw_live_fail(live, failed->status, failed->text);
-        }
-        live->messages--;
-        if (!live->unprepared && live->refused)
-                pw_live_drop_parts(live);
-        else if (!live->unprepared && !live->stopped)
-                enter(live);
         pw_live_maybe_end(live);
 }
 

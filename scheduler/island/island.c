@@ -40,7 +40,7 @@ void pw_island_free(struct pw_island *island)
 
 void pw_island_enter(struct pw_island *island, struct pw_part *part)
 {
-        part->entered = true;
+        part->state = PW_PART_STARTED;
         part->key = island->policy->key(part);
         island->policy->enter(island->state, part);
         island->admitted++;
@@ -175,12 +175,9 @@ static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
         struct pw_scheduler *scheduler = part->island->scheduler;
 
         for (; notify; notify &= notify - 1) {
-                struct pw_action *action = pw_action_add(scheduler, PW_ACT_NOTICE);
-                action->island = part->live->program->plan.columns[__builtin_ctz(notify)].island;
-                action->from = part->plan->island;
-                action->run = &part->live->run;
-                action->node = node;
-                part->live->messages++;
+                struct pw_core_message *notice = pw_action_core(&part->live->parts[__builtin_ctz(notify)], PW_CORE_NOTICE);
+                notice->from = part->plan->island;
+                notice->node = node;
                 scheduler->actions.notices++;
         }
 }

@@ -6,9 +6,10 @@ void pw_part_left(struct pw_part *part, uint32_t count)
         part->devices_left -= count;
         if (part->devices_left)
                 return;
-        part->island->admitted -= part->entered;
-        if (part->entered)
+        if (part->state == PW_PART_STARTED) {
+                part->island->admitted--;
                 part->island->policy->leave(part->island->state, part);
+        }
         part->live->parts_left--;
         pw_live_maybe_end(part->live);
 }

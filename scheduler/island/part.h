@@ -8,6 +8,14 @@
 struct pw_island;
 struct pw_live;
 
+enum pw_part_state {
+        PW_PART_RESERVED = 1, /* its run waits for rooms */
+        PW_PART_PREPARING,    /* its record is to be written, */
+        PW_PART_RECORDED,     /* was handed out to be written, */
+        PW_PART_PREPARED,     /* is written, or cannot be; those of its run's other parts may not be yet */
+        PW_PART_STARTED,      /* gangs of it may be ordered */
+};
+
 enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP, PW_WAIT_ROOM };
 
 struct pw_part {                 /* a run in one island */
@@ -17,8 +25,8 @@ struct pw_part {                 /* a run in one island */
         const struct pw_plan_island *plan;
         struct pw_island *island;
         uint32_t column, next;   /* next: of the plan's gangs */
-        uint64_t key;            /* the policy's, once it has entered: who comes first of its tenant's */
-        bool entered;
+        enum pw_part_state state;
+        uint64_t key;            /* the policy's, once it has started: who comes first of its tenant's */
         struct pw_policy_account *account; /* the policy's, of its tenant; NULL: none */
         uint64_t turn_key;       /* the policy's, while it has its tenant's turn */
         uint64_t open;           /* devices that still have a gang of it to come */

@@ -150,7 +150,7 @@ static void write_constants(const struct pw_live *live, struct pw_run_record *re
         record->image_serial = place->serial;
         record->island_count = program->plan.column_count;
         record->program = live->run.program;
-        record->cancelled_at = UINT32_MAX;
+        record->cancelled_at = live->stopping || live->stopped ? 0 : UINT32_MAX;
         memset((char *)record + record->seqs, 0, seqs_bytes);
         memset((char *)record + record->ahead_seqs, 0, seqs_bytes);
         for (uint32_t c = 0; c < program->plan.column_count; c++)
@@ -161,39 +161,36 @@ static void write_constants(const struct pw_live *live, struct pw_run_record *re
         }
 }
 
-static struct pw_run_ref ref_of(const struct pw_live *live)
-{
-        return (struct pw_run_ref){ live->run.number, live->slot, live->run.program };
-}
-
-enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t island,
+enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                       struct pw_message *ret_message, struct pw_error *ret_err)
 {
-        struct pw_live *live = pw_live_of(run);
         struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
-        uint32_t column = 0, bytes;
+        struct pw_part *part;
+        enum pw_status status = pw_scheduler_part(scheduler, prepare, &part, ret_err);
+        struct pw_live *live;
+        uint32_t bytes;
         uint64_t offset;
 
-        for (uint32_t i = 0; i < run->input_count; i++)
+        if (status != PW_OK)
+                return status;
+        live = part->live;
+        if (part->state != PW_PART_PREPARING)
+                return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)live->run.number,
+                                    prepare->island);
+        part->state = PW_PART_RECORDED;
+        for (uint32_t i = 0; i < live->run.input_count; i++)
                 pw_input_never_comes(live, i);
-        while (live->program->plan.columns[column].island != island)
-                column++;
         bytes = (uint32_t)pw_round_up(write_record(&counter, live), PW_LINE_BYTES);
         writer.base = pw_action_bytes(scheduler, bytes, &offset);
         if (!writer.base)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->number);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)live->run.number);
         write_record(&writer, live);
         write_constants(live, (struct pw_run_record *)(void *)writer.base);
         live->prepared = true;
-        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = island, .column = column, .bytes = bytes,
-                                            .at = offset,
-                                            .run = ref_of(live), .image = live->program->row.place };
+        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = prepare->island, .column = part->column,
+                                            .bytes = bytes,
+                                            .at = offset, .run = pw_run_ref(live), .image = live->program->row.place };
         return PW_OK;
-}
-
-void pw_message_cancel(struct pw_live *live)
-{
-        pw_action_message(live->program->scheduler, PW_MSG_CANCEL)->run = ref_of(live);
 }
 
 /* --- orders ------------------------------------------------------------------------------------------------------------------ */

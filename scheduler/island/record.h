@@ -8,6 +8,10 @@
 /* What the board needs to know of a gang that is a load, or comes behind other runs, besides the fields of its item. False: out of
  * memory. */
 bool pw_order_tell(struct pw_live *live, const struct pw_gang *gang, struct pw_order_item *item);
-void pw_message_cancel(struct pw_live *live);
+/* A run as boards know it. */
+static inline struct pw_run_ref pw_run_ref(const struct pw_live *live)
+{
+        return (struct pw_run_ref){ live->run.number, live->slot, live->run.program };
+}
 
 #endif

@@ -8,8 +8,8 @@
 #include "libclient/session.h"
 #include "plane/control.h"
 #include "plane/segment.h"
-#include "tests/fuzz/answer_play.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/stand_in/answer_play.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * its own device at most: what runs beside it ends well, and once its process has ended all of it is settled. */
 #include "daemon/client/lane.h"
 #include "daemon/inspect/trace/trace.h"
-#include "tests/fuzz/host.h"
+#include "tests/fuzz/stand_in/host.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /* Lanes of a client that writes anything into its control memory, its entries and the hints of its tenant: cells, tails, runs whose
  * inputs and results are whatever it likes. Its session ends at most; the run of its neighbour ends well. */
 #include "daemon/client/lane.h"
-#include "tests/fuzz/host.h"
+#include "tests/fuzz/stand_in/host.h"
 
 #define LANES 3u
 

@@ -1,7 +1,7 @@
 /* Records that name a result which nobody makes: other lanes are looked at for it once, not once for each record; what they do make
  * is found all the same. */
 #include "daemon/client/lane.h"
-#include "tests/fuzz/host.h"
+#include "tests/fuzz/stand_in/host.h"
 
 #include <time.h>
 

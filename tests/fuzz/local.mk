@@ -1,12 +1,12 @@
 # A target for each decoder, ring and checker that meets what others wrote. `make check` replays the corpus; in a tree configured
 # with CC=clang --enable-fuzz, `make fuzz` looks for more.
 FUZZ_SECONDS = 60
-fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz \
+fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuzz tests/fuzz/rows_fuzz tests/fuzz/store_fuzz  \
 	tests/fuzz/text_fuzz
 fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fuzz tests/fuzz/trace_fuzz
 fuzz_programs += tests/fuzz/answer_fuzz tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
-fuzz_programs += tests/fuzz/mark_fuzz tests/fuzz/request_fuzz tests/fuzz/state_fuzz
-noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/host.h
+fuzz_programs += tests/fuzz/core_fuzz tests/fuzz/mark_fuzz tests/fuzz/request_fuzz tests/fuzz/state_fuzz
+noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/stand_in/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
 fuzz_main =
@@ -16,9 +16,13 @@ TESTS += $(fuzz_programs)
 endif
 fuzz_flags = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
-tests_fuzz_answer_fuzz_SOURCES = tests/fuzz/answer_fuzz.c tests/fuzz/answer_play.c tests/fuzz/answer_play.h $(fuzz_main)
+tests_fuzz_answer_fuzz_SOURCES = tests/fuzz/answer_fuzz.c tests/fuzz/stand_in/answer_play.c tests/fuzz/stand_in/answer_play.h \
+	$(fuzz_main)
 tests_fuzz_answer_fuzz_LDADD = libclient/libclient.la
 tests_fuzz_answer_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_core_fuzz_SOURCES = tests/fuzz/core_fuzz.c $(fuzz_main)
+tests_fuzz_core_fuzz_LDADD = scheduler/libscheduler.la base/libbase.la
+tests_fuzz_core_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_entry_fuzz_SOURCES = tests/fuzz/entry_fuzz.c $(fuzz_main)
 tests_fuzz_entry_fuzz_LDADD = plane/libplane.la base/libbase.la
 tests_fuzz_entry_fuzz_LDFLAGS = $(fuzz_flags)
@@ -26,7 +30,7 @@ tests_fuzz_frame_fuzz_SOURCES = tests/fuzz/frame_fuzz.c $(fuzz_main)
 tests_fuzz_frame_fuzz_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)
 tests_fuzz_frame_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_graph_fuzz_SOURCES = tests/fuzz/graph_fuzz.c daemon/work/graph_wire.c program/graph/graph_make.c $(fuzz_main)
-tests_fuzz_graph_fuzz_LDADD = program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) \
+tests_fuzz_graph_fuzz_LDADD = program/libprogram.la plane/libplane.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)  \
 	$(CMOCKA_LIBS)
 tests_fuzz_graph_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_hint_fuzz_SOURCES = tests/fuzz/hint_fuzz.c $(fuzz_main)
@@ -41,7 +45,7 @@ tests_fuzz_settings_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_mark_fuzz_SOURCES = tests/fuzz/mark_fuzz.c $(executor_fixture) $(fuzz_main)
 tests_fuzz_mark_fuzz_LDADD = $(executor_test_libraries)
 tests_fuzz_mark_fuzz_LDFLAGS = $(fuzz_flags)
-tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/integration/frame.c tests/integration/frame.h \
+tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/integration/frame.c tests/integration/frame.h  \
 	tests/threads/inside.c $(fuzz_main)
 tests_fuzz_request_fuzz_LDADD = $(daemon_libraries) $(CMOCKA_LIBS)
 tests_fuzz_request_fuzz_LDFLAGS = $(fuzz_flags)
@@ -59,11 +63,11 @@ tests_fuzz_text_fuzz_LDADD = cli/libcli.la
 tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
-fuzz_daemon = tests/fuzz/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c daemon/effect.c \
-	daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c \
+fuzz_daemon = tests/fuzz/stand_in/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c \
+	daemon/effect.c  daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c  \
 	daemon/memory/kept.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/look.c daemon/work/submit.c daemon/turn.c
 fuzz_host = $(fuzz_daemon) $(fuzz_main)
-fuzz_host_libs = daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la \
+fuzz_host_libs = daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la  \
 	wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)
 tests_fuzz_lane_fuzz_LDADD = $(fuzz_host_libs)

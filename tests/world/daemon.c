@@ -291,27 +291,6 @@ static void release(struct world *world, const struct pw_action *action)
         unref(world, action->object);
 }
 
-/* Messages between islands arrive in the order in which they were sent, some time later. */
-static void keep_message(struct world *world, const struct pw_action *action)
-{
-        if (!pw_grow((void **)&world->late, &world->late_capacity, world->late_count + 1, sizeof *world->late))
-                world_fail(world, "out of memory");
-        world->late[world->late_count++] = *action;
-}
-
-void world_deliver(struct world *world, bool all)
-{
-        uint32_t count = all ? world->late_count : world_random(world, world->late_count + 1);
-
-        for (uint32_t i = 0; i < count; i++) {
-                struct pw_action message = world->late[i];
-                pw_scheduler_deliver(world->scheduler, &message, world->now_us);
-        }
-        if (count)
-                memmove(world->late, world->late + count, (world->late_count - count) * sizeof *world->late);
-        world->late_count -= count;
-}
-
 static void refused(struct world *world, const struct pw_run *run)
 {
         struct world_run *found = world_find_run(world, run->number);
@@ -346,24 +325,30 @@ static void place_image(struct world *world, struct pw_program_row *row)
                 pw_boards_image_fill(world->host, row);
 }
 
-static void prepare(struct world *world, const struct pw_action *action)
+enum pw_status world_prepare(struct world *world, const struct pw_core_message *prepare, struct pw_error *ret_err)
 {
         struct pw_actions *actions = pw_scheduler_actions(world->scheduler);
+        struct pw_core_message answer = *prepare;
+        struct pw_run *run = pw_scheduler_run(world->scheduler, prepare->run.number);
         struct pw_message message;
         struct pw_error err;
-        enum pw_status status;
 
-        place_image(world, action->run->row);
-        status = pw_scheduler_preparing(world->scheduler, action->run, action->island, &message, &err);
-        if (status == PW_OK) {
-                status = apply(world, &message, &err);
+        if (run)
+                place_image(world, run->row);
+        answer.kind = PW_CORE_PREPARED;
+        answer.status = pw_scheduler_preparing(world->scheduler, prepare, &message, &err);
+        if (answer.status == PW_EXISTS || answer.status == PW_NOT_FOUND)
+                return pw_error_set(ret_err, answer.status, "%s", err.text);
+        if (answer.status == PW_OK) {
+                answer.status = apply(world, &message, &err);
                 pw_actions_give_back(actions, &message);
         }
-        if (status != PW_OK && !world->options.arena_bytes)
+        if (answer.status != PW_OK && !world->options.arena_bytes)
                 world_fail(world, "%s", err.text);
-        if (status != PW_OK)
-                refused(world, action->run);
-        pw_scheduler_prepared(world->scheduler, action->run, status == PW_OK ? NULL : &err, world->now_us);
+        if (answer.status != PW_OK)
+                refused(world, run);
+        world_send(world, &answer, answer.status == PW_OK ? NULL : err.text);
+        return PW_OK;
 }
 
 static void forget_program(struct world *world, const struct pw_action *action)
@@ -389,14 +374,7 @@ static void work_off(struct world *world)
                         if (apply(world, &action.message, &err) != PW_OK)
                                 world_fail(world, "%s", err.text);
                         break;
-                case PW_ACT_PREPARE: prepare(world, &action); break;
-                case PW_ACT_SUBMIT:
-                case PW_ACT_NOTICE:
-                        if (world->options.slow_messages)
-                                keep_message(world, &action);
-                        else
-                                pw_scheduler_deliver(world->scheduler, &action, world->now_us);
-                        break;
+                case PW_ACT_CORE: world_send(world, &action.core, NULL); break;
                 case PW_ACT_RESULT: decide(world, &action); break;
                 case PW_ACT_RESULT_LOST: lose(world, &action); break;
                 case PW_ACT_RELEASE: release(world, &action); break;

@@ -120,8 +120,11 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
         world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host,
-                                                                        .policy = options->policy }, &err);
+                                                                           .epoch = WORLD_EPOCH,
+                                                                           .policy = options->policy }, &err);
         world->host = pw_boards_new();
+        world->link = world_link_new();
+        assert_non_null(world->link);
         assert_non_null(world->scheduler);
         assert_non_null(world->host);
         pw_list_init(&world->objects);
@@ -161,6 +164,6 @@ void world_done(struct world *world)
                 munmap(world->executors[i].board, sizeof *world->executors[i].board);
                 munmap(world->executors[i].memory, world_tenant_count(world) * world->executors[i].memory_bytes);
         }
-        free(world->late);
+        world_link_free(world->link);
         free(world->passing);
 }

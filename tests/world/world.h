@@ -24,6 +24,7 @@
 #define WORLD_RESULTS 4u
 #define WORLD_HOST_SEGMENT 1u
 #define WORLD_HOST_VALUES 4096u
+#define WORLD_EPOCH 0x6b03d2e1u
 #define WORLD_CHECK_RARELY 8u
 #define WORLD_TENANTS 4u
 #define WORLD_SEGMENTS 100u /* those of devices: WORLD_DEVICES of each tenant */
@@ -114,8 +115,7 @@ struct world {
         uint64_t host_values[WORLD_HOST_VALUES];
         uint32_t host_free[WORLD_HOST_VALUES], host_free_count;
         struct world_passing *passing;
-        struct pw_action *late;   /* messages on their way */
-        uint32_t late_count, late_capacity;
+        struct world_link *link;  /* link.c */
         uint32_t check_every, changes; /* of what happened to the scheduler, world_changed() */
         uint64_t deaths, ended, failed, good, passed_over, refused;
         uint64_t unprepared;      /* runs that were refused */
@@ -158,9 +158,20 @@ struct world_passing *world_passing_new(void); /* free() ends it */
 /* After a turn whose actions are not worked off: what was ordered passes nobody who waits, but where it may. */
 void world_check_passing(struct world *world);
 
+/* link.c */
+struct world_link *world_link_new(void); /* NULL: out of memory */
+void world_link_free(struct world_link *link);
+bool world_link_empty(const struct world *world);
+void world_link_lose(struct world *world); /* what is on its way never arrives */
+/* From one core to another. */
+void world_send(struct world *world, const struct pw_core_message *message, const char *text);
+/* Of those on their way some arrive, or all. */
+void world_deliver(struct world *world, bool all);
+
 /* daemon.c */
 void world_daemon(struct world *world);               /* one turn of its loop */
-void world_deliver(struct world *world, bool all);
+/* Do what a PREPARE says, and send the answer. Errors: as pw_scheduler_preparing(): it was done before, or there is no such run. */
+enum pw_status world_prepare(struct world *world, const struct pw_core_message *prepare, struct pw_error *ret_err);
 struct world_run *world_submit(struct world *world, struct world_program *program, struct world_object **inputs, bool sequential);
 struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready);
 void world_drop(struct world *world, struct world_object *object);

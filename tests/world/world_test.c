@@ -144,6 +144,17 @@ static void event(struct world *world)
         }
 }
 
+/* What they say that they wait for. */
+static void print_open(struct world *world)
+{
+        struct world_run *run;
+        struct pw_run_row row;
+
+        pw_list_each(&world->runs, run, struct world_run, link)
+                if (!run->ended && pw_scheduler_run_row(world->scheduler, run->number, &row, &(uint64_t){ 0 }))
+                        print_message("run %lu, state %d: %s\n", (unsigned long)run->number, (int)row.state, row.waiting_for);
+}
+
 /* Nothing new comes: everything ends, once the client lets go of what holds memory that others need. */
 static void settle(struct world *world)
 {
@@ -155,13 +166,15 @@ static void settle(struct world *world)
                 world_deliver(world, true);
                 world_daemon(world);
                 make_ready(world, true);
-                if (!moved && world->runs_open && !world->late_count) {
+                if (!moved && world->runs_open && world_link_empty(world)) {
                         struct world_object *object = random_object(world, true);
                         bool again = false;
                         for (uint32_t i = 0; i < world->device_count; i++)
                                 again |= world_step(world, i);
                         if (again)
                                 continue;
+                        if (!object || !object->held)
+                                print_open(world);
                         if (!object || !object->held)
                                 world_fail(world, "%u runs do not end", world->runs_open);
                         world_drop(world, object);

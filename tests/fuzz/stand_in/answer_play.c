@@ -1,5 +1,5 @@
 /* A program that calls what it can, once. */
-#include "tests/fuzz/answer_play.h"
+#include "tests/fuzz/stand_in/answer_play.h"
 
 #include "libclient/listing.h"
 

@@ -1,5 +1,5 @@
 /* The daemon that targets play with: what is not the product's is a stand-in, and honest. */
-#include "tests/fuzz/host.h"
+#include "tests/fuzz/stand_in/host.h"
 
 #include "daemon/child/child_board.h"
 #include "daemon/client/lane.h"

@@ -1,7 +1,7 @@
 /* A program that calls libpathways, whatever the daemon's answers are: each call comes back.
  */
-#ifndef PW_TESTS_FUZZ_ANSWER_PLAY_H
-#define PW_TESTS_FUZZ_ANSWER_PLAY_H
+#ifndef PW_TESTS_FUZZ_STAND_IN_ANSWER_PLAY_H
+#define PW_TESTS_FUZZ_STAND_IN_ANSWER_PLAY_H
 
 #include "libclient/session.h"
 

@@ -1,0 +1,233 @@
+/* Messages between the cores that should not be: nothing of them is believed. */
+#include "tests/world/order.h"
+
+static struct world_run *run;
+
+static struct pw_core_message message(enum pw_core_kind kind, uint32_t island)
+{
+        return (struct pw_core_message){ .kind = kind, .island = island, .run = { 3, WORLD_EPOCH, run->number } };
+}
+
+static enum pw_status deliver(const struct pw_core_message *message)
+{
+        struct pw_error err;
+        enum pw_status status = pw_scheduler_deliver(world.scheduler, message, "refused by hand", world.now_us, &err);
+
+        assert_true(status == PW_OK || err.text[0]);
+        return status;
+}
+
+static enum pw_status say(enum pw_core_kind kind, uint32_t island)
+{
+        struct pw_core_message said = message(kind, island);
+
+        return deliver(&said);
+}
+
+/* The record is written, and the answer lost. */
+static void prepare(struct world_run *of, uint32_t island)
+{
+        struct pw_core_message said = { .kind = PW_CORE_PREPARE, .island = island, .run = { 3, WORLD_EPOCH, of->number } };
+        struct pw_error err;
+
+        assert_int_equal(world_prepare(&world, &said, &err), PW_OK);
+        assert_int_equal(world_prepare(&world, &said, &err), PW_EXISTS);
+        world_link_lose(&world);
+}
+
+/* Two islands, messages on their way until they are told to arrive; one run, which is admitted. */
+static void begin_slow(void)
+{
+        world_init(&world, 1, &(struct world_options){ .host = 3, .islands = 3, .devices_per_island = 2, .ahead = 8,
+                                                       .capacity = 1 << 20, .slow_messages = true });
+        world_make_all_reduce(&world, &world.programs[0], 4, 2);
+        run = world_submit(&world, &world.programs[0],
+                           (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        assert_int_equal(run->run->state, PW_RUN_ADMITTED);
+}
+
+static void end(uint64_t good)
+{
+        while (world.runs_open) {
+                world_deliver(&world, true);
+                world_daemon(&world);
+                for (uint32_t i = 0; i < world.device_count; i++)
+                        while (world_step(&world, i))
+                                ;
+        }
+        world_check(&world);
+        assert_int_equal(world.good, good);
+        world_done(&world);
+}
+
+static uint64_t ordered(uint32_t island) { return atomic_load(&world.boards[island]->head); }
+
+/* A run of another coordinator, of this one's epoch before, or with another number; an island that it is not in. */
+static void test_of_another(void **state)
+{
+        struct pw_core_message said;
+
+        (void)state;
+        begin_slow();
+        for (int i = 0; i < 3; i++) {
+                said = message(PW_CORE_PREPARED, 0);
+                said.run.coordinator -= i == 0;
+                said.run.epoch -= i == 1;
+                said.run.number += i == 2;
+                assert_int_equal(deliver(&said), PW_NOT_FOUND);
+        }
+        assert_int_equal(say(PW_CORE_PREPARED, 2), PW_PROTOCOL);
+        assert_int_equal(say(PW_CORE_PREPARED, UINT32_MAX), PW_PROTOCOL);
+        assert_int_equal(say(PW_CORE_PREPARE, 0), PW_PROTOCOL);
+        assert_int_equal(say((enum pw_core_kind)9, 0), PW_PROTOCOL);
+        end(1);
+}
+
+/* Nothing is ordered before all records are written, whoever says that they are. */
+static void test_too_early(void **state)
+{
+        (void)state;
+        begin_slow();
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_PROTOCOL);
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL);
+        world_daemon(&world);
+        world_link_lose(&world);
+        prepare(run, 0);
+        prepare(run, 1);
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL); /* island 1 has not answered */
+        world_daemon(&world);
+        assert_int_equal(ordered(0) + ordered(1), 0);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_EXISTS);
+        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        world_link_lose(&world);
+        assert_int_equal(say(PW_CORE_START, 1), PW_OK);
+        assert_int_equal(say(PW_CORE_START, 1), PW_EXISTS);
+        world_daemon(&world);
+        assert_int_equal(ordered(0), 0);
+        assert_true(ordered(1) > 0);
+        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_EXISTS);
+        assert_int_equal(say(PW_CORE_START, 0), PW_OK);
+        for (uint32_t i = 0; i < world.device_count; i++)
+                while (world_step(&world, i))
+                        ;
+        pw_scheduler_cancel(world.scheduler, run->number, "a test", world.now_us);
+        run->cancelled = run->any = true;
+        world_done(&world);
+}
+
+/* A notice names a node and an island of the run. */
+static void test_wrong_notice(void **state)
+{
+        struct pw_core_message said;
+
+        (void)state;
+        begin_slow();
+        said = message(PW_CORE_NOTICE, 1);
+        said.node = 1000;
+        assert_int_equal(deliver(&said), PW_PROTOCOL);
+        said.node = 0;
+        said.from = 2;
+        assert_int_equal(deliver(&said), PW_PROTOCOL);
+        end(1);
+}
+
+/* One record cannot be written: nothing is ordered anywhere; and who reads it, prepared before that was known, loads its error. */
+static void test_refused(void **state)
+{
+        struct world_run *reader, *refused;
+        struct pw_core_message said;
+
+        (void)state;
+        begin_slow();
+        refused = run;
+        reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
+        run->any = reader->any = true;
+        world_daemon(&world);
+        world_link_lose(&world);
+        assert_int_equal(reader->run->state, PW_RUN_ADMITTED);
+        for (uint32_t island = 0; island < 2; island++) {
+                prepare(refused, island);
+                prepare(reader, island);
+        }
+        run = reader;
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        run = refused;
+        said = message(PW_CORE_PREPARED, 1);
+        said.status = PW_NO_SPACE;
+        assert_int_equal(deliver(&said), PW_OK);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_false(refused->ended);
+        world_daemon(&world);
+        assert_true(refused->ended);
+        assert_int_equal(refused->results[0]->status, PW_NO_SPACE);
+        assert_string_equal(refused->results[0]->text, "refused by hand");
+        end(0);
+        assert_int_equal(reader->results[0]->status, PW_NO_SPACE);
+}
+
+/* Cancelled when its PREPARE is on its way: what is ordered of it, as somebody reads it, is skipped all the same. */
+static void test_cancelled_early(void **state)
+{
+        struct pw_core_message said;
+        struct pw_message written;
+        struct pw_error err;
+
+        (void)state;
+        begin_slow();
+        world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false)->any = true;
+        run->any = true;
+        world_daemon(&world);
+        world_link_lose(&world);
+        world_cancel(&world, run);
+        said = message(PW_CORE_PREPARE, 0);
+        assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &err), PW_OK);
+        const uint8_t *bytes = pw_actions_pools(pw_scheduler_actions(world.scheduler)).bytes + written.at;
+        assert_int_equal(((const struct pw_run_record *)(const void *)bytes)->cancelled_at, 0);
+        world_done(&world);
+}
+
+/* A run waits for its maker's records and is cancelled: what comes of the maker no longer concerns it, nor whoever has its
+ * place. */
+static void test_reader_leaves(void **state)
+{
+        struct world_run *maker, *reader;
+
+        (void)state;
+        begin_slow();
+        maker = run;
+        reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
+        world_daemon(&world);
+        world_link_lose(&world);
+        for (uint32_t island = 0; island < 2; island++) {
+                prepare(reader, island);
+                run = reader;
+                assert_int_equal(say(PW_CORE_PREPARED, island), PW_OK);
+        }
+        world_cancel(&world, reader);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler)); /* its place is free, */
+        reader = world_submit(&world, &world.programs[0],
+                              (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
+        pw_scheduler_turn(world.scheduler, world.now_us); /* and taken */
+        assert_int_equal(reader->run->state, PW_RUN_ADMITTED);
+        for (uint32_t island = 0; island < 2; island++)
+                prepare(maker, island);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
+        run = maker;
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        assert_int_equal(pw_scheduler_actions(world.scheduler)->count, 2); /* it starts in both islands, and nobody else */
+        world_done(&world);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_of_another), cmocka_unit_test(test_too_early),
+                                            cmocka_unit_test(test_wrong_notice), cmocka_unit_test(test_refused),
+                                            cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
