@@ -358,14 +358,22 @@ static void tell_input(struct pw_live *live, uint32_t input)
         message->status = live->inputs[input].status;
 }
 
+/* To a run in one island the message would go to where we are: it is left out. */
 static void send_starts(struct pw_live *live)
 {
+        uint32_t columns = live->program->plan.column_count;
+
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 if (pw_input_never_comes(live, i))
                         tell_input(live, i);
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
-                if (live->parts[c].devices_left)
+        for (uint32_t c = 0; c < columns; c++) {
+                if (!live->parts[c].devices_left)
+                        continue;
+                if (columns == 1)
+                        pw_island_enter(live->parts[c].island, &live->parts[c]);
+                else
                         pw_action_core(&live->parts[c], PW_CORE_START);
+        }
 }
 
 static void start(struct pw_live *live)
