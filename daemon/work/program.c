@@ -10,6 +10,8 @@
 #include "daemon/work/place.h"
 #include "daemon/work/slice.h"
 
+#include <malloc.h>
+
 #define LARGE_BYTES (1u << 20)
 #define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
 
@@ -60,11 +62,13 @@ static void end_job(struct job *job)
         free(job);
 }
 
+/* What is kept of the program was made beside what was needed to make it: the whole pages of that go back, too. */
 static void work_drop(struct pw_compile_work *work)
 {
         struct job *job = (struct job *)work;
 
         pw_compile_done(&job->compile);
+        malloc_trim(0);
         job->compile = (struct pw_compile){ .buffer = NULL };
 }
 
