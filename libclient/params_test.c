@@ -51,6 +51,7 @@ static void test_older(void **state)
         pw_unref(future);
         assert_int_equal(pw_create_sized(world->session, 8, &put, BEFORE(pw_put_params, flags), &future, &room, NULL), PW_OK);
         assert_int_equal(pw_abort(future, NULL), PW_OK);
+        pw_unref(future);
         assert_int_equal(pw_slice_open_sized(world->session, &slice, BEFORE(pw_slice_params, island), &opened, NULL), PW_OK);
         value = pw_input(traced, opened, PW_F32, PW_DIMS(4), PW_BROADCAST, 0);
         pw_result(traced, pw_call_sized(traced, opened, "m/f", PW_ARGS(value), PW_BROADCAST, &call, BEFORE(pw_call_params, stage)));
@@ -94,6 +95,8 @@ static void test_newer(void **state)
                         expect_unknown(status[2], &err, "pw_create()", sizeof put.known);
                 else
                         assert_int_equal(pw_abort(future, NULL), PW_OK);
+                if (!later)
+                        pw_unref(future);
                 status[3] = pw_slice_open_sized(world->session, &slice.known, sizeof slice, &opened, &err);
                 if (later)
                         expect_unknown(status[3], &err, "pw_slice_open()", sizeof slice.known);
