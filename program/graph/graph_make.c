@@ -79,6 +79,8 @@ static uint32_t describe(struct pw_shape_query *query)
                 in_place = 1;
         else if (!vector && sscanf(name, "like%u", &number) != 1)
                 number = 0;
+        if (!vector && number >= query->task.input_count) /* like none: what it makes is nothing */
+                return in_place;
         for (uint32_t i = 0; i < query->task.output_count; i++) {
                 query->task.outputs[i].dtype = vector ? PW_I32 : query->task.inputs[number].dtype;
                 query->task.outputs[i].dims = vector ? PW_DIMS(number) : query->task.inputs[number].dims;

@@ -81,7 +81,7 @@ mutate reclaim daemon/turn.c 's/^        pw_look(daemon);//' \
         'freed without a look at the rings'
 mutate reclaim store/object/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
         'freed after a look that read a part'
-mutate reclaim daemon/client/lane.c 's/session->pass > pass || (session->pass == pass \&\& !session->marked)/session->pass >= pass/' \
+mutate reclaim daemon/client/lane.c 's/session->pass > pass ||$/session->pass >= pass;/; s/^ *(session->pass == pass \&\& !session->marked);$//' \
         'a pass is over when it begins'
 mutate reclaim store/object/ref.c 's/^        if (object->closing)$/        if (0)/' \
         'a REF does not reopen'
