@@ -139,7 +139,7 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
                         row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_ROOM, .session = asker, .lane = wait->lane,
                                                             .thread = atomic_load(&asker->control->lanes[wait->lane].thread_id),
                                                             .bytes = wait->bytes, .token = wait->token, .since_us = wait->since_us,
-                                                                    .until_us = wait->until_us });
+                                                            .until_us = wait->until_us });
         }
 }
 

@@ -141,7 +141,7 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
                 return fail(program, PW_NO_MEMORY, "%s: no memory for an input", program->name);
         struct pw_value like = { .kind = PW_TRACED_INPUT, .slice = slice->number,
                                  .sharding = sharding, .dtype = dtype, .dims = dims, .flags = flags,
-                                         .input = program->input_count };
+                                 .input = program->input_count };
         struct pw_value *value = value_add(program, slice->mesh, &like);
         if (!value)
                 return &program->bad;

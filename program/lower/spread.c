@@ -39,8 +39,7 @@ static enum pw_status look(struct pw_spreads *spreads, uint32_t places, struct p
                 return PW_OK;
         return pw_error_set(ret_err, PW_TOO_LARGE,
                             "its transfers, between %u devices here, would take more than %llu looks at who reads whom: make "
-                            "several "
-                            "programs of it, or move values between fewer slices",
+                            "several programs of it, or move values between fewer slices",
                             places, (unsigned long long)PW_SPREAD_LOOKS_MAX);
 }
 

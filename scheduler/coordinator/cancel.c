@@ -3,7 +3,6 @@
  * Deciding is not letting go: its results are errors at once, but their rooms and the run's block stay granted, as letting go,
  * until every device has done what it was given of the run, or its process is dead.
  */
-#include "scheduler/island/record.h"
 #include "scheduler/state.h"
 
 #include <stdio.h>

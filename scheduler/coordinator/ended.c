@@ -75,5 +75,5 @@ void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row)
                                         .program = ended->program, .tenant = ended->tenant,
                                         .client = ended->client[0] ? ended->client : NULL, .state = PW_RUN_ENDED,
                                         .outcome = ended->outcome, .error = ended->error, .nodes = ended->nodes,
-                                                .nodes_ordered = ended->nodes_ordered };
+                                        .nodes_ordered = ended->nodes_ordered };
 }

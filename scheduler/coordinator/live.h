@@ -83,6 +83,11 @@ struct pw_result_live {
         struct pw_room room_store[];
 };
 
+/* A run as boards know it. */
+static inline struct pw_run_ref pw_run_ref(const struct pw_live *live)
+{
+        return (struct pw_run_ref){ live->run.number, live->slot, live->run.program };
+}
 static inline struct pw_live *pw_live_of(const struct pw_run *run) { return run->own; }
 static inline struct pw_result_live *pw_result_live(struct pw_result *result)
 {

@@ -32,7 +32,7 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
                         continue;
                 out = (struct pw_island_row){ .island = i, .devices = (uint32_t)__builtin_popcountll(island->members),
                                               .admitted = island->admitted, .ordered = island->seq,
-                                                      .policy = island->policy->name };
+                                              .policy = island->policy->name };
                 pw_list_each(&scheduler->queue, live, struct pw_live, link)
                         out.queued += (live->program->device_mask & island->members) != 0;
                 row(context, &out);

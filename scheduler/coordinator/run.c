@@ -1,5 +1,4 @@
 /* The life of a run: made, submitted, waiting for its inputs, ended. */
-#include "scheduler/island/record.h"
 #include "scheduler/state.h"
 
 #include "base/error.h"

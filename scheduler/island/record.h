@@ -8,10 +8,5 @@
 /* What the board needs to know of a gang that is a load, or comes behind other runs, besides the fields of its item. False: out of
  * memory. */
 bool pw_order_tell(struct pw_live *live, const struct pw_gang *gang, struct pw_order_item *item);
-/* A run as boards know it. */
-static inline struct pw_run_ref pw_run_ref(const struct pw_live *live)
-{
-        return (struct pw_run_ref){ live->run.number, live->slot, live->run.program };
-}
 
 #endif
