@@ -36,13 +36,12 @@ struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_mes
         return &action->message;
 }
 
-struct pw_core_message *pw_action_core(const struct pw_part *part, enum pw_core_kind kind)
+struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, uint32_t island,
+                                       enum pw_core_kind kind)
 {
-        struct pw_scheduler *scheduler = part->live->program->scheduler;
         struct pw_action *action = pw_action_add(scheduler, PW_ACT_CORE);
 
-        action->core = (struct pw_core_message){ .kind = kind, .island = part->plan->island,
-                                                 .run = { scheduler->host, scheduler->epoch, part->live->run.number } };
+        action->core = (struct pw_core_message){ .kind = kind, .island = island, .run = *run };
         return &action->core;
 }
 

@@ -34,17 +34,17 @@ static void add_room(struct check *check, struct pw_room room, enum pw_room_use 
                 check->rooms[check->room_count++] = room;
 }
 
-static void add_block(struct check *check, const struct pw_live *live, uint32_t index)
+static void add_block(struct check *check, const struct pw_host_run *run, uint32_t index)
 {
-        const struct pw_program_block *block = &live->program->blocks[index];
-        const struct pw_slice_map *slice = &live->program->row.slices[block->slice];
+        const struct pw_program_block *block = &run->program->blocks[index];
+        const struct pw_slice_map *slice = &run->program->row.slices[block->slice];
 
         for (uint32_t place = 0; place < slice->device_count; place++) {
                 uint32_t number = slice->places[place].device;
-                struct pw_room room = { number, pw_program_device(live->program, number)->rooms->segment,
-                                        pw_live_block(live, index, place), block->bytes };
+                struct pw_room room = { number, pw_program_device(run->program, number)->rooms->segment,
+                                        pw_host_run_block(run, index, place), block->bytes };
 
-                add_room(check, room, live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
+                add_room(check, room, run->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
 }
 
@@ -59,9 +59,9 @@ static void add_rooms(struct check *check)
                 for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++)
                         add_room(check, result->rooms[i], pw_result_live(result)->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
         while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
-                for (uint32_t b = 0; live->placed && b < live->program->block_count; b++)
-                        if (!live->holds[live->program->blocks[b].chain].behind)
-                                add_block(check, live, b);
+                for (uint32_t b = 0; live->here->placed && b < live->program->block_count; b++)
+                        if (!live->here->holds[live->program->blocks[b].chain].behind)
+                                add_block(check, live->here, b);
 }
 
 static int by_place(const void *a, const void *b)
@@ -159,7 +159,7 @@ static void check_part(struct check *check, struct pw_part *part)
         if (part->wait == PW_WAIT_NOTHING || part->wait == PW_WAIT_WINDOW || part->next == part->plan->gang_count ||
             pw_part_look(part, &part->plan->gangs[part->next]) != PW_WAIT_NOTHING)
                 return;
-        snprintf(where, sizeof where, "run %lu", (unsigned long)part->live->run.number);
+        snprintf(where, sizeof where, "run %lu", (unsigned long)part->run->id.number);
         snprintf(text, sizeof text, "its gang in island %u rests, and nothing keeps it", part->island->number);
         check->count++;
         if (check->found)
@@ -174,7 +174,7 @@ static void check_parts(struct check *check)
 
         while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
                 for (uint32_t c = 0; live->run.state == PW_RUN_ADMITTED && c < live->program->plan.column_count; c++)
-                        check_part(check, &live->parts[c]);
+                        check_part(check, &live->here->parts[c]);
 }
 
 uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem),

@@ -3,14 +3,6 @@
 
 #include "base/error.h"
 
-static struct pw_part *part_in(struct pw_live *live, uint32_t island)
-{
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
-                if (live->parts[c].plan->island == island)
-                        return &live->parts[c];
-        return NULL;
-}
-
 enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_part **ret_part,
                                  struct pw_error *ret_err)
 {
@@ -21,7 +13,7 @@ enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, const struct pw
         if (!live)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "run %lu of host %u in epoch %x is over", (unsigned long)run->number,
                                     run->coordinator, run->epoch);
-        *ret_part = part_in(live, message->island);
+        *ret_part = pw_host_run_part(live->here, message->island);
         if (!*ret_part)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has nothing in island %u", (unsigned long)run->number,
                                     message->island);
@@ -33,7 +25,7 @@ static enum pw_status expect(const struct pw_part *part, enum pw_part_state stat
         if (part->state == state)
                 return PW_OK;
         return pw_error_set(ret_err, part->state > state ? PW_EXISTS : PW_PROTOCOL, "run %lu in island %u is %s",
-                            (unsigned long)part->live->run.number, part->plan->island,
+                            (unsigned long)part->run->id.number, part->plan->island,
                             part->state > state ? "beyond that" : "not so far");
 }
 
@@ -42,35 +34,41 @@ static enum pw_status prepared(struct pw_part *part, const struct pw_core_messag
 {
         enum pw_status status = expect(part, PW_PART_RECORDED, ret_err);
 
-        if (status == PW_OK)
-                pw_part_prepared(part, message->status, text);
-        return status;
+        if (status != PW_OK)
+                return status;
+        part->state = PW_PART_PREPARED;
+        pw_live_prepared(pw_live_find(part->run->program->scheduler, message->run.number), message->status, text);
+        pw_host_run_maybe_end(part->run);
+        return PW_OK;
 }
 
 /* Its run may have been cancelled meanwhile. */
 static enum pw_status start(struct pw_part *part, struct pw_error *ret_err)
 {
         enum pw_status status = expect(part, PW_PART_PREPARED, ret_err);
+        bool all = true;
 
-        if (status == PW_OK && part->live->unprepared)
+        for (uint32_t c = 0; status == PW_OK && c < part->run->program->plan.column_count; c++)
+                all &= part->run->parts[c].state >= PW_PART_PREPARED;
+        if (!all)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared everywhere",
-                                    (unsigned long)part->live->run.number);
+                                    (unsigned long)part->run->id.number);
         if (status != PW_OK)
                 return status;
-        if (part->live->stopped)
-                return pw_error_set(ret_err, PW_CANCELLED, "run %lu was stopped", (unsigned long)part->live->run.number);
-        pw_island_enter(part->island, part);
+        if (part->run->stopped)
+                return pw_error_set(ret_err, PW_CANCELLED, "run %lu was stopped", (unsigned long)part->run->id.number);
+        pw_host_start(part->run, part->island->number);
         return PW_OK;
 }
 
 /* Notices only count up: an old one changes nothing. */
 static enum pw_status notice(struct pw_part *part, const struct pw_core_message *message, struct pw_error *ret_err)
 {
-        const struct pw_part *from = part_in(part->live, message->from);
+        const struct pw_part *from = pw_host_run_part(part->run, message->from);
 
-        if (!from || message->node >= part->live->program->row.image->node_count)
+        if (!from || message->node >= part->run->program->row.image->node_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no node %u in island %u",
-                                    (unsigned long)part->live->run.number, message->node, message->from);
+                                    (unsigned long)part->run->id.number, message->node, message->from);
         pw_island_notice(part, from->column, message->node);
         return PW_OK;
 }

@@ -93,8 +93,9 @@ struct pw_program_row {
         void *own;                    /* the scheduler's: program.h */
 };
 
-/* How many small runs take as long to be placed, told of and let go. */
-static inline uint64_t pw_run_weight(const struct pw_run *run) { return 1 + (run->row->room_count + run->input_count) / 8; }
+/* How many small runs take as long to be placed, told of and let go as one of it. */
+static inline uint64_t pw_row_weight(const struct pw_program_row *row) { return 1 + (row->room_count + row->input_count) / 8; }
+static inline uint64_t pw_run_weight(const struct pw_run *run) { return pw_row_weight(run->row); }
 
 /* --- actions -------------------------------------------------------------------------------------------------------------- */
 

@@ -31,6 +31,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->all_programs);
         pw_list_init(&scheduler->queue);
+        pw_list_init(&scheduler->doomed);
         pw_list_init(&scheduler->turns);
         pw_list_init(&scheduler->unread);
         pw_list_init(&scheduler->patient);
@@ -197,6 +198,7 @@ void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
 {
         scheduler->now_us = now_us;
         pw_unread_drop(scheduler);
+        pw_doomed_fail(scheduler);
         pw_admission_look(scheduler);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)
@@ -207,7 +209,7 @@ bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { retu
 
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
 {
-        if ((scheduler->look && scheduler->queue_count) || !pw_list_empty(&scheduler->unread))
+        if ((scheduler->look && scheduler->queue_count) || !pw_list_empty(&scheduler->unread) || !pw_list_empty(&scheduler->doomed))
                 return 0;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)

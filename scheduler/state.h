@@ -4,6 +4,7 @@
 #define PW_SCHEDULER_STATE_H
 
 #include "base/table.h"
+#include "scheduler/coordinator/live.h"
 #include "scheduler/island/island.h"
 #include "scheduler/scheduler.h"
 
@@ -42,7 +43,8 @@ struct pw_scheduler {
         struct pw_table runs;            /* number: struct pw_live */
         uint64_t run_count, serial_count;
         struct pw_list waiting;          /* runs whose inputs are not there */
-        struct pw_list queue;            /* runs with an arrival number, in its order: what is not admitted */
+        struct pw_list doomed;           /* runs that arrived, and all of whose results are computed from inputs in error */
+        struct pw_list queue;            /* struct pw_host_run: what waits for rooms, by its arrival number */
         struct pw_list turns;            /* struct pw_device_quota: tenants that have runs in it, in turn */
         struct pw_list unread;           /* runs to be stopped in the next turn, as who read them has ended */
         struct pw_list patient;          /* submitted runs with a deadline, the first one first; */
@@ -90,8 +92,9 @@ PW_MUST_CHECK enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, c
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
-/* About the part, to its island. */
-struct pw_core_message *pw_action_core(const struct pw_part *part, enum pw_core_kind kind);
+/* About the run, to or from the island. */
+struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, uint32_t island,
+                                       enum pw_core_kind kind);
 struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_message_kind kind); /* likewise, to the boards */
 struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler); /* NULL: out of memory */
 /* Place for `bytes` bytes in the pool; it may move with the next. NULL: out of memory. */
@@ -100,7 +103,7 @@ bool pw_actions_init(struct pw_actions *actions); /* false: out of memory */
 void pw_actions_done(struct pw_actions *actions);
 
 /* ended.c */
-enum pw_status pw_ended_note(struct pw_live *live); /* its outcome */
+enum pw_status pw_ended_note(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered); /* its outcome */
 void pw_ended_row(const struct pw_ended *ended, struct pw_run_row *ret_row);
 
 /* resource.c */

@@ -28,11 +28,9 @@ static bool is_read(const struct pw_live *live)
  * there; else nothing more is. */
 void pw_live_stop(struct pw_live *live)
 {
-        pw_chain_let_go(live);
-        pw_action_message(live->program->scheduler, PW_MSG_CANCEL)->run = pw_run_ref(live);
         live->stopping = is_read(live);
-        if (!live->stopping)
-                pw_live_drop_parts(live);
+        live->stopped |= !live->stopping;
+        pw_host_cancel(live->here, live->stopped);
 }
 
 /* The next turn drops its parts: here the caller may be in the middle of the end of a reader, and that of a chain of them. */
@@ -49,27 +47,8 @@ void pw_unread_drop(struct pw_scheduler *scheduler)
 
                 done += pw_run_weight(&live->run);
                 pw_list_remove(&live->unread);
-                pw_live_drop_parts(live);
-        }
-}
-
-void pw_live_drop_parts(struct pw_live *live)
-{
-        if (live->stopped)
-                return;
-        pw_chain_let_go(live);
-        live->stopped = true;
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
-                struct pw_part *part = &live->parts[c];
-                uint64_t open = part->open;
-                pw_part_step_out(part);
-                pw_list_remove(&part->link);
-                part->wait = PW_WAIT_NOTHING;
-                part->open = 0;
-                if (part->next || !open)
-                        pw_part_leave(part, open);
-                else /* nothing of it was ordered here */
-                        pw_part_left(part, (uint32_t)__builtin_popcountll(open));
+                live->stopped = true;
+                pw_host_stop(live->here);
         }
 }
 

@@ -81,45 +81,10 @@ static void expire_queued(struct pw_live *live)
 {
         char lack[300], text[480];
 
-        pw_admission_lack(live, lack, sizeof lack);
+        pw_admission_lack(live->here, lack, sizeof lack);
         snprintf(text, sizeof text, "run %lu of %s was not admitted before its deadline: %s", (unsigned long)live->run.number,
                  live->run.row->name, lack);
         pw_live_fail(live, PW_NO_SPACE, text);
-}
-
-/* Is the device at a function of the run? Then that gang is *ret_seq. */
-static bool is_in_function(const struct pw_live *live, const struct pw_device *device, uint64_t *ret_seq)
-{
-        const struct pw_ordered *at;
-        uint64_t seq = pw_device_oldest(device);
-
-        if (!device->up || !seq)
-                return false;
-        at = &live->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
-        *ret_seq = seq;
-        return at->part->live == live && pw_program_node(live->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
-}
-
-static void end_members(struct pw_live *live)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        uint64_t seq;
-
-        for (uint64_t rest = live->program->device_mask; rest; rest &= rest - 1) {
-                struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
-                struct pw_action *action;
-                char text[100];
-                if (!is_in_function(live, device, &seq))
-                        continue;
-                snprintf(text, sizeof text, "%s",
-                         live->run.cancelled ? "it went on for too long after its run was cancelled" :
-                         "it outlived the deadline of its run");
-                action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
-                action->device = device->number;
-                action->seq = seq;
-                action->status = PW_DEADLINE;
-                action->text = strdup(text);
-        }
 }
 
 /* The results are decided the first time; later, until the run has ended, members that got into it after all are ended. */
@@ -128,7 +93,7 @@ static void expire_admitted(struct pw_live *live)
         struct pw_run_row row = { .number = live->run.number };
         char text[480], took[16];
 
-        if (!live->letting_go && !live->run.cancelled) {
+        if (!live->stopping && !live->stopped && !live->run.cancelled) {
                 pw_live_waiting_for(live, &row);
                 snprintf(text, sizeof text,
                          "run %lu of %s was not done at its deadline, %s after it was submitted: it waited for %s",
@@ -141,7 +106,8 @@ static void expire_admitted(struct pw_live *live)
         }
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
-        end_members(live);
+        pw_host_expire(live->here, live->run.cancelled ? "it went on for too long after its run was cancelled" :
+                       "it outlived the deadline of its run");
         live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
         pw_deadline_note(live);
 }

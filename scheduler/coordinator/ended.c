@@ -47,7 +47,7 @@ struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *schedule
         return counts;
 }
 
-enum pw_status pw_ended_note(struct pw_live *live)
+enum pw_status pw_ended_note(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_ended *ended = &scheduler->ended[scheduler->ended_count++ % PW_ENDED_RUNS];
@@ -57,11 +57,8 @@ enum pw_status pw_ended_note(struct pw_live *live)
         ended->ended_us = scheduler->now_us;
         ended->outcome = outcome(&live->run);
         count(&scheduler->counts, ended->outcome);
-        ended->nodes = ended->nodes_ordered = 0;
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
-                ended->nodes += live->parts[c].plan->gang_count;
-                ended->nodes_ordered += live->parts[c].next;
-        }
+        ended->nodes = nodes;
+        ended->nodes_ordered = nodes_ordered;
         copy(ended->program, sizeof ended->program, live->run.row->name);
         copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
         copy(ended->client, sizeof ended->client, live->run.client);

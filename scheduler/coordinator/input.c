@@ -15,20 +15,15 @@ void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status,
                 input->text = strdup(text);
 }
 
-bool pw_input_never_comes(struct pw_live *live, uint32_t index)
+bool pw_input_never_comes(const struct pw_live *live, uint32_t index)
 {
         const struct pw_input_place *place = &live->run.inputs[index];
         const struct pw_live *maker;
 
-        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || !pw_status_error(place->result->status) ||
-            pw_result_live(place->result)->ordered == pw_result_live(place->result)->islands)
+        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || !pw_status_error(place->result->status))
                 return false;
         maker = place->result->run ? pw_live_of(place->result->run) : NULL;
-        if (maker && !maker->stopped && !maker->refused)
-                return false; /* it goes on for us */
-        pw_input_fails(live, index, place->result->status, NULL);
-        live->inputs[index].in_place = false;
-        return true;
+        return !maker || maker->stopped || maker->refused; /* else it goes on for us */
 }
 
 /* What the program was compiled for is what comes: executors rely on it. */
@@ -77,6 +72,8 @@ void pw_input_look(struct pw_live *live, uint32_t index)
         }
         if (place->source == PW_INPUT_RESULT) {
                 place->result->users++;
+                if (place->donated && place->alone)
+                        pw_result_live(place->result)->taker = &live->inputs[index];
                 if (place->result->run && place->result->run->state != PW_RUN_ADMITTED && place->result->status == PW_NOT_READY) {
                         pw_list_append(&pw_result_live(place->result)->waiters, &live->inputs[index].link);
                         input_missing(live, index);
@@ -100,7 +97,7 @@ void pw_input_arrived(struct pw_live_input *input)
                 pw_input_fails(live, index, place->result->status, NULL);
         check_value(live, index);
         if (!--live->missing && live->run.state == PW_RUN_WAITING)
-                pw_admission_arrive(live);
+                pw_live_arrive(live);
 }
 
 void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t index, enum pw_status status,

@@ -6,12 +6,13 @@
 #ifndef PW_SCHEDULER_COORDINATOR_LIVE_H
 #define PW_SCHEDULER_COORDINATOR_LIVE_H
 
-#include "scheduler/island/part.h"
+#include "scheduler/coordinator/answer.h"
+#include "scheduler/island/host_run.h"
 
 struct pw_live_input {
         struct pw_list link;     /* among the waiters of its result */
         struct pw_live *live;
-        bool missing, in_place, takes; /* takes: in place, and its room becomes a result's */
+        bool missing;
         enum pw_status status;   /* other than PW_OK: loaded as an error */
         char *text;              /* of that error; owned, may be NULL */
 };
@@ -24,40 +25,19 @@ struct pw_live {
         struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
         struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
         struct pw_heap_item due;
-        struct pw_list queued;   /* in `queue`, */
-        struct pw_queue *queue;  /* its program's, or `own`, as what it needs depends on what its inputs bring */
-        struct pw_queue own;
-        uint64_t arrival;        /* its number among those that were queued */
         uint32_t missing;        /* inputs that are not there */
-        uint32_t parts_left;
-        uint64_t admission;      /* its number among the admitted, from 1 */
-        uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
-        bool prepared;           /* once at least: boards keep something there */
         uint32_t unprepared;     /* PREPAREs that were not answered: nothing is ordered before they are */
         struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
         struct pw_list start;    /* among those of a run that is not yet */
         bool refused;            /* one of them failed: nothing is ever ordered */
-        struct pw_hold *holds;   /* per chain */
-        uint32_t ahead_count, behind_count; /* holds that have one */
-        struct pw_list freed_link; /* among those that may end, as the run ahead has */
         bool submitted;          /* else it was read, and its batch is still to come */
-        bool placed;             /* its blocks are there */
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool stopping;           /* it will be once nobody reads its results */
         struct pw_list unread;   /* among those of which that is so since the last turn */
-        bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
         bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
         char cancelled_by[64];   /* a client; empty: nobody holds its results */
-        bool aside;              /* needs room that admitted runs will not give back */
-        uint32_t short_device;   /* where room was missing when it was looked at last */
-        uint64_t short_bytes;
-        bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */
-        bool over_quota;         /* then: of what its tenant may have of all devices */
-        bool read_early;         /* parts rested, or rest, until its results are ordered */
-        uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
-        struct pw_part *parts;   /* per column */
+        struct pw_host_run *here;/* what this host keeps of it */
         struct pw_live_input *inputs;
-        uint64_t *block_offsets; /* per place of all blocks */
         struct pw_cause *causes;
 };
 
@@ -66,6 +46,8 @@ struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id de
 struct pw_result_live {
         struct pw_result result;
         struct pw_scheduler *scheduler;
+        struct pw_host_run *maker; /* on this host; NULL once it is over there */
+        struct pw_live_input *taker; /* of the run that it was given to; NULL: none, or it has ended */
         struct pw_device_quota *quota; /* of whose run it is; counted there */
         struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
         struct pw_list readers;  /* parts that rest until it is ordered, or its maker has passed */
@@ -83,19 +65,10 @@ struct pw_result_live {
         struct pw_room room_store[];
 };
 
-/* A run as boards know it. */
-static inline struct pw_run_ref pw_run_ref(const struct pw_live *live)
-{
-        return (struct pw_run_ref){ live->run.number, live->slot, live->run.program };
-}
 static inline struct pw_live *pw_live_of(const struct pw_run *run) { return run->own; }
 static inline struct pw_result_live *pw_result_live(struct pw_result *result)
 {
         return pw_container_of(result, struct pw_result_live, result);
-}
-static inline uint64_t pw_live_block(const struct pw_live *live, uint32_t block, uint32_t place)
-{
-        return live->block_offsets[live->program->blocks[block].first_place + place];
 }
 static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->quota; }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
@@ -106,9 +79,8 @@ void pw_input_look(struct pw_live *live, uint32_t index);
 void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
-/* Note an input in error that its maker will not write into its rooms either, as nothing more of that is ordered. True: that is
- * news. */
-bool pw_input_never_comes(struct pw_live *live, uint32_t index);
+/* Its maker orders nothing more of it, as far as is known, and it is an error. */
+bool pw_input_never_comes(const struct pw_live *live, uint32_t index);
 
 /* run.c */
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
@@ -116,11 +88,14 @@ void pw_live_recycle(struct pw_live *live);
 void pw_live_free(struct pw_live *live);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
-void pw_live_maybe_end(struct pw_live *live);
+/* All its results are decided, and nothing was asked of its host, or it waits there in vain: it ends. */
+void pw_live_over(struct pw_live *live);
+/* Its inputs are there, or in error, or those of runs that were admitted: its host is asked for rooms. */
+void pw_live_arrive(struct pw_live *live);
+/* In their turn: those whose results are all computed from inputs in error. */
+void pw_doomed_fail(struct pw_scheduler *scheduler);
 /* Its record there is written, or not. Once all are its parts may start, as soon as those of the runs that it reads are, too. */
-void pw_part_prepared(struct pw_part *part, enum pw_status status, const char *text);
-/* Nothing more of it is ordered, whoever reads its results. */
-void pw_live_drop_parts(struct pw_live *live);
+void pw_live_prepared(struct pw_live *live, enum pw_status status, const char *text);
 /* Fill in, for people, what `live` waits for now (rows.c). */
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 

@@ -171,6 +171,15 @@ bool pw_live_fails_by_inputs(const struct pw_live *live)
         return !none;
 }
 
+void pw_run_cause(struct pw_scheduler *scheduler, const struct pw_run_id *id, uint32_t node, struct pw_device_id device,
+                  enum pw_status status, const char *text)
+{
+        struct pw_live *live = pw_live_find(scheduler, id->number);
+
+        if (live)
+                pw_live_cause(live, node, device, status, text);
+}
+
 void pw_live_fail_by_inputs(struct pw_live *live)
 {
         struct pw_error error;
@@ -183,7 +192,7 @@ void pw_live_fail_by_inputs(struct pw_live *live)
                 result->sentence = input_sentence(live, input, live->inputs[input].status, &error);
                 pw_result_decide(result, error.status, error.text);
         }
-        pw_live_maybe_end(live);
+        pw_live_over(live);
 }
 
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us)

@@ -27,14 +27,14 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
                 const struct pw_island *island = scheduler->islands[i];
                 struct pw_island_row out;
-                struct pw_live *live;
+                struct pw_host_run *run;
                 if (!island)
                         continue;
                 out = (struct pw_island_row){ .island = i, .devices = (uint32_t)__builtin_popcountll(island->members),
                                               .admitted = island->admitted, .ordered = island->seq,
                                               .policy = island->policy->name };
-                pw_list_each(&scheduler->queue, live, struct pw_live, link)
-                        out.queued += (live->program->device_mask & island->members) != 0;
+                pw_list_each(&scheduler->queue, run, struct pw_host_run, link)
+                        out.queued += (run->program->device_mask & island->members) != 0;
                 row(context, &out);
         }
 }
@@ -116,9 +116,9 @@ static void waits_for_input(const struct pw_live *live, uint32_t index, struct p
                 row->blocking_input = place->result;
 }
 
-static const char *gang_name(const struct pw_live *live, uint32_t node)
+static const char *gang_name(const struct pw_program *program, uint32_t node)
 {
-        return pw_image_text(live->program->row.image, pw_program_node(live->program, node)->name);
+        return pw_image_text(program->row.image, pw_program_node(program, node)->name);
 }
 
 /* The gang that a device is at, ordered and not done; NULL: it has done all. */
@@ -131,7 +131,7 @@ static const struct pw_ordered *gang_at(const struct pw_scheduler *scheduler, co
 
 static bool is_call(const struct pw_ordered *at)
 {
-        return pw_program_node(at->part->live->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
+        return pw_program_node(at->part->run->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
 }
 
 /* Of the run's devices that have something to do, one that is in a function: members in transfers wait for such a one. */
@@ -159,28 +159,28 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
         if (!device)
                 return;
         at = gang_at(scheduler, device);
-        if (strcmp(at->part->live->run.row->tenant, live->run.row->tenant)) /* the text is the run's tenant's to read */
+        if (strcmp(at->part->run->program->row.tenant, live->run.row->tenant)) /* the text is the run's tenant's to read */
                 snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, of another tenant",
                          scheduler->host, device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device));
         else
                 snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host,
                          device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
-                         gang_name(at->part->live, at->part->plan->gangs[at->gang].node),
-                         (unsigned long)at->part->live->run.number);
-        if (at->part->live != live)
-                row->blocking_run = at->part->live->run.number;
+                         gang_name(at->part->run->program, at->part->plan->gangs[at->gang].node),
+                         (unsigned long)at->part->run->id.number);
+        if (at->part->run != live->here)
+                row->blocking_run = at->part->run->id.number;
 }
 
 /* Its next gang writes a room that the run ahead still uses. */
 static void waits_for_chain(const struct pw_live *live, uint32_t chain, struct pw_run_row *row)
 {
         const struct pw_image *image = live->program->row.image;
-        const struct pw_live *ahead = live->holds[chain].ahead;
+        const struct pw_host_run *ahead = live->here->holds[chain].ahead;
         const struct pw_image_stage *stage = chain ? pw_image_stage(image, chain - 1) : NULL;
 
         if (!ahead)
                 return;
-        row->blocking_run = ahead->run.number;
+        row->blocking_run = ahead->id.number;
         if (stage)
                 snprintf(row->waiting_for, WAITING_BYTES, "a credit of stage %s of quota %u, held by run %lu",
                          pw_image_text(image, stage->name), stage->quota, (unsigned long)row->blocking_run);
@@ -189,17 +189,17 @@ static void waits_for_chain(const struct pw_live *live, uint32_t chain, struct p
                          (unsigned long)row->blocking_run);
 }
 
-static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_part *part, struct pw_run_row *row)
+static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_live *live, const struct pw_part *part,
+                          struct pw_run_row *row)
 {
-        const struct pw_live *live = part->live;
-
         if (part->next == part->plan->gang_count)
                 return;
         switch (part->wait) {
         case PW_WAIT_INPUT: waits_for_input(live, part->wait_for, row); break;
         case PW_WAIT_NOTICE: /* the cause is in the other island */
                 snprintf(row->notice, sizeof row->notice, "island %u to order what %s in island %u needs",
-                         live->program->plan.columns[part->wait_for].island, gang_name(live, part->plan->gangs[part->next].node),
+                         live->program->plan.columns[part->wait_for].island,
+                         gang_name(live->program, part->plan->gangs[part->next].node),
                          part->plan->island);
                 break;
         case PW_WAIT_ROOM: waits_for_chain(live, part->wait_for, row); break;
@@ -219,15 +219,15 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
                         }
         } else if (live->run.state == PW_RUN_QUEUED) {
                 char lack[240];
-                row->lack_device = live->short_device;
-                row->lack_bytes = live->short_bytes;
-                row->over_quota = live->over_quota && live->short_bytes;
-                row->aside = live->aside;
-                pw_admission_lack(live, lack, sizeof lack);
+                row->lack_device = live->here->short_device;
+                row->lack_bytes = live->here->short_bytes;
+                row->over_quota = live->here->over_quota && live->here->short_bytes;
+                row->aside = live->here->aside;
+                pw_admission_lack(live->here, lack, sizeof lack);
                 snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
         } else {
                 for (uint32_t c = 0; c < live->program->plan.column_count && !row->waiting_for[0]; c++)
-                        waits_in_part(scheduler, &live->parts[c], row);
+                        waits_in_part(scheduler, live, &live->here->parts[c], row);
                 if (!row->waiting_for[0])
                         waits_for_device(scheduler, live, row);
         }
@@ -243,9 +243,11 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
                         if (live->inputs[i].missing)
                                 place = &live->run.inputs[i];
         } else if (live->run.state == PW_RUN_ADMITTED) {
-                for (uint32_t c = 0; c < live->program->plan.column_count && !place; c++)
-                        if (live->parts[c].next < live->parts[c].plan->gang_count && live->parts[c].wait == PW_WAIT_INPUT)
-                                place = &live->run.inputs[live->parts[c].wait_for];
+                for (uint32_t c = 0; c < live->program->plan.column_count && !place; c++) {
+                        const struct pw_part *part = &live->here->parts[c];
+                        if (part->next < part->plan->gang_count && part->wait == PW_WAIT_INPUT)
+                                place = &live->run.inputs[part->wait_for];
+                }
         }
         return place && place->source == PW_INPUT_RESULT ? place->result : NULL;
 }
@@ -259,19 +261,17 @@ void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row
                                         .state = live->run.state, .devices = live->program->device_mask };
         if (live->run.state != PW_RUN_QUEUED)
                 return;
-        ret_row->lack_device = live->short_device;
-        ret_row->lack_bytes = live->short_bytes;
-        ret_row->over_quota = live->over_quota && live->short_bytes;
-        ret_row->aside = live->aside;
+        ret_row->lack_device = live->here->short_device;
+        ret_row->lack_bytes = live->here->short_bytes;
+        ret_row->over_quota = live->here->over_quota && live->here->short_bytes;
+        ret_row->aside = live->here->aside;
 }
 
 static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
 {
         pw_scheduler_run_brief(&live->run, ret_row);
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
-                ret_row->nodes += live->parts[c].plan->gang_count;
-                ret_row->nodes_ordered += live->parts[c].next;
-        }
+        ret_row->nodes = pw_host_run_nodes(live->here);
+        ret_row->nodes_ordered = pw_host_run_ordered(live->here);
         if (live->run.state != PW_RUN_ADMITTED || live->run.deadline_kept)
                 ret_row->deadline_us = live->run.deadline_us;
         ret_row->deadline_kept = live->run.deadline_kept;

@@ -10,6 +10,9 @@
  * Runs of a program need the same, so a look at the first of them is one at all. Only those whose inputs may bring room are looked
  * at one by one.
  */
+#include "base/error.h"
+#include "base/size.h"
+#include "scheduler/coordinator/answer.h"
 #include "scheduler/state.h"
 
 /* --- queues ------------------------------------------------------------------------------------------------------------------- */
@@ -21,53 +24,85 @@ void pw_queue_init(struct pw_queue *queue)
         queue->order = (struct pw_heap_item){ 0 };
 }
 
-static const struct pw_live *first_of(const struct pw_queue *queue) { return pw_list_first(&queue->runs, struct pw_live, queued); }
-
-/* Does it need as much as others of its program? Not where a value that nobody else refers to may go on in its room as a result,
- * nor where it ends before it needs any. */
-static bool is_like_others(const struct pw_live *live)
+static const struct pw_host_run *first_of(const struct pw_queue *queue)
 {
-        for (uint32_t i = 0; i < live->run.input_count; i++) {
-                const struct pw_input_place *place = &live->run.inputs[i];
-                if (live->program->inputs[i].takes_result && place->source == PW_INPUT_RESULT && place->donated && place->alone)
-                        return false;
-        }
-        return !pw_live_fails_by_inputs(live);
+        return pw_list_first(&queue->runs, struct pw_host_run, queued);
 }
 
-void pw_admission_arrive(struct pw_live *live)
+/* Does it need as much as others of its program? Not where a value that nobody else refers to may go on in its room as a
+ * result. */
+static bool is_like_others(const struct pw_host_run *run)
 {
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        struct pw_device_quota *quota = pw_live_quota(live);
+        for (uint32_t i = 0; i < run->program->row.input_count; i++)
+                if (run->program->inputs[i].takes_result && run->inputs[i].result && run->inputs[i].given)
+                        return false;
+        return true;
+}
 
-        live->queue = is_like_others(live) ? &live->program->queue : &live->own;
-        live->arrival = ++scheduler->arrivals;
-        pw_list_remove(&live->link);
-        pw_list_append(&scheduler->queue, &live->link);
-        scheduler->queue_count++;
-        live->run.state = PW_RUN_QUEUED;
-        if (pw_list_empty(&live->queue->runs) && !pw_heap_add(&quota->queues, &live->queue->order, live->arrival)) {
-                pw_live_fail(live, PW_NO_MEMORY, "pathwaysd is out of memory for its queue of runs");
-                return;
-        }
-        pw_list_append(&live->queue->runs, &live->queued);
+/* May its tenant ever have as much as it needs, where all is updated in place that can be? */
+static enum pw_status check_quota(const struct pw_host_run *run, struct pw_error *ret_err)
+{
+        const struct pw_device_quota *quota = run->program->quota;
+        uint64_t need = pw_place_least(run);
+        char need_text[24], have_text[24];
+
+        if (need <= quota->bytes)
+                return PW_OK;
+        pw_size_format_two(need, quota->bytes, need_text, have_text);
+        return pw_error_set(ret_err, PW_TOO_LARGE,
+                            "run %lu of %s needs %s of its devices together; the quota of tenant %s is %s: raise --quota",
+                            (unsigned long)run->id.number, run->program->row.name, need_text, quota->tenant, have_text);
+}
+
+enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err)
+{
+        struct pw_scheduler *scheduler = run->program->scheduler;
+        struct pw_device_quota *quota = run->program->quota;
+        enum pw_status status = check_quota(run, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        run->queue = is_like_others(run) ? &run->program->queue : &run->own;
+        run->arrival = ++scheduler->arrivals;
+        if (pw_list_empty(&run->queue->runs) && !pw_heap_add(&quota->queues, &run->queue->order, run->arrival))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for its queue of runs");
+        run->state = PW_HOST_RUN_QUEUED;
+        pw_list_append(&scheduler->queue, &run->link);
+        pw_list_append(&run->queue->runs, &run->queued);
         if (pw_list_empty(&quota->turn))
                 pw_list_append(&scheduler->turns, &quota->turn);
         scheduler->look = true;
+        return PW_OK;
 }
 
-void pw_admission_leave(struct pw_live *live)
+void pw_host_alone(struct pw_host_run *run, uint32_t input)
 {
-        struct pw_queue *queue = live->queue;
+        run->inputs[input].alone = true;
+        run->program->scheduler->look |= run->state == PW_HOST_RUN_QUEUED;
+}
 
-        if (pw_list_empty(&live->queued))
+static void stand_aside(struct pw_host_run *run, bool aside)
+{
+        struct pw_scheduler *scheduler = run->program->scheduler;
+
+        scheduler->aside_count = scheduler->aside_count + aside - run->aside;
+        run->aside = aside;
+}
+
+void pw_admission_leave(struct pw_host_run *run)
+{
+        struct pw_queue *queue = run->queue;
+
+        if (pw_list_empty(&run->queued))
                 return;
-        pw_list_remove(&live->queued);
+        stand_aside(run, false);
+        pw_list_remove(&run->link);
+        pw_list_remove(&run->queued);
         if (pw_list_empty(&queue->runs)) {
                 pw_list_remove(&queue->blocked);
-                pw_heap_remove(&pw_live_quota(live)->queues, &queue->order);
+                pw_heap_remove(&run->program->quota->queues, &queue->order);
         } else if (pw_list_empty(&queue->blocked)) {
-                pw_heap_move(&pw_live_quota(live)->queues, &queue->order, first_of(queue)->arrival);
+                pw_heap_move(&run->program->quota->queues, &queue->order, first_of(queue)->arrival);
         }
 }
 
@@ -94,48 +129,24 @@ static void unblock(struct pw_device_quota *quota)
 
 /* --- a run is admitted ---------------------------------------------------------------------------------------------------- */
 
-static void start_steps(struct pw_live *live)
+static void start_steps(struct pw_host_run *run)
 {
-        live->step = 0;
-        while (live->step + 1 < live->program->row.image->node_count && !live->program->plan.step_members[live->step])
-                live->step++;
-        live->step_left = live->program->plan.step_members[live->step];
+        run->step = 0;
+        while (run->step + 1 < run->program->row.image->node_count && !run->program->plan.step_members[run->step])
+                run->step++;
+        run->step_left = run->program->plan.step_members[run->step];
 }
 
-static void admit(struct pw_live *live)
+static void admit(struct pw_host_run *run)
 {
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        struct pw_live_input *input;
+        struct pw_scheduler *scheduler = run->program->scheduler;
 
-        pw_list_remove(&live->link);
-        pw_admission_leave(live);
-        scheduler->queue_count--;
-        live->run.state = PW_RUN_ADMITTED;
-        live->run.row->runs_admitted++;
-        live->program->quota->runs_admitted++;
-        live->admission = ++scheduler->admissions;
-        scheduler->admitted_count++;
-        pw_deadline_admitted(live);
-        if (live->run.sequential)
-                start_steps(live);
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
-                live->parts[c].state = PW_PART_PREPARING;
-                pw_action_core(&live->parts[c], PW_CORE_PREPARE);
-                live->unprepared++;
-                scheduler->actions.prepares++;
-        }
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                pw_list_each(&pw_result_live(live->run.results[i])->waiters, input, struct pw_live_input, link)
-                        pw_input_arrived(input);
-        pw_live_maybe_end(live);
-}
-
-static void stand_aside(struct pw_live *live, bool aside)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-
-        scheduler->aside_count = scheduler->aside_count + aside - live->aside;
-        live->aside = aside;
+        pw_admission_leave(run);
+        run->state = PW_HOST_RUN_RESERVED;
+        run->admission = ++scheduler->admissions;
+        if (run->sequential)
+                start_steps(run);
+        pw_run_reserved(scheduler, &run->id);
 }
 
 /* Of a look, each run by its weight; the rest in the next. */
@@ -145,26 +156,26 @@ struct look {
         struct pw_scheduler *scheduler;
         struct pw_list round; /* tenants that are not through */
         uint64_t held;        /* devices at which runs of tenants whose turn came before lack room */
-        uint64_t done;        /* the weight of those that were admitted or ended */
+        uint64_t done;        /* the weight of those that were admitted */
 };
 
 /* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too, unless runs of its
  * own tenant will give back all that it lacks. */
-static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live)
+static enum pw_place_verdict look_at_run(struct look *look, struct pw_host_run *run)
 {
-        struct pw_device_quota *quota = pw_live_quota(live);
-        uint64_t memory = live->program->memory_mask;
+        struct pw_device_quota *quota = run->program->quota;
+        uint64_t memory = run->program->memory_mask;
         bool over_quota = quota->held == look->scheduler->looks;
         enum pw_place_verdict verdict = PW_PLACE_HELD;
         bool behind_others = memory & look->held;
 
         if (!(memory & (look->held | quota->lacking)) && !over_quota) {
-                pw_place_inputs(live);
-                verdict = pw_place_run(live);
-                over_quota = live->over_quota;
-                behind_others = live->lacks_of_others;
+                pw_place_inputs(run);
+                verdict = pw_place_run(run);
+                over_quota = run->over_quota;
+                behind_others = run->lacks_of_others;
         }
-        stand_aside(live, verdict == PW_PLACE_ASIDE);
+        stand_aside(run, verdict == PW_PLACE_ASIDE);
         if (verdict == PW_PLACE_HELD && over_quota) {
                 quota->held = look->scheduler->looks;
         } else if (verdict == PW_PLACE_HELD) {
@@ -174,19 +185,14 @@ static enum pw_place_verdict look_at_run(struct look *look, struct pw_live *live
         return verdict;
 }
 
-/* Its next run that has room is admitted, or one ends that needs none. False: there is no such run. */
+/* Its next run that has room is admitted. False: there is no such run. */
 static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
 {
         while (pw_heap_first_key(&quota->queues) < BLOCKED) {
                 struct pw_queue *queue = pw_container_of(pw_heap_first(&quota->queues), struct pw_queue, order);
-                struct pw_live *live = pw_list_first(&queue->runs, struct pw_live, queued);
+                struct pw_host_run *run = pw_list_first(&queue->runs, struct pw_host_run, queued);
 
-                if (pw_live_fails_by_inputs(live)) {
-                        look->done += pw_run_weight(&live->run);
-                        pw_live_fail_by_inputs(live);
-                        return true;
-                }
-                if (look_at_run(look, live) != PW_PLACED) {
+                if (look_at_run(look, run) != PW_PLACED) {
                         block(quota, queue);
                         continue;
                 }
@@ -194,8 +200,8 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
                         pw_list_remove(&quota->turn);
                         pw_list_append(&look->scheduler->turns, &quota->turn);
                 }
-                look->done += pw_run_weight(&live->run);
-                admit(live);
+                look->done += pw_host_run_weight(run);
+                admit(run);
                 return true;
         }
         unblock(quota);

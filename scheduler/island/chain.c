@@ -21,9 +21,9 @@ bool pw_chain_init(struct pw_program *program)
         return program->chains;
 }
 
-static void change_use(const struct pw_live *live, uint32_t index, enum pw_room_use from, enum pw_room_use to)
+static void change_use(const struct pw_host_run *run, uint32_t index, enum pw_room_use from, enum pw_room_use to)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
 
         for (uint32_t b = 0; b < program->block_count; b++) {
                 const struct pw_program_block *block = &program->blocks[b];
@@ -37,20 +37,20 @@ static void change_use(const struct pw_live *live, uint32_t index, enum pw_room_
         }
 }
 
-void pw_chain_let_go(struct pw_live *live)
+void pw_chain_let_go(struct pw_host_run *run)
 {
-        if (live->letting_go || !live->placed)
+        if (run->letting_go || !run->placed)
                 return;
-        live->letting_go = true;
-        for (uint32_t c = 0; c < live->program->chain_count; c++)
-                if (live->program->chains[c].used && !live->holds[c].behind)
-                        change_use(live, c, PW_USE_BLOCK, PW_USE_LETTING_GO);
+        run->letting_go = true;
+        for (uint32_t c = 0; c < run->program->chain_count; c++)
+                if (run->program->chains[c].used && !run->holds[c].behind)
+                        change_use(run, c, PW_USE_BLOCK, PW_USE_LETTING_GO);
 }
 
-void pw_chain_join(struct pw_live *live, uint32_t index, struct pw_live *ahead)
+void pw_chain_join(struct pw_host_run *run, uint32_t index, struct pw_host_run *ahead)
 {
-        struct pw_sched_chain *chain = &live->program->chains[index];
-        struct pw_hold *hold = &live->holds[index];
+        struct pw_sched_chain *chain = &run->program->chains[index];
+        struct pw_hold *hold = &run->holds[index];
 
         hold->ahead = ahead;
         pw_list_append(&chain->last, &hold->link);
@@ -59,23 +59,23 @@ void pw_chain_join(struct pw_live *live, uint32_t index, struct pw_live *ahead)
                 return;
         }
         pw_list_remove(&ahead->holds[index].link);
-        ahead->holds[index].behind = live;
-        live->ahead_count++;
+        ahead->holds[index].behind = run;
+        run->ahead_count++;
         ahead->behind_count++;
         if (ahead->letting_go)
-                change_use(live, index, PW_USE_LETTING_GO, PW_USE_BLOCK);
+                change_use(run, index, PW_USE_LETTING_GO, PW_USE_BLOCK);
 }
 
 /* Who is behind now has the block, and may end. False: nobody, and the block is to be given back. */
-static bool pass_on(struct pw_live *live, uint32_t index, struct pw_list *freed)
+static bool pass_on(struct pw_host_run *run, uint32_t index, struct pw_list *freed)
 {
-        struct pw_hold *hold = &live->holds[index];
-        struct pw_live *behind = hold->behind;
+        struct pw_hold *hold = &run->holds[index];
+        struct pw_host_run *behind = hold->behind;
 
         hold->behind = NULL;
         if (!behind) {
                 pw_list_remove(&hold->link);
-                live->program->chains[index].blocks--;
+                run->program->chains[index].blocks--;
                 return false;
         }
         behind->holds[index].ahead = NULL;
@@ -84,37 +84,37 @@ static bool pass_on(struct pw_live *live, uint32_t index, struct pw_list *freed)
         return true;
 }
 
-static void give_block(struct pw_live *live, const struct pw_program_block *block)
+static void give_block(struct pw_host_run *run, const struct pw_program_block *block)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
         const struct pw_slice_map *map = &program->row.slices[block->slice];
 
         for (uint32_t place = 0; block->bytes && place < map->device_count; place++) {
                 struct pw_program_device *device = pw_program_device(program, map->places[place].device);
                 struct pw_room room = { map->places[place].device, device->rooms->segment,
-                                        live->block_offsets[block->first_place + place], block->bytes };
-                pw_room_give(device->device, &room, live->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
+                                        run->block_offsets[block->first_place + place], block->bytes };
+                pw_room_give(device->device, &room, run->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
 }
 
-void pw_chain_leave(struct pw_live *live, struct pw_list *freed)
+void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
 
-        for (uint32_t c = 0; live->placed && c < program->chain_count; c++) {
-                if (!program->chains[c].used || pass_on(live, c, freed))
+        for (uint32_t c = 0; run->placed && c < program->chain_count; c++) {
+                if (!program->chains[c].used || pass_on(run, c, freed))
                         continue;
                 for (uint32_t b = 0; b < program->block_count; b++)
                         if (program->blocks[b].chain == c)
-                                give_block(live, &program->blocks[b]);
+                                give_block(run, &program->blocks[b]);
         }
-        live->behind_count = 0;
-        live->placed = false;
+        run->behind_count = 0;
+        run->placed = false;
 }
 
 /* --- order --------------------------------------------------------------------------------------------------------------- */
 
-static bool passed(const struct pw_part *part, const struct pw_gang *gang, const struct pw_live *ahead)
+static bool passed(const struct pw_part *part, const struct pw_gang *gang, const struct pw_host_run *ahead)
 {
         const struct pw_part *theirs = &ahead->parts[part->column];
         const struct pw_need *need = part->plan->needs + gang->behind.first;
@@ -129,10 +129,10 @@ static bool passed(const struct pw_part *part, const struct pw_gang *gang, const
 
 bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang)
 {
-        const struct pw_live *live = part->live;
+        const struct pw_host_run *run = part->run;
 
-        for (uint32_t c = 0; c < live->program->chain_count; c++)
-                if (live->holds[c].ahead && !passed(part, gang, live->holds[c].ahead)) {
+        for (uint32_t c = 0; c < run->program->chain_count; c++)
+                if (run->holds[c].ahead && !passed(part, gang, run->holds[c].ahead)) {
                         part->wait_for = c;
                         return false;
                 }

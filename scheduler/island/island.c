@@ -62,11 +62,11 @@ void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node)
  * until its room may be written again: who writes there later relies on that. */
 static bool load_is_skipped(const struct pw_part *part, const struct pw_gang *gang)
 {
-        const struct pw_live *live = part->live;
-        const struct pw_image_node *node = pw_image_node(live->program->row.image, gang->node);
+        const struct pw_host_run *run = part->run;
+        const struct pw_image_node *node = pw_image_node(run->program->row.image, gang->node);
 
-        return live->inputs[gang->load - 1].in_place && !gang->result_count && !live->run.sequential && !node->wait_count &&
-               !(node->behind_count && live->ahead_count);
+        return run->inputs[gang->load - 1].in_place && !gang->result_count && !run->sequential && !node->wait_count &&
+               !(node->behind_count && run->ahead_count);
 }
 
 /* The first of the devices that has as many gangs before it as may be; NULL: none. */
@@ -108,12 +108,12 @@ static bool log_open(struct turn *turn)
 
 static void order_results(struct pw_part *part, const struct pw_gang *gang, uint64_t seq)
 {
-        struct pw_live *live = part->live;
+        struct pw_host_run *run = part->run;
         uint32_t island = part->plan->island;
 
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
-                const struct pw_slice_map *map = &live->program->row.slices[result->value.slice];
+                struct pw_result *result = run->results[run->program->plan.written[gang->first_result + i]];
+                const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
                         if (map->places[place].island == island)
                                 result->seqs[place] = seq;
@@ -132,9 +132,9 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
 
         if (!item)
                 return false;
-        *item = (struct pw_order_item){ .run = part->live->run.number, .slot = part->live->slot, .node = gang->node,
+        *item = (struct pw_order_item){ .run = part->run->id.number, .slot = part->run->slot, .node = gang->node,
                                         .members = gang->members, .seq_slot = gang->seq_slot };
-        if ((gang->load || (gang->is_behind && part->live->ahead_count)) && !pw_order_tell(part->live, gang, item)) {
+        if ((gang->load || (gang->is_behind && part->run->ahead_count)) && !pw_order_tell(part->run, gang, item)) {
                 turn->scheduler->actions.orders_count--;
                 return false;
         }
@@ -143,7 +143,7 @@ static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_
         turn->members |= gang->members;
         turn->count++;
         part->next++;
-        if (gang->result_count || part->live->run.sequential)
+        if (gang->result_count || part->run->sequential)
                 marked = gang->members;
         for (uint64_t rest = gang->members; rest; rest &= rest - 1) {
                 uint32_t number = (uint32_t)__builtin_ctzll(rest);
@@ -175,7 +175,9 @@ static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
         struct pw_scheduler *scheduler = part->island->scheduler;
 
         for (; notify; notify &= notify - 1) {
-                struct pw_core_message *notice = pw_action_core(&part->live->parts[__builtin_ctz(notify)], PW_CORE_NOTICE);
+                uint32_t to = part->run->parts[__builtin_ctz(notify)].plan->island;
+                struct pw_core_message *notice = pw_action_core(scheduler, &part->run->id, to, PW_CORE_NOTICE);
+
                 notice->from = part->plan->island;
                 notice->node = node;
                 scheduler->actions.notices++;
@@ -206,7 +208,7 @@ static bool window_open(struct turn *turn, struct pw_part *part, const struct pw
 
 static bool may_wait(const struct pw_part *part, const struct pw_gang *gang)
 {
-        return gang->load || gang->needs.count || part->live->ahead_count || part->live->run.sequential;
+        return gang->load || gang->needs.count || part->run->ahead_count || part->run->sequential;
 }
 
 /* Order, or pass over, its next gang. False: it waits. */
@@ -300,22 +302,22 @@ void pw_island_turn(struct pw_island *island)
 
 /* --- progress ----------------------------------------------------------------------------------------------------------------- */
 
-static void step_done(struct pw_live *live)
+static void step_done(struct pw_host_run *run)
 {
-        if (--live->step_left)
+        if (--run->step_left)
                 return;
         do
-                live->step++;
-        while (live->step < live->program->row.image->node_count && !live->program->plan.step_members[live->step]);
-        if (live->step == live->program->row.image->node_count)
+                run->step++;
+        while (run->step < run->program->row.image->node_count && !run->program->plan.step_members[run->step]);
+        if (run->step == run->program->row.image->node_count)
                 return;
-        live->step_left = live->program->plan.step_members[live->step];
-        pw_live_stepped(live);
+        run->step_left = run->program->plan.step_members[run->step];
+        pw_host_run_stepped(run);
 }
 
 static void fire(struct pw_part *part, uint32_t index, uint64_t device)
 {
-        struct pw_live *live = part->live;
+        struct pw_host_run *run = part->run;
         const struct pw_gang *gang = &part->plan->gangs[index];
 
         if (index == PW_MARKER_END) {
@@ -323,9 +325,9 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
                 return;
         }
         for (uint32_t i = 0; i < gang->result_count; i++)
-                pw_result_member_done(pw_result_live(live->run.results[live->program->plan.written[gang->first_result + i]]));
-        if (live->run.sequential)
-                step_done(live);
+                pw_result_member_done(pw_result_live(run->results[run->program->plan.written[gang->first_result + i]]));
+        if (run->sequential)
+                step_done(run);
         if (gang->last & device)
                 pw_part_left(part, 1);
 }

@@ -19,7 +19,7 @@
 #ifndef PW_SCHEDULER_ISLAND_ISLAND_H
 #define PW_SCHEDULER_ISLAND_ISLAND_H
 
-#include "scheduler/coordinator/live.h"
+#include "scheduler/island/host_run.h"
 #include "scheduler/island/policy.h"
 
 struct pw_ordered { struct pw_part *part; uint32_t gang; };

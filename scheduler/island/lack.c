@@ -80,43 +80,43 @@ static void list_holders(struct pw_scheduler *scheduler, const struct held_of *o
 }
 
 /* What its tenant has, and who of it. */
-static void lack_of_quota(const struct pw_live *live, char *text, size_t text_bytes)
+static void lack_of_quota(const struct pw_host_run *run, char *text, size_t text_bytes)
 {
-        const struct pw_device_quota *quota = pw_live_quota(live);
+        const struct pw_device_quota *quota = run->program->quota;
         char lacks[16], used[16], size[16], blocks[16];
         size_t at;
 
         at = (size_t)snprintf(text, text_bytes, "tenant %s lacks %s: it has %s of its quota of %s of device memory", quota->tenant,
-                              pw_size_format(live->short_bytes, lacks), pw_size_format(pw_quota_used(quota), used),
+                              pw_size_format(run->short_bytes, lacks), pw_size_format(pw_quota_used(quota), used),
                               pw_size_format(quota->bytes, size));
         if (quota->used[PW_USE_BLOCK] && at < text_bytes)
                 at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s",
                                        pw_size_format(quota->used[PW_USE_BLOCK], blocks));
         if (at < text_bytes)
-                list_holders(live->program->scheduler, &(struct held_of){ NULL, quota->tenant, quota->tenant }, text + at,
+                list_holders(run->program->scheduler, &(struct held_of){ NULL, quota->tenant, quota->tenant }, text + at,
                              text_bytes - at);
 }
 
-void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes)
+void pw_admission_lack(struct pw_host_run *run, char *text, size_t text_bytes)
 {
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        const struct pw_device *device = scheduler->devices[live->short_device];
+        struct pw_scheduler *scheduler = run->program->scheduler;
+        const struct pw_device *device = scheduler->devices[run->short_device];
         char size[16];
         size_t at;
 
-        if (live->over_quota && live->short_bytes) {
-                lack_of_quota(live, text, text_bytes);
+        if (run->over_quota && run->short_bytes) {
+                lack_of_quota(run, text, text_bytes);
                 return;
         }
-        if (!device || !live->short_bytes) {
+        if (!device || !run->short_bytes) {
                 snprintf(text, text_bytes, "runs that came earlier wait for memory of its devices");
                 return;
         }
         at = (size_t)snprintf(text, text_bytes, "device h%u:%u lacks %s", scheduler->host, device->number,
-                              pw_size_format(live->short_bytes, size));
+                              pw_size_format(run->short_bytes, size));
         if (device->used[PW_USE_BLOCK] && at < text_bytes)
                 at += (size_t)snprintf(text + at, text_bytes - at, "; admitted runs hold %s",
                                        pw_size_format(device->used[PW_USE_BLOCK], size));
         if (at < text_bytes)
-                list_holders(scheduler, &(struct held_of){ device, NULL, live->program->row.tenant }, text + at, text_bytes - at);
+                list_holders(scheduler, &(struct held_of){ device, NULL, run->program->row.tenant }, text + at, text_bytes - at);
 }

@@ -16,7 +16,7 @@ void pw_stands_init(struct pw_part *part)
         struct pw_stand *stand = part->stands;
 
         for (uint64_t rest = part->plan->members; rest; rest &= rest - 1, stand++) {
-                struct pw_program_device *device = pw_program_device(part->live->program, (uint32_t)__builtin_ctzll(rest));
+                struct pw_program_device *device = pw_program_device(part->run->program, (uint32_t)__builtin_ctzll(rest));
                 *stand = (struct pw_stand){ .part = part, .device = device->device, .line = &device->rooms->line };
                 pw_list_init(&stand->link);
                 pw_list_init(&stand->turn);

@@ -7,6 +7,7 @@
 #include "scheduler/state.h"
 
 #include "base/bits.h"
+#include "scheduler/coordinator/answer.h"
 
 static void lose_result(struct pw_result_live *result, const struct pw_device *device)
 {
@@ -77,7 +78,7 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
 {
         struct pw_ordered *ordered = &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
         const struct pw_gang *gang = &ordered->part->plan->gangs[ordered->gang];
-        struct pw_live *live = ordered->part->live;
+        struct pw_host_run *run = ordered->part->run;
         struct pw_message *message = pw_action_message(scheduler, PW_MSG_FAIL_GANG);
 
         message->host = scheduler->host;
@@ -85,9 +86,9 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         message->seq = seq;
         message->status = status;
         message->node = gang->node;
-        pw_live_cause(live, gang->node, pw_scheduler_device_id(scheduler, device->number), status, device->lost_text);
+        pw_run_cause(scheduler, &run->id, gang->node, pw_scheduler_device_id(scheduler, device->number), status, device->lost_text);
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result *result = live->run.results[live->program->plan.written[gang->first_result + i]];
+                struct pw_result *result = run->results[run->program->plan.written[gang->first_result + i]];
                 pw_result_fails(pw_result_live(result),
                                 &(struct pw_failure){ status, gang->node, pw_scheduler_device_id(scheduler, device->number) });
         }

@@ -10,13 +10,13 @@ void pw_part_left(struct pw_part *part, uint32_t count)
                 part->island->admitted--;
                 part->island->policy->leave(part->island->state, part);
         }
-        part->live->parts_left--;
-        pw_live_maybe_end(part->live);
+        part->run->parts_left--;
+        pw_host_run_maybe_end(part->run);
 }
 
 void pw_part_leave(struct pw_part *part, uint64_t mask)
 {
-        struct pw_scheduler *scheduler = part->live->program->scheduler;
+        struct pw_scheduler *scheduler = part->run->program->scheduler;
         uint32_t left = 0;
 
         for (; mask; mask &= mask - 1) {

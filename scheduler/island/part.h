@@ -6,12 +6,11 @@
 #include "scheduler/program.h"
 
 struct pw_island;
-struct pw_live;
+struct pw_host_run;
 
 enum pw_part_state {
         PW_PART_RESERVED = 1, /* its run waits for rooms */
-        PW_PART_PREPARING,    /* its record is to be written, */
-        PW_PART_RECORDED,     /* was handed out to be written, */
+        PW_PART_RECORDED,     /* its record was handed out to be written, */
         PW_PART_PREPARED,     /* is written, or cannot be; those of its run's other parts may not be yet */
         PW_PART_STARTED,      /* gangs of it may be ordered */
 };
@@ -21,7 +20,7 @@ enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_
 struct pw_part {                 /* a run in one island */
         /* among the island's woken ones, those at the front of its lines, or who rests until something comes */
         struct pw_list link;
-        struct pw_live *live;
+        struct pw_host_run *run;
         const struct pw_plan_island *plan;
         struct pw_island *island;
         uint32_t column, next;   /* next: of the plan's gangs */
@@ -46,9 +45,9 @@ struct pw_part {                 /* a run in one island */
 
 struct pw_hold {                 /* of the blocks of one chain */
         struct pw_list link;     /* in the chain's `last`, while nobody took over */
-        struct pw_live *live;
-        struct pw_live *ahead;   /* whose blocks it took over; NULL: nobody, or that has ended */
-        struct pw_live *behind;  /* who took over */
+        struct pw_host_run *run;
+        struct pw_host_run *ahead;   /* whose blocks it took over; NULL: nobody, or that has ended */
+        struct pw_host_run *behind;  /* who took over */
 };
 
 /* part.c */
@@ -67,35 +66,32 @@ void pw_parts_wake(struct pw_list *resting); /* all of them */
 /* A gang of it was ordered, or passed over: who rests until then is woken. */
 void pw_part_got_on(struct pw_part *part);
 /* Its next node may be dispatched. */
-void pw_live_stepped(struct pw_live *live);
-/* It has ended: nobody waits for its parts. */
-void pw_live_wake_behind(struct pw_live *live);
+void pw_host_run_stepped(struct pw_host_run *run);
 
 /* admission.c */
-void pw_admission_arrive(struct pw_live *live);
-void pw_admission_leave(struct pw_live *live); /* it is admitted, or ends; nothing, if it is in no queue */
+void pw_admission_leave(struct pw_host_run *run); /* it is admitted, or ends; nothing, if it is in no queue */
 void pw_queue_init(struct pw_queue *queue);
 void pw_admission_look(struct pw_scheduler *scheduler);
 /* lack.c: which memory lacks how much, and who holds it. */
-void pw_admission_lack(struct pw_live *live, char *text, size_t text_bytes);
+void pw_admission_lack(struct pw_host_run *run, char *text, size_t text_bytes);
 /* chain.c */
 /* The run has blocks of this chain: its own (`ahead` NULL), or it took over those of `ahead`. */
-void pw_chain_join(struct pw_live *live, uint32_t chain, struct pw_live *ahead);
+void pw_chain_join(struct pw_host_run *run, uint32_t chain, struct pw_host_run *ahead);
 /* It has failed as a whole: the blocks that nobody took over are letting go. */
-void pw_chain_let_go(struct pw_live *live);
+void pw_chain_let_go(struct pw_host_run *run);
 /* It ends: who took over has the blocks, the others are given back. Appends to `freed` (by freed_link) who may end now as well. */
-void pw_chain_leave(struct pw_live *live, struct pw_list *freed);
+void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed);
 /* Are the runs ahead ordered as far as this gang comes behind them? If not, part->wait_for names the chain. */
 bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
 
 /* place.c */
 enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
 /* Settle which inputs are in place; then take all rooms, or none. */
-void pw_place_inputs(struct pw_live *live);
-enum pw_place_verdict pw_place_run(struct pw_live *live);
+void pw_place_inputs(struct pw_host_run *run);
+enum pw_place_verdict pw_place_run(struct pw_host_run *run);
+/* Bytes that it needs of all devices together, if all is updated in place that can be. */
+uint64_t pw_place_least(const struct pw_host_run *run);
 /* Can a run of it ever fit into its devices? Errors: PW_TOO_LARGE. */
 PW_MUST_CHECK enum pw_status pw_place_check(const struct pw_program *program, struct pw_error *ret_err);
-/* Bytes that it needs of all devices together, if all is updated in place that can be. */
-uint64_t pw_place_least(const struct pw_live *live);
 
 #endif

@@ -8,19 +8,19 @@
 #include "base/size.h"
 
 /* Does the input lie on the devices of the program's slice just as the program declares it? */
-static bool lies_as_declared(const struct pw_live *live, uint32_t index)
+static bool lies_as_declared(const struct pw_host_run *run, uint32_t index)
 {
-        const struct pw_result *result = live->run.inputs[index].result;
-        const struct pw_image *image = live->program->row.image;
+        const struct pw_result *result = run->inputs[index].result;
+        const struct pw_image *image = run->program->row.image;
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         const struct pw_image_value *want = pw_image_value(image, input->value);
-        const struct pw_slice_map *map = &live->program->row.slices[want->slice];
+        const struct pw_slice_map *map = &run->program->row.slices[want->slice];
 
         if (result->room_count != map->device_count || result->value.shard_bytes != want->shard_bytes ||
             memcmp(result->mesh, map->mesh, sizeof map->mesh) != 0 ||
             !pw_sharding_equal(&result->value.sharding, &want->sharding, map->mesh))
                 return false;
-        if (pw_result_live((struct pw_result *)result)->slice_serial == live->program->slices[want->slice].serial)
+        if (pw_result_live((struct pw_result *)result)->slice_serial == run->program->slices[want->slice].serial)
                 return true;
         for (uint32_t i = 0; i < map->device_count; i++)
                 if (result->rooms[i].device != map->places[i].device)
@@ -29,40 +29,39 @@ static bool lies_as_declared(const struct pw_live *live, uint32_t index)
 }
 
 /* A value that takes the room of a result stays in place only if that room is the input's own. */
-static void place_input(struct pw_live *live, uint32_t index)
+static void place_input(struct pw_host_run *run, uint32_t index)
 {
-        const struct pw_input_place *place = &live->run.inputs[index];
-        const struct pw_program_input *takes = &live->program->inputs[index];
-        const struct pw_image *image = live->program->row.image;
+        struct pw_host_input *place = &run->inputs[index];
+        const struct pw_program_input *takes = &run->program->inputs[index];
+        const struct pw_image *image = run->program->row.image;
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         bool in_block = pw_image_value(image, input->value)->place == PW_PLACE_BLOCK;
-        bool alone = place->donated && place->alone && place->source == PW_INPUT_RESULT && place->result->users == 1 &&
-                     !pw_result_live(place->result)->letting_go;
+        bool alone = place->given && place->alone && place->result && !pw_result_live(place->result)->letting_go;
 
-        live->inputs[index].in_place = live->inputs[index].takes = false;
-        if (place->source != PW_INPUT_RESULT || live->inputs[index].status != PW_OK || place->result->donated ||
-            place->result->losses || !lies_as_declared(live, index) || !(in_block || (takes->takes_result && alone)))
+        place->in_place = place->takes = false;
+        if (!place->result || place->status != PW_OK || place->result->donated || place->result->losses ||
+            !lies_as_declared(run, index) || !(in_block || (takes->takes_result && alone)))
                 return;
-        live->inputs[index].in_place = true;
-        live->inputs[index].takes = !in_block;
+        place->in_place = true;
+        place->takes = !in_block;
 }
 
-void pw_place_inputs(struct pw_live *live)
+void pw_place_inputs(struct pw_host_run *run)
 {
-        for (uint32_t i = 0; i < live->run.input_count; i++)
-                place_input(live, i);
+        for (uint32_t i = 0; i < run->program->row.input_count; i++)
+                place_input(run, i);
 }
 
 /* Bytes on each of the program's devices that the results in place need not have. `possible`: all that could be. */
-static void saved(const struct pw_live *live, bool possible, uint64_t ret_saved[PW_DEVICES_MAX])
+static void saved(const struct pw_host_run *run, bool possible, uint64_t ret_saved[PW_DEVICES_MAX])
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
 
         memset(ret_saved, 0, program->device_count * sizeof *ret_saved);
-        for (uint32_t i = 0; i < live->run.input_count; i++) {
+        for (uint32_t i = 0; i < run->program->row.input_count; i++) {
                 const struct pw_program_input *input = &program->inputs[i];
                 const struct pw_slice_map *map;
-                if (!input->takes_result || !(possible ? live->run.inputs[i].alone : live->inputs[i].takes))
+                if (!input->takes_result || !(possible ? run->inputs[i].given : run->inputs[i].takes))
                         continue;
                 map = &program->row.slices[pw_program_result_value(program, input->result)->slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
@@ -90,12 +89,12 @@ enum pw_status pw_place_check(const struct pw_program *program, struct pw_error 
         return PW_OK;
 }
 
-uint64_t pw_place_least(const struct pw_live *live)
+uint64_t pw_place_least(const struct pw_host_run *run)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
         uint64_t less[PW_DEVICES_MAX], need = 0;
 
-        saved(live, true, less);
+        saved(run, true, less);
         for (uint32_t i = 0; i < program->device_count; i++)
                 need += program->devices[i].bytes - less[i];
         return need;
@@ -105,25 +104,25 @@ uint64_t pw_place_least(const struct pw_live *live)
 
 /* Takes rooms one after the other; after the first that is not there `failed` names its device. */
 struct taking {
-        struct pw_live *live;
+        struct pw_host_run *run;
         struct pw_device *failed;
         uint64_t bytes;
         bool reuse; /* take blocks over wherever somebody has one */
 };
 
 /* Whose blocks of a chain the run would take over; NULL: none, it has new ones. */
-static struct pw_live *ahead_in(const struct taking *taking, uint32_t index)
+static struct pw_host_run *ahead_in(const struct taking *taking, uint32_t index)
 {
-        const struct pw_sched_chain *chain = &taking->live->program->chains[index];
+        const struct pw_sched_chain *chain = &taking->run->program->chains[index];
 
         if (pw_list_empty(&chain->last) || (!taking->reuse && chain->blocks < chain->limit))
                 return NULL;
-        return pw_list_first(&chain->last, struct pw_hold, link)->live;
+        return pw_list_first(&chain->last, struct pw_hold, link)->run;
 }
 
 static bool take(struct taking *taking, uint32_t number, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
 {
-        struct pw_program_device *device = pw_program_device(taking->live->program, number);
+        struct pw_program_device *device = pw_program_device(taking->run->program, number);
 
         if (pw_room_take(device->device, device->rooms, bytes, use, ret_offset))
                 return true;
@@ -132,29 +131,29 @@ static bool take(struct taking *taking, uint32_t number, uint64_t bytes, enum pw
         return false;
 }
 
-static void give(struct pw_live *live, uint32_t number, uint64_t offset, uint64_t bytes, enum pw_room_use use)
+static void give(struct pw_host_run *run, uint32_t number, uint64_t offset, uint64_t bytes, enum pw_room_use use)
 {
-        struct pw_program_device *device = pw_program_device(live->program, number);
+        struct pw_program_device *device = pw_program_device(run->program, number);
         struct pw_room room = { number, device->rooms->segment, offset, bytes };
 
         pw_room_give(device->device, &room, use);
 }
 
-static void give_places(struct pw_live *live, const struct pw_program_block *block, uint32_t places)
+static void give_places(struct pw_host_run *run, const struct pw_program_block *block, uint32_t places)
 {
-        const struct pw_slice_map *map = &live->program->row.slices[block->slice];
+        const struct pw_slice_map *map = &run->program->row.slices[block->slice];
 
         while (places--)
-                give(live, map->places[places].device, live->block_offsets[block->first_place + places], block->bytes,
+                give(run, map->places[places].device, run->block_offsets[block->first_place + places], block->bytes,
                      PW_USE_BLOCK);
 }
 
 static bool take_block(struct taking *taking, uint32_t index)
 {
-        struct pw_live *live = taking->live, *ahead;
-        const struct pw_program_block *block = &live->program->blocks[index];
-        const struct pw_slice_map *map = &live->program->row.slices[block->slice];
-        uint64_t *offsets = live->block_offsets + block->first_place;
+        struct pw_host_run *run = taking->run, *ahead;
+        const struct pw_program_block *block = &run->program->blocks[index];
+        const struct pw_slice_map *map = &run->program->row.slices[block->slice];
+        uint64_t *offsets = run->block_offsets + block->first_place;
 
         if (!block->bytes)
                 return true;
@@ -165,7 +164,7 @@ static bool take_block(struct taking *taking, uint32_t index)
         }
         for (uint32_t place = 0; place < map->device_count; place++)
                 if (!take(taking, map->places[place].device, block->bytes, PW_USE_BLOCK, &offsets[place])) {
-                        give_places(live, block, place);
+                        give_places(run, block, place);
                         return false;
                 }
         return true;
@@ -173,16 +172,16 @@ static bool take_block(struct taking *taking, uint32_t index)
 
 static void give_block(struct taking *taking, uint32_t index)
 {
-        const struct pw_program_block *block = &taking->live->program->blocks[index];
+        const struct pw_program_block *block = &taking->run->program->blocks[index];
 
         if (block->bytes && !ahead_in(taking, block->chain))
-                give_places(taking->live, block, taking->live->program->row.slices[block->slice].device_count);
+                give_places(taking->run, block, taking->run->program->row.slices[block->slice].device_count);
 }
 
-static bool in_place_result(const struct pw_live *live, uint32_t result, uint32_t *ret_input)
+static bool in_place_result(const struct pw_host_run *run, uint32_t result, uint32_t *ret_input)
 {
-        for (uint32_t i = 0; i < live->run.input_count; i++)
-                if (live->inputs[i].takes && live->program->inputs[i].result == result) {
+        for (uint32_t i = 0; i < run->program->row.input_count; i++)
+                if (run->inputs[i].takes && run->program->inputs[i].result == result) {
                         *ret_input = i;
                         return true;
                 }
@@ -191,48 +190,48 @@ static bool in_place_result(const struct pw_live *live, uint32_t result, uint32_
 
 static bool take_result(struct taking *taking, uint32_t index)
 {
-        struct pw_live *live = taking->live;
-        struct pw_result *result = live->run.results[index];
-        const struct pw_slice_map *map = &live->program->row.slices[result->value.slice];
-        uint64_t bytes = live->program->plan.results[index].room_bytes;
+        struct pw_host_run *run = taking->run;
+        struct pw_result *result = run->results[index];
+        const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
+        uint64_t bytes = run->program->plan.results[index].room_bytes;
         uint32_t input;
 
-        if (in_place_result(live, index, &input))
+        if (in_place_result(run, index, &input))
                 return true;
         for (uint32_t place = 0; place < map->device_count; place++) {
                 struct pw_room *room = &result->rooms[place];
                 *room = (struct pw_room){ map->places[place].device,
-                                          pw_program_device(live->program, map->places[place].device)->rooms->segment, 0, bytes };
+                                          pw_program_device(run->program, map->places[place].device)->rooms->segment, 0, bytes };
                 if (!take(taking, room->device, bytes, PW_USE_RESULT, &room->offset)) {
                         while (place--)
-                                give(live, result->rooms[place].device, result->rooms[place].offset, bytes, PW_USE_RESULT);
+                                give(run, result->rooms[place].device, result->rooms[place].offset, bytes, PW_USE_RESULT);
                         return false;
                 }
         }
         return true;
 }
 
-static void give_result(struct pw_live *live, uint32_t index)
+static void give_result(struct pw_host_run *run, uint32_t index)
 {
-        struct pw_result *result = live->run.results[index];
-        uint32_t input, count = live->program->row.slices[result->value.slice].device_count;
+        struct pw_result *result = run->results[index];
+        uint32_t input, count = run->program->row.slices[result->value.slice].device_count;
 
-        if (in_place_result(live, index, &input))
+        if (in_place_result(run, index, &input))
                 return;
         for (uint32_t place = 0; place < count; place++)
-                pw_room_give(live->program->scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT);
+                pw_room_give(run->program->scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT);
 }
 
 /* A donated room goes on as the result's; the input keeps a note of where it was. */
-static void settle_result(struct pw_live *live, uint32_t index)
+static void settle_result(struct pw_host_run *run, uint32_t index)
 {
-        struct pw_result *result = live->run.results[index];
-        struct pw_scheduler *scheduler = live->program->scheduler;
+        struct pw_result *result = run->results[index];
+        struct pw_scheduler *scheduler = run->program->scheduler;
         uint32_t input;
 
-        result->room_count = live->program->row.slices[result->value.slice].device_count;
-        if (in_place_result(live, index, &input)) {
-                struct pw_result *source = live->run.inputs[input].result;
+        result->room_count = run->program->row.slices[result->value.slice].device_count;
+        if (in_place_result(run, index, &input)) {
+                struct pw_result *source = run->inputs[input].result;
                 memcpy(result->rooms, source->rooms, result->room_count * sizeof *result->rooms);
                 source->donated = true;
                 pw_result_live(source)->heir = pw_result_live(result);
@@ -247,8 +246,8 @@ static void settle_result(struct pw_live *live, uint32_t index)
 
 static bool take_all(struct taking *taking)
 {
-        struct pw_live *live = taking->live;
-        uint32_t blocks = live->program->block_count, results = live->run.result_count, b, r;
+        struct pw_host_run *run = taking->run;
+        uint32_t blocks = run->program->block_count, results = run->program->row.result_count, b, r;
 
         for (b = 0; b < blocks && take_block(taking, b); b++)
                 ;
@@ -257,7 +256,7 @@ static bool take_all(struct taking *taking)
         if (b == blocks && r == results)
                 return true;
         while (r--)
-                give_result(live, r);
+                give_result(run, r);
         while (b--)
                 give_block(taking, b);
         return false;
@@ -270,25 +269,25 @@ static void join_free_rooms(const struct pw_program *program)
 }
 
 /* Will admitted runs give back what is missing? */
-static enum pw_place_verdict lacking(struct pw_live *live, const struct pw_device *device, uint64_t need)
+static enum pw_place_verdict lacking(struct pw_host_run *run, const struct pw_device *device, uint64_t need)
 {
-        const struct pw_rooms *own = pw_program_device(live->program, device->number)->rooms;
+        const struct pw_rooms *own = pw_program_device(run->program, device->number)->rooms;
         uint64_t coming = device->used[PW_USE_BLOCK] + device->used[PW_USE_LETTING_GO];
 
-        live->over_quota = false;
-        live->lacks_of_others |= own->used[PW_USE_BLOCK] + own->used[PW_USE_LETTING_GO] + device->free < need;
-        live->short_device = device->number;
-        live->short_bytes = need > device->free ? need - device->free : need;
+        run->over_quota = false;
+        run->lacks_of_others |= own->used[PW_USE_BLOCK] + own->used[PW_USE_LETTING_GO] + device->free < need;
+        run->short_device = device->number;
+        run->short_bytes = need > device->free ? need - device->free : need;
         return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
 }
 
 /* What each of the program's devices is to give: nothing for what is in place or taken over. */
 static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MAX])
 {
-        const struct pw_program *program = taking->live->program;
+        const struct pw_program *program = taking->run->program;
         uint64_t less[PW_DEVICES_MAX];
 
-        saved(taking->live, false, less);
+        saved(taking->run, false, less);
         for (uint32_t i = 0; i < program->device_count; i++)
                 ret_bytes[i] = program->devices[i].bytes - less[i];
         for (uint32_t b = 0; b < program->block_count; b++) {
@@ -302,41 +301,41 @@ static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MA
 }
 
 /* Its tenant may not have as much as it needs: will runs of the tenant give back what is missing? */
-static enum pw_place_verdict over_quota(struct pw_live *live, uint64_t need)
+static enum pw_place_verdict over_quota(struct pw_host_run *run, uint64_t need)
 {
-        const struct pw_device_quota *quota = pw_live_quota(live);
+        const struct pw_device_quota *quota = run->program->quota;
         uint64_t left = pw_quota_left(quota), coming = quota->used[PW_USE_BLOCK] + quota->used[PW_USE_LETTING_GO];
 
-        live->over_quota = true;
-        live->short_bytes = need - left;
+        run->over_quota = true;
+        run->short_bytes = need - left;
         return coming && need <= left + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
 }
 
 static enum pw_place_verdict try(struct taking *taking)
 {
-        struct pw_live *live = taking->live;
-        const struct pw_program *program = live->program;
+        struct pw_host_run *run = taking->run;
+        const struct pw_program *program = run->program;
         enum pw_place_verdict verdict = PW_PLACED;
         uint64_t need[PW_DEVICES_MAX], all = 0;
 
-        live->lacks_of_others = false;
+        run->lacks_of_others = false;
         needed(taking, need);
         for (uint32_t i = 0; i < program->device_count; i++)
                 all += need[i];
-        if (all > pw_quota_left(pw_live_quota(live)))
-                return over_quota(live, all);
+        if (all > pw_quota_left(run->program->quota))
+                return over_quota(run, all);
         for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_ASIDE; i++)
                 if (need[i] > program->devices[i].device->free)
-                        verdict = lacking(live, program->devices[i].device, need[i]);
+                        verdict = lacking(run, program->devices[i].device, need[i]);
         if (verdict != PW_PLACED || take_all(taking))
                 return verdict;
         join_free_rooms(program);
-        return take_all(taking) ? PW_PLACED : lacking(live, taking->failed, taking->bytes);
+        return take_all(taking) ? PW_PLACED : lacking(run, taking->failed, taking->bytes);
 }
 
-enum pw_place_verdict pw_place_run(struct pw_live *live)
+enum pw_place_verdict pw_place_run(struct pw_host_run *run)
 {
-        struct taking taking = { .live = live };
+        struct taking taking = { .run = run };
         enum pw_place_verdict verdict = try(&taking);
 
         taking.reuse = verdict != PW_PLACED;
@@ -344,11 +343,11 @@ enum pw_place_verdict pw_place_run(struct pw_live *live)
                 verdict = try(&taking);
         if (verdict != PW_PLACED)
                 return verdict;
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                settle_result(live, i);
-        for (uint32_t c = 0; c < live->program->chain_count; c++)
-                if (live->program->chains[c].used)
-                        pw_chain_join(live, c, ahead_in(&taking, c));
-        live->placed = true;
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                settle_result(run, i);
+        for (uint32_t c = 0; c < run->program->chain_count; c++)
+                if (run->program->chains[c].used)
+                        pw_chain_join(run, c, ahead_in(&taking, c));
+        run->placed = true;
         return PW_PLACED;
 }

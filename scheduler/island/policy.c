@@ -2,7 +2,7 @@
 #include "scheduler/island/policy.h"
 
 #include "base/error.h"
-#include "scheduler/coordinator/live.h"
+#include "scheduler/island/host_run.h"
 #include "scheduler/scheduler.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_INVALID, "--policy \"%.80s\": there are only %s", name, names);
 }
 
-uint64_t pw_policy_first_come(const struct pw_part *part) { return part->live->admission; }
+uint64_t pw_policy_first_come(const struct pw_part *part) { return part->run->admission; }
 
 /* --- fifo ------------------------------------------------------------------------------------------------------------------- */
 

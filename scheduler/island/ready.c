@@ -5,7 +5,7 @@
 /* The maker of an input is ordered to its end here, and nobody reads the room from another device any more. */
 static bool maker_has_passed(const struct pw_result *input, uint32_t island)
 {
-        const struct pw_live *maker = input->run ? pw_live_of(input->run) : NULL;
+        const struct pw_host_run *maker = pw_result_live((struct pw_result *)(uintptr_t)input)->maker;
 
         if (!maker)
                 return true;
@@ -20,16 +20,15 @@ static bool maker_has_passed(const struct pw_result *input, uint32_t island)
 /* Is the input of a load where the load, or whoever reads it in place, will find it? */
 static bool input_ordered(const struct pw_part *part, const struct pw_gang *gang)
 {
-        const struct pw_input_place *place = &part->live->run.inputs[gang->load - 1];
-        const struct pw_live_input *input = &part->live->inputs[gang->load - 1];
+        const struct pw_host_input *input = &part->run->inputs[gang->load - 1];
         const struct pw_result_live *result;
         uint32_t island = part->island->number;
 
-        if (place->source != PW_INPUT_RESULT || input->status != PW_OK)
+        if (!input->result || input->status != PW_OK)
                 return true;
-        if (input->takes && !maker_has_passed(place->result, island))
+        if (input->takes && !maker_has_passed(input->result, island))
                 return false;
-        result = pw_result_live(place->result);
+        result = pw_result_live(input->result);
         return input->in_place ? result->ordered >> island & 1 : result->ordered == result->islands;
 }
 
@@ -47,7 +46,7 @@ static bool needs_met(struct pw_part *part, const struct pw_gang *gang)
 
 enum pw_part_wait pw_part_look(struct pw_part *part, const struct pw_gang *gang)
 {
-        if (part->live->run.sequential && part->live->step != gang->node)
+        if (part->run->sequential && part->run->step != gang->node)
                 return PW_WAIT_STEP;
         if (gang->load && !input_ordered(part, gang)) {
                 part->wait_for = gang->load - 1;
@@ -55,24 +54,24 @@ enum pw_part_wait pw_part_look(struct pw_part *part, const struct pw_gang *gang)
         }
         if (gang->needs.count && !needs_met(part, gang))
                 return PW_WAIT_NOTICE;
-        if (part->live->ahead_count && !pw_chain_passed(part, gang))
+        if (part->run->ahead_count && !pw_chain_passed(part, gang))
                 return PW_WAIT_ROOM;
         return PW_WAIT_NOTHING;
 }
 
 void pw_part_rest(struct pw_part *part)
 {
-        struct pw_result *result;
+        struct pw_result_live *result;
 
         switch (part->wait) {
         case PW_WAIT_INPUT:
-                result = part->live->run.inputs[part->wait_for].result;
-                if (result->run)
-                        pw_live_of(result->run)->read_early = true;
-                pw_list_append(&pw_result_live(result)->readers, &part->link);
+                result = pw_result_live(part->run->inputs[part->wait_for].result);
+                if (result->maker)
+                        result->maker->read_early = true;
+                pw_list_append(&result->readers, &part->link);
                 break;
         case PW_WAIT_ROOM:
-                pw_list_append(&part->live->holds[part->wait_for].ahead->parts[part->column].behind, &part->link);
+                pw_list_append(&part->run->holds[part->wait_for].ahead->parts[part->column].behind, &part->link);
                 break;
         default: break; /* a notice and a step name who waits for them */
         }
@@ -100,24 +99,18 @@ void pw_parts_wake(struct pw_list *resting)
 
 void pw_part_got_on(struct pw_part *part)
 {
-        struct pw_live *live = part->live;
+        struct pw_host_run *run = part->run;
 
         pw_parts_wake(&part->behind);
-        if (part->next < part->plan->gang_count || !live->read_early)
+        if (part->next < part->plan->gang_count || !run->read_early)
                 return;
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                pw_parts_wake(&pw_result_live(live->run.results[i])->readers);
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                pw_parts_wake(&pw_result_live(run->results[i])->readers);
 }
 
-void pw_live_stepped(struct pw_live *live)
+void pw_host_run_stepped(struct pw_host_run *run)
 {
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
-                if (live->parts[c].wait == PW_WAIT_STEP)
-                        pw_part_wake(&live->parts[c]);
-}
-
-void pw_live_wake_behind(struct pw_live *live)
-{
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
-                pw_parts_wake(&live->parts[c].behind);
+        for (uint32_t c = 0; c < run->program->plan.column_count; c++)
+                if (run->parts[c].wait == PW_WAIT_STEP)
+                        pw_part_wake(&run->parts[c]);
 }

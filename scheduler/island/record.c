@@ -6,13 +6,13 @@
 #include "base/size.h"
 #include "scheduler/state.h"
 
-static uint32_t shard_count(const struct pw_live *live, uint32_t input)
+static uint32_t shard_count(const struct pw_host_run *run, uint32_t input)
 {
-        const struct pw_input_place *place = &live->run.inputs[input];
+        const struct pw_host_input *place = &run->inputs[input];
 
-        if (live->inputs[input].status != PW_OK)
+        if (place->status != PW_OK)
                 return 0;
-        return place->source == PW_INPUT_RESULT ? place->result->room_count : !place->is_inline;
+        return place->result ? place->result->room_count : !place->is_inline;
 }
 
 /* Hands out parts of the record one after the other; with `base` NULL it only counts. */
@@ -28,21 +28,21 @@ static uint32_t part(struct writer *writer, uint64_t count, size_t bytes)
 
 static void *at(const struct writer *writer, uint32_t offset) { return writer->base ? writer->base + offset : NULL; }
 
-static uint32_t write_rooms(struct writer *writer, const struct pw_live *live, uint32_t block)
+static uint32_t write_rooms(struct writer *writer, const struct pw_host_run *run, uint32_t block)
 {
-        const struct pw_slice_map *map = &live->program->row.slices[live->program->blocks[block].slice];
+        const struct pw_slice_map *map = &run->program->row.slices[run->program->blocks[block].slice];
         uint32_t offset = part(writer, map->device_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
         for (uint32_t i = 0; rooms && i < map->device_count; i++)
-                rooms[i] = (struct pw_run_room){ pw_program_device(live->program, map->places[i].device)->rooms->segment, 0,
-                                                 pw_live_block(live, block, i), live->program->blocks[block].bytes };
+                rooms[i] = (struct pw_run_room){ pw_program_device(run->program, map->places[i].device)->rooms->segment, 0,
+                                                 pw_host_run_block(run, block, i), run->program->blocks[block].bytes };
         return offset;
 }
 
-static uint32_t write_result(struct writer *writer, const struct pw_live *live, uint32_t index)
+static uint32_t write_result(struct writer *writer, const struct pw_host_run *run, uint32_t index)
 {
-        const struct pw_result *result = live->run.results[index];
+        const struct pw_result *result = run->results[index];
         uint32_t offset = part(writer, result->room_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
@@ -51,7 +51,7 @@ static uint32_t write_result(struct writer *writer, const struct pw_live *live, 
         return offset;
 }
 
-static void write_host_input(const struct pw_input_place *place, struct pw_run_input *input, struct pw_run_shard *shards)
+static void write_host_input(const struct pw_host_input *place, struct pw_run_input *input, struct pw_run_shard *shards)
 {
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
                 input->mesh[i] = 1;
@@ -84,27 +84,27 @@ static void write_result_input(const struct pw_result *result, struct pw_run_inp
                 shards[i] = shard_of(result, i, input->in_place);
 }
 
-static void write_input(struct writer *writer, const struct pw_live *live, uint32_t index, struct pw_run_input *inputs)
+static void write_input(struct writer *writer, const struct pw_host_run *run, uint32_t index, struct pw_run_input *inputs)
 {
-        const struct pw_input_place *place = &live->run.inputs[index];
-        uint32_t count = shard_count(live, index), offset = part(writer, count, sizeof(struct pw_run_shard));
+        const struct pw_host_input *place = &run->inputs[index];
+        uint32_t count = shard_count(run, index), offset = part(writer, count, sizeof(struct pw_run_shard));
 
         if (!inputs)
                 return;
-        inputs[index] = (struct pw_run_input){ .in_place = live->inputs[index].in_place, .status = live->inputs[index].status,
+        inputs[index] = (struct pw_run_input){ .in_place = run->inputs[index].in_place, .status = run->inputs[index].status,
                                                .shard_count = count, .shards = offset };
-        if (live->inputs[index].status != PW_OK)
+        if (run->inputs[index].status != PW_OK)
                 return;
-        if (place->source == PW_INPUT_HOST)
+        if (!place->result)
                 write_host_input(place, &inputs[index], at(writer, offset));
         else
                 write_result_input(place->result, &inputs[index], at(writer, offset));
 }
 
 /* The same walk counts and writes. Returns the bytes of the record. */
-static uint32_t write_record(struct writer *writer, const struct pw_live *live)
+static uint32_t write_record(struct writer *writer, const struct pw_host_run *run)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
         const struct pw_image *image = program->row.image;
         struct pw_run_record none, *record = &none;
         uint32_t *blocks, *results;
@@ -121,36 +121,36 @@ static uint32_t write_record(struct writer *writer, const struct pw_live *live)
         results = at(writer, record->results = part(writer, image->result_count, sizeof *results));
         inputs = at(writer, record->inputs = part(writer, image->input_count, sizeof *inputs));
         for (uint32_t i = 0; i < program->block_count; i++) {
-                uint32_t offset = write_rooms(writer, live, i);
+                uint32_t offset = write_rooms(writer, run, i);
                 if (blocks)
                         blocks[i] = offset;
         }
         for (uint32_t i = 0; i < image->result_count; i++) {
-                uint32_t offset = write_result(writer, live, i);
+                uint32_t offset = write_result(writer, run, i);
                 if (results)
                         results[i] = offset;
         }
         for (uint32_t i = 0; i < image->input_count; i++)
-                write_input(writer, live, i, inputs);
+                write_input(writer, run, i, inputs);
         return record->bytes = writer->at;
 }
 
 /* What is the program's, and the numbers that are written as gangs are ordered. */
-static void write_constants(const struct pw_live *live, struct pw_run_record *record)
+static void write_constants(const struct pw_host_run *run, struct pw_run_record *record)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_program *program = run->program;
         const struct pw_image_place *place = &program->row.place;
         uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = place->slices;
         uint32_t *slices = (uint32_t *)((char *)record + record->slices);
         size_t seqs_bytes = (size_t)program->row.image->seq_count * program->plan.column_count * sizeof(uint64_t);
 
-        record->run = live->run.number;
+        record->run = run->id.number;
         record->image_island = place->island;
         record->image = place->line;
         record->image_serial = place->serial;
         record->island_count = program->plan.column_count;
-        record->program = live->run.program;
-        record->cancelled_at = live->stopping || live->stopped ? 0 : UINT32_MAX;
+        record->program = run->program->row.program;
+        record->cancelled_at = run->cancelled || run->stopped ? 0 : UINT32_MAX;
         memset((char *)record + record->seqs, 0, seqs_bytes);
         memset((char *)record + record->ahead_seqs, 0, seqs_bytes);
         for (uint32_t c = 0; c < program->plan.column_count; c++)
@@ -167,75 +167,73 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
         struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
         struct pw_part *part;
         enum pw_status status = pw_scheduler_part(scheduler, prepare, &part, ret_err);
-        struct pw_live *live;
+        struct pw_host_run *run;
         uint32_t bytes;
         uint64_t offset;
 
         if (status != PW_OK)
                 return status;
-        live = part->live;
-        if (part->state != PW_PART_PREPARING)
-                return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)live->run.number,
+        run = part->run;
+        if (part->state != PW_PART_RESERVED)
+                return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)run->id.number,
                                     prepare->island);
         part->state = PW_PART_RECORDED;
-        for (uint32_t i = 0; i < live->run.input_count; i++)
-                pw_input_never_comes(live, i);
-        bytes = (uint32_t)pw_round_up(write_record(&counter, live), PW_LINE_BYTES);
+        bytes = (uint32_t)pw_round_up(write_record(&counter, run), PW_LINE_BYTES);
         writer.base = pw_action_bytes(scheduler, bytes, &offset);
         if (!writer.base)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)live->run.number);
-        write_record(&writer, live);
-        write_constants(live, (struct pw_run_record *)(void *)writer.base);
-        live->prepared = true;
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->id.number);
+        write_record(&writer, run);
+        write_constants(run, (struct pw_run_record *)(void *)writer.base);
+        run->prepared = true;
         *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = prepare->island, .column = part->column,
                                             .bytes = bytes,
-                                            .at = offset, .run = pw_run_ref(live), .image = live->program->row.place };
+                                            .at = offset, .run = pw_run_ref(run), .image = run->program->row.place };
         return PW_OK;
 }
 
 /* --- orders ------------------------------------------------------------------------------------------------------------------ */
 
 /* Whose block the value lies in that `node` reads. NULL: nobody's, or that run has ended. */
-static const struct pw_live *ahead_of(const struct pw_live *live, const struct pw_image_node *node)
+static const struct pw_host_run *ahead_of(const struct pw_host_run *run, const struct pw_image_node *node)
 {
-        const struct pw_image *image = live->program->row.image;
+        const struct pw_image *image = run->program->row.image;
         const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->inputs)[0]);
 
-        return live->holds[live->program->blocks[value->index].chain].ahead;
+        return run->holds[run->program->blocks[value->index].chain].ahead;
 }
 
-static void tell_behind(const struct pw_live *live, const struct pw_image_node *node, struct pw_behind *behind,
+static void tell_behind(const struct pw_host_run *run, const struct pw_image_node *node, struct pw_behind *behind,
                         struct pw_order_item *item)
 {
-        const struct pw_image *image = live->program->row.image;
+        const struct pw_image *image = run->program->row.image;
         const uint32_t *nodes = PW_IMAGE_AT(image, uint32_t, node->behind);
 
         for (uint32_t i = 0; i < node->behind_count; i++) {
                 const struct pw_image_node *on = pw_image_node(image, nodes[i]);
-                const struct pw_live *ahead = ahead_of(live, on);
+                const struct pw_host_run *ahead = ahead_of(run, on);
                 if (ahead)
-                        behind[item->behind_count++] = (struct pw_behind){ ahead->run.number, ahead->slot, on->seq_slot };
+                        behind[item->behind_count++] = (struct pw_behind){ ahead->id.number, ahead->slot, on->seq_slot };
         }
 }
 
-bool pw_order_tell(struct pw_live *live, const struct pw_gang *gang, struct pw_order_item *item)
+bool pw_order_tell(struct pw_host_run *run, const struct pw_gang *gang, struct pw_order_item *item)
 {
-        const struct pw_image_node *node = pw_image_node(live->program->row.image, gang->node);
-        const struct pw_input_place *place = gang->load ? &live->run.inputs[gang->load - 1] : NULL;
-        uint32_t shards = place && place->source == PW_INPUT_RESULT ? shard_count(live, gang->load - 1) : 0;
-        uint32_t behind = live->ahead_count ? node->behind_count : 0;
+        const struct pw_image_node *node = pw_image_node(run->program->row.image, gang->node);
+        const struct pw_host_input *place = gang->load ? &run->inputs[gang->load - 1] : NULL;
+        uint32_t shards = place && place->result ? shard_count(run, gang->load - 1) : 0;
+        uint32_t behind = run->ahead_count ? node->behind_count : 0;
         struct pw_run_shard *list;
 
         if (!shards && !behind)
                 return true;
-        list = pw_action_bytes(live->program->scheduler, shards * sizeof *list + behind * sizeof(struct pw_behind), &item->at);
+        list = pw_action_bytes(run->program->scheduler, shards * sizeof *list + behind * sizeof(struct pw_behind), &item->at);
         if (!list)
                 return false;
         item->input = place ? gang->load - 1 : 0;
         item->shard_count = shards;
         for (uint32_t i = 0; i < shards; i++)
-                list[i] = shard_of(place->result, i, live->inputs[item->input].in_place);
+                list[i] = shard_of(place->result, i, run->inputs[item->input].in_place);
         if (behind)
-                tell_behind(live, node, (struct pw_behind *)(void *)(list + shards), item);
+                tell_behind(run, node, (struct pw_behind *)(void *)(list + shards), item);
         return true;
 }

@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 #include "base/table.h"
-#include "scheduler/coordinator/live.h"
+#include "scheduler/island/host_run.h"
 
 #include <stdlib.h>
 
@@ -89,7 +89,7 @@ static void move(struct pw_policy_state *state, struct pw_policy_account *accoun
 
 static void enter(struct pw_policy_state *state, struct pw_part *part)
 {
-        struct pw_policy_account *account = account_of(state, pw_live_quota(part->live));
+        struct pw_policy_account *account = account_of(state, part->run->program->quota);
 
         part->account = account;
         if (!account || account->parts++)

@@ -163,11 +163,11 @@ static void test_rest(void **state)
         begin();
         live = pw_live_find(world.scheduler, 2);
         assert_non_null(live);
-        assert_int_equal(live->parts[0].wait, PW_WAIT_WINDOW);
-        live->parts[0].wait = PW_WAIT_INPUT;
+        assert_int_equal(live->here->parts[0].wait, PW_WAIT_WINDOW);
+        live->here->parts[0].wait = PW_WAIT_INPUT;
         assert_int_equal(pw_scheduler_check(world.scheduler, find_run, &found), 1);
         assert_int_equal(found.count, 1);
-        live->parts[0].wait = PW_WAIT_WINDOW;
+        live->here->parts[0].wait = PW_WAIT_WINDOW;
         end();
 }
 

@@ -356,7 +356,7 @@ static void assert_passes(const struct crowd *crowd)
                 before[i] = ordered(i);
         result = run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
         for (uint32_t c = 0; c < crowd->islands; c++)
-                gangs += pw_live_of(result->maker->run)->parts[c].plan->gang_count;
+                gangs += pw_live_of(result->maker->run)->here->parts[c].plan->gang_count;
         while (!result->decided) {
                 for (uint32_t i = 0; i < world.device_count; i++)
                         while (world_step(&world, i))
@@ -403,8 +403,8 @@ static void test_places_stay_with_records(void **state)
                 for (uint32_t i = 0; i < MANY; i++) {
                         runs[i] = pw_scheduler_run_new(world.scheduler, world.programs[0].handle);
                         assert_non_null(runs[i]);
-                        found += pw_live_of(runs[i])->prepared;
-                        pw_live_of(runs[i])->prepared = true;
+                        found += pw_live_of(runs[i])->here->prepared;
+                        pw_live_of(runs[i])->here->prepared = true;
                         pw_scheduler_cancel(world.scheduler, runs[i]->number, "test", 0);
                 }
                 for (uint32_t i = 0; i < MANY; i++)

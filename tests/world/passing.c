@@ -22,14 +22,14 @@ static struct pw_part *waiting_part(const struct world_run *run, uint32_t island
         struct pw_live *live = run->ended ? NULL : pw_live_of(run->run);
 
         for (uint32_t c = 0; live && c < live->program->plan.column_count; c++)
-                if (live->parts[c].plan->island == island && waiting_gang(&live->parts[c]))
-                        return &live->parts[c];
+                if (live->here->parts[c].plan->island == island && waiting_gang(&live->here->parts[c]))
+                        return &live->here->parts[c];
         return NULL;
 }
 
 static bool comes_before(const struct pw_part *first, const struct pw_part *second)
 {
-        return first->live->program->quota == second->live->program->quota && first->live->admission < second->live->admission &&
+        return first->run->program->quota == second->run->program->quota && first->run->admission < second->run->admission &&
                (waiting_gang(first)->members & waiting_gang(second)->members);
 }
 
@@ -76,7 +76,7 @@ static void check_waiting(struct world *world, struct world_run *run, const stru
                 world_fail(world, "run %lu is %sthe first of its tenant to wait for windows, and has %s turn",
                            (unsigned long)run->number, first ? "" : "not ", first ? "no" : "a");
         for (uint64_t seq = run->first_since[island] + 1; !moved && seq <= head; seq++)
-                moved = world->passing->gangs[island][seq % KEPT].tenant == part->live->program->quota &&
+                moved = world->passing->gangs[island][seq % KEPT].tenant == part->run->program->quota &&
                         (world->passing->gangs[island][seq % KEPT].members & waiting_gang(part)->members);
         if (!first || moved || !run->first_since[island] || head - run->first_since[island] >= KEPT) {
                 run->first_since[island] = first ? head : 0;
@@ -94,8 +94,8 @@ static void check_order(struct world *world, uint32_t island, uint64_t seq, cons
 
         pw_list_each(&world->runs, run, struct world_run, link) {
                 const struct pw_part *part = waiting_part(run, island);
-                if (!part || part->stand_seq >= seq || part->live->program->quota != ordered->program->quota ||
-                    part->live->admission >= ordered->admission || !(waiting_gang(part)->members & item->members))
+                if (!part || part->stand_seq >= seq || part->run->program->quota != ordered->program->quota ||
+                    part->run->admission >= ordered->here->admission || !(waiting_gang(part)->members & item->members))
                         continue;
                 world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
                            (unsigned long)run->number, (unsigned long)item->run);

@@ -22,7 +22,7 @@ static void look(void)
 
         queued += world.scheduler->queue_count > 0;
         while ((live = pw_table_next(&world.scheduler->runs, &cursor)))
-                behind += live->ahead_count > 0;
+                behind += live->here->ahead_count > 0;
 }
 
 /* Something moves in each round, or nothing is left: devices in any order, messages late. */

@@ -1,0 +1,108 @@
+/* A run as its host has it: the rooms that it waits for or has, its parts in the islands here, what its inputs are to executors.
+ *
+ * Its coordinator is somewhere else: what passes between the two are the calls below and those of coordinator/answer.h, each of
+ * which is a message. Made with RESERVE; gone with DONE, which is told once it has left every device, all that boards were asked to
+ * write is answered, and the runs whose blocks it took over have ended.
+ */
+#ifndef PW_SCHEDULER_ISLAND_HOST_RUN_H
+#define PW_SCHEDULER_ISLAND_HOST_RUN_H
+
+#include "scheduler/island/part.h"
+
+struct pw_host_input {
+        struct pw_result *result; /* NULL: a value in host memory, or an error; so it is where `status` says so */
+        enum pw_status status;    /* other than PW_OK: loaded as an error */
+        bool given, alone;        /* given away with the run; and nobody else wants it: it may be updated in place */
+        bool in_place, takes;     /* takes: in place, and its room becomes a result's */
+        /* In host memory: one whole value. */
+        bool is_inline;
+        uint8_t value[24];
+        uint32_t segment;
+        uint64_t offset, bytes;
+};
+
+enum pw_host_run_state {
+        PW_HOST_RUN_IDLE = 0, /* its coordinator has not asked for rooms, or it is over here */
+        PW_HOST_RUN_QUEUED,   /* it waits for rooms */
+        PW_HOST_RUN_RESERVED, /* it has them */
+};
+
+struct pw_host_run {
+        struct pw_run_id id;
+        struct pw_program *program;
+        enum pw_host_run_state state;
+        bool sequential;
+        uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
+        bool prepared;           /* once at least: boards keep something there */
+        struct pw_list link;     /* among the queued */
+        struct pw_list queued;   /* in `queue`, */
+        struct pw_queue *queue;  /* its program's, or `own`, as what it needs depends on what its inputs bring */
+        struct pw_queue own;
+        uint64_t arrival;        /* its number among those that were queued */
+        uint64_t admission;      /* its number among the admitted, from 1 */
+        uint32_t parts_left;
+        struct pw_hold *holds;   /* per chain */
+        uint32_t ahead_count, behind_count; /* holds that have one */
+        struct pw_list freed_link; /* among those that may end, as the run ahead has */
+        bool placed;             /* its blocks are there */
+        bool cancelled;          /* what is ordered of it is skipped where it has not begun */
+        bool stopped;            /* nothing more of it is ordered */
+        bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
+        bool aside;              /* needs room that admitted runs will not give back */
+        uint32_t short_device;   /* where room was missing when it was looked at last */
+        uint64_t short_bytes;
+        bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */
+        bool over_quota;         /* then: of what its tenant may have of all devices */
+        bool read_early;         /* parts rested, or rest, until its results are ordered */
+        uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
+        struct pw_part *parts;   /* per column */
+        struct pw_host_input *inputs;
+        struct pw_result **results;
+        uint64_t *block_offsets; /* per place of all blocks */
+};
+
+/* A run as boards know it. */
+static inline struct pw_run_ref pw_run_ref(const struct pw_host_run *run)
+{
+        return (struct pw_run_ref){ run->id.number, run->slot, run->program->row.program };
+}
+static inline uint64_t pw_host_run_block(const struct pw_host_run *run, uint32_t block, uint32_t place)
+{
+        return run->block_offsets[run->program->blocks[block].first_place + place];
+}
+static inline uint64_t pw_host_run_weight(const struct pw_host_run *run) { return pw_row_weight(&run->program->row); }
+
+/* --- messages to the host -------------------------------------------------------------------------------------------------- */
+
+/* RESERVE: its inputs are filled in; it takes its place in the queue. Errors, which are REFUSED: PW_TOO_LARGE, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err);
+/* START: all its records are written, everywhere: gangs of it may be ordered in this island. */
+void pw_host_start(struct pw_host_run *run, uint32_t island);
+/* ALONE: nobody else wants what it was given any more. */
+void pw_host_alone(struct pw_host_run *run, uint32_t input);
+/* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. */
+void pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status);
+/* CANCEL: what is ordered is skipped where it has not begun. `stop`: nothing more is ordered, as nobody reads its results; else it
+ * goes on, and who reads them finds errors there. A run that waits for rooms is over. */
+void pw_host_cancel(struct pw_host_run *run, bool stop);
+/* STOP: nothing more is ordered, whoever reads its results; what is ordered goes on. */
+void pw_host_stop(struct pw_host_run *run);
+/* EXPIRED: members that are in a function of it are ended with their processes. */
+void pw_host_expire(struct pw_host_run *run, const char *why);
+
+/* --- inside --------------------------------------------------------------------------------------------------------------- */
+
+/* What a host keeps of a run. NULL: out of memory. Own: free. */
+struct pw_host_run *pw_host_run_new(struct pw_program *program);
+void pw_host_run_free(struct pw_host_run *run);
+size_t pw_host_run_bytes(const struct pw_program *program);
+/* NULL: it has nothing there. */
+struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island);
+/* It is to be used for another run: it is in no list. */
+void pw_host_run_reset(struct pw_host_run *run);
+uint32_t pw_host_run_nodes(const struct pw_host_run *run);   /* gangs that it has here; */
+uint32_t pw_host_run_ordered(const struct pw_host_run *run); /* so many are ordered, or passed over */
+/* Something ended that may have been the last of it. */
+void pw_host_run_maybe_end(struct pw_host_run *run);
+
+#endif
