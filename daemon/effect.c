@@ -129,7 +129,7 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                 if (action->core.kind == PW_CORE_PREPARE)
                         prepare(daemon, &action->core, now_us);
                 else
-                        deliver(daemon, &action->core, NULL, now_us);
+                        deliver(daemon, &action->core, action->text, now_us);
                 return true;
         case PW_ACT_RESULT:
                 decide(daemon, action, now_us);

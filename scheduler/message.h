@@ -74,12 +74,27 @@ enum pw_core_kind {
         PW_CORE_PREPARED,
         PW_CORE_START,       /* to `island`: all of the run's records are written, gangs of it may be ordered */
         PW_CORE_NOTICE,      /* to `island`: gangs of the run up to `node` are ordered in `from` */
+        /* To its host: what is ordered is skipped where it has not begun. `node` 1: nothing more is ordered, as nobody reads its
+         * results; 0: it goes on, and who reads them finds errors there. A run that waits for rooms is over. */
+        PW_CORE_CANCEL,
+        PW_CORE_STOP,        /* to its host: nothing more is ordered, whoever reads its results; what is ordered goes on */
+        /* to its host: the maker of input `node` orders nothing more; what is not ordered by now is loaded as an error of
+         * `status` */
+        PW_CORE_INPUT,
+        /* to its host, the `node`th time, from 1 on: members that are in a function of it are ended with their processes; a
+         * sentence says why */
+        PW_CORE_EXPIRED,
+        PW_CORE_RESERVED,    /* from its host: all its rooms are there */
+        PW_CORE_DONE,        /* from its host: it is over there; `node` gangs were to be ordered, `from` of them were */
+        PW_CORE_FAILED,      /* from its host: `node` failed on `device`, in a sentence that comes along */
 };
+#define PW_CORE_KINDS PW_CORE_FAILED
 
 struct pw_core_message {
         enum pw_core_kind kind;
         enum pw_status status;
         uint32_t island, from, node;
+        struct pw_device_id device;
         struct pw_run_id run;
 };
 

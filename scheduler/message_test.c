@@ -9,7 +9,7 @@
 
 static const struct pw_core_message sent = { .kind = PW_CORE_PREPARED, .status = PW_NO_SPACE, .island = 3, .from = 65535,
                                              .node = 1u << 31,
-                                             .run = { 4095, 0xfffffffe, UINT64_C(1) << 63 } };
+                                             .run = { 4095, 0xfffffffe, UINT64_C(1) << 63 }, .device = { 2, 0x101 } };
 
 static enum pw_status decode(const uint8_t *bytes, size_t length, struct pw_error *ret_err)
 {
@@ -40,8 +40,8 @@ static void test_there_and_back(void **state)
 /* The same bytes on every host. */
 static void test_bytes(void **state)
 {
-        static const uint8_t want[] = { 1, 0, 2, 0, PW_NO_SPACE, 0, 0, 0, 3, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0x80,
-                                        0xff, 0x0f, 0, 0, 0xfe, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 'x' };
+        static const uint8_t want[] = { 1, 0, 2, 0, PW_NO_SPACE, 0, 1, 0, 3, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0x80,
+                                        0xff, 0x0f, 0, 0, 0xfe, 0xff, 0xff, 0xff, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0x80, 'x' };
         uint8_t bytes[PW_CORE_BYTES_MAX];
 
         (void)state;
@@ -67,8 +67,9 @@ static void test_long_sentence(void **state)
 static void test_refused(void **state)
 {
         static const struct { size_t at; uint8_t byte; const char *say; } wrong[] = {
-                { 0, 2, "version 2" }, { 1, 1, "version 257" }, { 2, 0, "kind 0" }, { 2, 5, "kind 5" }, { 3, 1, "kind 258" },
-                { 5, 0xff, "status" }, { 28, 6, "6 bytes of text in 7" }, { 29, 1, "bytes of text" }, { 42, 0, "bytes of text" } };
+                { 0, 2, "version 2" }, { 1, 1, "version 257" }, { 2, 0, "kind 0" },
+                { 2, PW_CORE_KINDS + 1, "kind 12" }, { 3, 1, "kind 258" },
+                { 5, 0xff, "status" }, { 6, 6, "6 bytes of text in 7" }, { 7, 1, "bytes of text" }, { 42, 0, "bytes of text" } };
         uint8_t bytes[PW_CORE_BYTES_MAX];
         size_t length = pw_core_encode(&sent, "no room", bytes);
         struct pw_error err;

@@ -25,6 +25,7 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         scheduler->ahead = params->ahead ? params->ahead : PW_AHEAD_DEFAULT;
         pw_scheduler_admit_us(scheduler, params->admit_us);
         scheduler->cancelled_us = params->cancelled_us ? params->cancelled_us : PW_CANCELLED_US_DEFAULT;
+        scheduler->linked = params->linked;
         scheduler->host = params->host;
         scheduler->epoch = params->epoch;
         scheduler->policy = pw_policy_find(policy);

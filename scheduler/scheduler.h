@@ -24,6 +24,8 @@ struct pw_scheduler_params {
         const char *policy;   /* "fifo", "share"; NULL: fifo */
         uint64_t admit_us;    /* default deadline of admission; 0: 10 min */
         uint64_t cancelled_us;/* how long members of a cancelled run may go on; 0: 10 s */
+        bool linked;          /* messages between the cores wait to be delivered, as between hosts; else they are handed over at
+                               * once, but for those that boards have to do with */
         uint32_t host, epoch; /* the coordinator's, of all runs that are submitted here */
 };
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);

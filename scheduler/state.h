@@ -33,6 +33,7 @@ struct pw_ended {
 struct pw_scheduler {
         struct pw_actions actions;
         uint32_t ahead, host, epoch;
+        bool linked;                     /* see struct pw_scheduler_params */
         uint64_t admit_us, cancelled_us;
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
@@ -89,6 +90,10 @@ static inline struct pw_device_id pw_scheduler_device_id(const struct pw_schedul
 /* The part that a message of the cores is for. Errors: PW_NOT_FOUND, PW_PROTOCOL. */
 PW_MUST_CHECK enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                                struct pw_part **ret_part, struct pw_error *ret_err);
+
+/* deliver.c: from one core to another: handed over at once, or a link's, which takes its time. `text`: a sentence that comes along,
+ * or NULL. */
+void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const char *text);
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);

@@ -30,7 +30,7 @@ void pw_live_stop(struct pw_live *live)
 {
         live->stopping = is_read(live);
         live->stopped |= !live->stopping;
-        pw_host_cancel(live->here, live->stopped);
+        pw_live_tell(live, PW_CORE_CANCEL, live->stopped);
 }
 
 /* The next turn drops its parts: here the caller may be in the middle of the end of a reader, and that of a chain of them. */
@@ -48,7 +48,7 @@ void pw_unread_drop(struct pw_scheduler *scheduler)
                 done += pw_run_weight(&live->run);
                 pw_list_remove(&live->unread);
                 live->stopped = true;
-                pw_host_stop(live->here);
+                pw_live_tell(live, PW_CORE_STOP, 0);
         }
 }
 

@@ -106,8 +106,12 @@ static void expire_admitted(struct pw_live *live)
         }
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
-        pw_host_expire(live->here, live->run.cancelled ? "it went on for too long after its run was cancelled" :
-                       "it outlived the deadline of its run");
+        pw_core_tell(live->program->scheduler,
+                     &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .node = ++live->expired, .run = live->here->id },
+                     live->run.cancelled ? "it went on for too long after its run was cancelled" :
+                     "it outlived the deadline of its run");
+        if (live->run.state != PW_RUN_ADMITTED)
+                return;
         live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
         pw_deadline_note(live);
 }

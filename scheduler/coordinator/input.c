@@ -72,8 +72,6 @@ void pw_input_look(struct pw_live *live, uint32_t index)
         }
         if (place->source == PW_INPUT_RESULT) {
                 place->result->users++;
-                if (place->donated && place->alone)
-                        pw_result_live(place->result)->taker = &live->inputs[index];
                 if (place->result->run && place->result->run->state != PW_RUN_ADMITTED && place->result->status == PW_NOT_READY) {
                         pw_list_append(&pw_result_live(place->result)->waiters, &live->inputs[index].link);
                         input_missing(live, index);

@@ -30,6 +30,8 @@ struct pw_live {
         struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
         struct pw_list start;    /* among those of a run that is not yet */
         bool refused;            /* one of them failed: nothing is ever ordered */
+        bool asked;              /* its host has it in its queue, or had */
+        uint32_t expired;        /* how often its host was told that it is */
         bool submitted;          /* else it was read, and its batch is still to come */
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool stopping;           /* it will be once nobody reads its results */
@@ -47,7 +49,6 @@ struct pw_result_live {
         struct pw_result result;
         struct pw_scheduler *scheduler;
         struct pw_host_run *maker; /* on this host; NULL once it is over there */
-        struct pw_live_input *taker; /* of the run that it was given to; NULL: none, or it has ended */
         struct pw_device_quota *quota; /* of whose run it is; counted there */
         struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
         struct pw_list readers;  /* parts that rest until it is ordered, or its maker has passed */
@@ -85,6 +86,8 @@ bool pw_input_never_comes(const struct pw_live *live, uint32_t index);
 /* run.c */
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
 void pw_live_recycle(struct pw_live *live);
+/* A message to its host. */
+void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node);
 void pw_live_free(struct pw_live *live);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
@@ -121,7 +124,6 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
 bool pw_live_fails_by_inputs(const struct pw_live *live);
 void pw_live_fail_by_inputs(struct pw_live *live);
 void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
-void pw_live_cause(struct pw_live *live, uint32_t node, struct pw_device_id device, enum pw_status status, const char *text);
 
 /* cancel.c */
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);

@@ -12,21 +12,23 @@
 
 #define CAUSES_MAX 16u
 
-void pw_live_cause(struct pw_live *live, uint32_t node, struct pw_device_id device, enum pw_status status, const char *text)
+enum pw_status pw_live_cause(struct pw_live *live, uint32_t node, struct pw_device_id device, enum pw_status status,
+                             const char *text)
 {
         struct pw_cause **end = &live->causes;
         uint32_t count = 0;
 
         for (; *end; end = &(*end)->next, count++)
                 if ((*end)->node == node && pw_same_device((*end)->device, device))
-                        return;
+                        return PW_EXISTS;
         if (count == CAUSES_MAX)
-                return;
+                return PW_EXISTS;
         *end = calloc(1, sizeof **end);
         if (!*end)
-                return;
+                return PW_NO_MEMORY;
         **end = (struct pw_cause){ .node = node, .device = device, .status = status };
         snprintf((*end)->text, sizeof (*end)->text, "%s", text);
+        return PW_OK;
 }
 
 /* The cause of this failure; else the same on another device of the node, as not every cause is kept; else none. */
@@ -169,15 +171,6 @@ bool pw_live_fails_by_inputs(const struct pw_live *live)
         for (uint32_t i = 0; !none && i < live->run.result_count; i++)
                 none = live->run.results[i]->status == PW_NOT_READY && failed_input(live, i) == live->run.input_count;
         return !none;
-}
-
-void pw_run_cause(struct pw_scheduler *scheduler, const struct pw_run_id *id, uint32_t node, struct pw_device_id device,
-                  enum pw_status status, const char *text)
-{
-        struct pw_live *live = pw_live_find(scheduler, id->number);
-
-        if (live)
-                pw_live_cause(live, node, device, status, text);
 }
 
 void pw_live_fail_by_inputs(struct pw_live *live)

@@ -73,7 +73,6 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         pw_list_init(&result->readers);
         result->slice_serial = program->slices[value->slice].serial;
         result->maker = live->here;
-        result->taker = NULL;
         result->islands = program->plan.results[index].islands;
         result->ordered = 0;
         result->left = program->plan.results[index].writer_members;

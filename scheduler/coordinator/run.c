@@ -69,7 +69,8 @@ static void reset(struct pw_live *live)
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->unprepared = 0;
-        live->submitted = live->stopped = live->unheld = live->refused = live->stopping = false;
+        live->expired = 0;
+        live->asked = live->submitted = live->stopped = live->unheld = live->refused = live->stopping = false;
         live->cancelled_by[0] = 0;
         pw_list_init(&live->patient);
         pw_list_init(&live->unread);
@@ -197,14 +198,10 @@ void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
         pw_live_over(live);
 }
 
-/* Whom it was given to may have it for itself. */
-static void leave_result(struct pw_result_live *result, const struct pw_live_input *input)
+void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node)
 {
-        result->result.users--;
-        if (result->taker == input)
-                result->taker = NULL;
-        else if (result->result.users == 1 && result->taker && result->taker->live->run.state == PW_RUN_QUEUED)
-                pw_host_alone(result->taker->live->here, (uint32_t)(result->taker - result->taker->live->inputs));
+        pw_core_tell(live->program->scheduler,
+                     &(struct pw_core_message){ .kind = kind, .node = node, .run = live->here->id }, NULL);
 }
 
 static void release_inputs(struct pw_live *live)
@@ -215,7 +212,7 @@ static void release_inputs(struct pw_live *live)
                 struct pw_input_place *place = &live->run.inputs[i];
                 pw_list_remove(&live->inputs[i].link);
                 if (place->source == PW_INPUT_RESULT) {
-                        leave_result(pw_result_live(place->result), &live->inputs[i]);
+                        place->result->users--;
                         if (place->result->run)
                                 pw_live_reader_left(pw_live_of(place->result->run));
                         pw_result_maybe_drop(pw_result_live(place->result));
@@ -262,20 +259,19 @@ static void end(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         scheduler->look = true;
 }
 
-void pw_run_done(struct pw_scheduler *scheduler, const struct pw_run_id *id, uint32_t nodes, uint32_t nodes_ordered)
-{
-        struct pw_live *live = pw_live_find(scheduler, id->number);
-
-        if (live && live->run.state != PW_RUN_ENDED)
-                end(live, nodes, nodes_ordered);
-}
+void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered) { end(live, nodes, nodes_ordered); }
 
 void pw_live_over(struct pw_live *live)
 {
-        if (live->run.state == PW_RUN_QUEUED && live->here->state == PW_HOST_RUN_QUEUED)
-                pw_host_cancel(live->here, true);
-        else if (live->run.state == PW_RUN_WAITING || live->run.state == PW_RUN_QUEUED)
+        bool is_admitted = live->run.state == PW_RUN_ADMITTED || live->run.state == PW_RUN_ENDED;
+
+        if (!is_admitted && !live->asked) {
                 end(live, pw_host_run_nodes(live->here), 0);
+        } else if (!is_admitted && !live->stopped) {
+                live->stopped = true;
+                pw_deadline_forget(live);
+                pw_live_tell(live, PW_CORE_CANCEL, true);
+        }
 }
 
 /* --- rooms and records -------------------------------------------------------------------------------------------------- */
@@ -287,9 +283,9 @@ static void fill_input(const struct pw_live *live, uint32_t index)
         struct pw_host_input *input = &live->here->inputs[index];
 
         *input = (struct pw_host_input){ .status = live->inputs[index].status, .result = is_result ? place->result : NULL,
-                                         .given = place->donated && place->alone, .is_inline = place->is_inline,
+                                         .given = place->donated && place->alone && is_result && place->result->users == 1,
+                                         .is_inline = place->is_inline,
                                          .segment = place->segment, .offset = place->offset, .bytes = place->bytes };
-        input->alone = input->given && is_result && place->result->users == 1;
         if (place->is_inline)
                 memcpy(input->value, place->value, sizeof input->value);
 }
@@ -311,7 +307,8 @@ void pw_live_arrive(struct pw_live *live)
                 fill_input(live, i);
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 live->here->results[i] = live->run.results[i];
-        if (pw_host_reserve(live->here, &err) != PW_OK)
+        live->asked = pw_host_reserve(live->here, &err) == PW_OK;
+        if (!live->asked)
                 pw_live_fail(live, err.status, err.text);
 }
 
@@ -341,13 +338,14 @@ static void ask_to_prepare(struct pw_live *live)
         }
 }
 
-void pw_run_reserved(struct pw_scheduler *scheduler, const struct pw_run_id *id)
+/* It may have been cancelled meanwhile: then its host will hear of that, and nothing of it is started. */
+enum pw_status pw_live_reserved(struct pw_live *live)
 {
-        struct pw_live *live = pw_live_find(scheduler, id->number);
+        struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_live_input *input;
 
-        if (!live || live->run.state != PW_RUN_QUEUED)
-                return;
+        if (live->run.state != PW_RUN_QUEUED)
+                return PW_EXISTS;
         scheduler->queue_count--;
         live->run.state = PW_RUN_ADMITTED;
         live->run.row->runs_admitted++;
@@ -358,6 +356,7 @@ void pw_run_reserved(struct pw_scheduler *scheduler, const struct pw_run_id *id)
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 pw_list_each(&pw_result_live(live->run.results[i])->waiters, input, struct pw_live_input, link)
                         pw_input_arrived(input);
+        return PW_OK;
 }
 
 /* A run that it reads and whose records may yet be refused: an input from there would never come. NULL: none. */
@@ -371,6 +370,13 @@ static struct pw_live *unsettled_maker(const struct pw_live *live)
         return NULL;
 }
 
+static void tell_input(struct pw_live *live, uint32_t input)
+{
+        pw_core_tell(live->program->scheduler,
+                     &(struct pw_core_message){ .kind = PW_CORE_INPUT, .status = live->run.inputs[input].result->status,
+                                                .node = input, .run = live->here->id }, NULL);
+}
+
 /* To a run in one island the message would go to where we are: it is left out. */
 static void send_starts(struct pw_live *live)
 {
@@ -378,12 +384,12 @@ static void send_starts(struct pw_live *live)
 
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 if (pw_input_never_comes(live, i))
-                        pw_host_input(live->here, i, live->run.inputs[i].result->status);
+                        tell_input(live, i);
         for (uint32_t c = 0; c < columns; c++) {
                 if (!live->program->plan.columns[c].members)
                         continue;
                 island = live->program->plan.columns[c].island;
-                if (columns == 1)
+                if (columns == 1 && !live->program->scheduler->linked)
                         pw_host_start(live->here, island);
                 else
                         pw_action_core(live->program->scheduler, &live->here->id, island, PW_CORE_START);
@@ -396,7 +402,7 @@ static void start(struct pw_live *live)
 
         if (live->refused && !live->stopped) {
                 live->stopped = true;
-                pw_host_stop(live->here);
+                pw_live_tell(live, PW_CORE_STOP, 0);
         }
         if (!live->stopped && (maker = unsettled_maker(live)))
                 pw_list_append(&maker->starters, &live->start);

@@ -12,7 +12,6 @@
  */
 #include "base/error.h"
 #include "base/size.h"
-#include "scheduler/coordinator/answer.h"
 #include "scheduler/state.h"
 
 /* --- queues ------------------------------------------------------------------------------------------------------------------- */
@@ -73,12 +72,6 @@ enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err
                 pw_list_append(&scheduler->turns, &quota->turn);
         scheduler->look = true;
         return PW_OK;
-}
-
-void pw_host_alone(struct pw_host_run *run, uint32_t input)
-{
-        run->inputs[input].alone = true;
-        run->program->scheduler->look |= run->state == PW_HOST_RUN_QUEUED;
 }
 
 static void stand_aside(struct pw_host_run *run, bool aside)
@@ -146,7 +139,7 @@ static void admit(struct pw_host_run *run)
         run->admission = ++scheduler->admissions;
         if (run->sequential)
                 start_steps(run);
-        pw_run_reserved(scheduler, &run->id);
+        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVED, .run = run->id }, NULL);
 }
 
 /* Of a look, each run by its weight; the rest in the next. */

@@ -2,7 +2,6 @@
 #include "scheduler/state.h"
 
 #include "base/size.h"
-#include "scheduler/coordinator/answer.h"
 
 /* One block: the run, then its arrays; `at` walks over them. */
 static void *carve(char **at, uint64_t count, size_t bytes)
@@ -115,6 +114,7 @@ void pw_host_run_reset(struct pw_host_run *run)
         run->state = PW_HOST_RUN_IDLE;
         run->placed = run->cancelled = run->stopped = run->aside = run->letting_go = run->read_early = false;
         run->short_bytes = 0;
+        run->expired = 0;
         run->parts_left = run->ahead_count = run->behind_count = 0;
         pw_list_init(&run->link);
         pw_list_init(&run->freed_link);
@@ -133,20 +133,21 @@ void pw_host_run_reset(struct pw_host_run *run)
 /* --- what the coordinator says ------------------------------------------------------------------------------------------------ */
 
 /* Only one that was ordered to its end in all its islands is there, whatever became of its maker. */
-void pw_host_input(struct pw_host_run *run, uint32_t index, enum pw_status status)
+enum pw_status pw_host_input(struct pw_host_run *run, uint32_t index, enum pw_status status)
 {
         struct pw_host_input *input = &run->inputs[index];
         struct pw_message *message;
 
-        if (!input->result || input->status != PW_OK ||
+        if (run->state != PW_HOST_RUN_RESERVED || !input->result || input->status != PW_OK ||
             pw_result_live(input->result)->ordered == pw_result_live(input->result)->islands)
-                return;
+                return PW_EXISTS;
         input->status = status;
         input->in_place = false;
         message = pw_action_message(run->program->scheduler, PW_MSG_INPUT);
         message->run = pw_run_ref(run);
         message->node = index;
         message->status = status;
+        return PW_OK;
 }
 
 struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island)
@@ -179,32 +180,40 @@ static void drop_part(struct pw_part *part)
                 pw_part_left(part, (uint32_t)__builtin_popcountll(open));
 }
 
-void pw_host_stop(struct pw_host_run *run)
+enum pw_status pw_host_stop(struct pw_host_run *run)
 {
         if (run->state != PW_HOST_RUN_RESERVED || run->stopped)
-                return;
+                return PW_EXISTS;
         pw_chain_let_go(run);
         run->stopped = true;
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
                 drop_part(&run->parts[c]);
         pw_host_run_maybe_end(run);
+        return PW_OK;
 }
 
-void pw_host_cancel(struct pw_host_run *run, bool stop)
+static void tell_done(const struct pw_host_run *run, uint32_t ordered)
+{
+        pw_core_tell(run->program->scheduler, &(struct pw_core_message){ .kind = PW_CORE_DONE, .node = pw_host_run_nodes(run),
+                                                                         .from = ordered, .run = run->id }, NULL);
+}
+
+enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop)
 {
         if (run->state == PW_HOST_RUN_QUEUED) {
                 pw_admission_leave(run);
                 run->state = PW_HOST_RUN_IDLE;
-                pw_run_done(run->program->scheduler, &run->id, pw_host_run_nodes(run), 0);
-                return;
+                tell_done(run, 0);
+                return PW_OK;
         }
-        if (run->state != PW_HOST_RUN_RESERVED)
-                return;
+        if (run->state != PW_HOST_RUN_RESERVED || run->cancelled)
+                return PW_EXISTS;
         pw_chain_let_go(run);
         run->cancelled = true;
         pw_action_message(run->program->scheduler, PW_MSG_CANCEL)->run = pw_run_ref(run);
         if (stop)
                 pw_host_stop(run);
+        return PW_OK;
 }
 
 /* Is the device at a function of the run? Then that gang is *ret_seq. */
@@ -220,11 +229,14 @@ static bool is_in_function(const struct pw_host_run *run, const struct pw_device
         return at->part->run == run && pw_program_node(run->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
 }
 
-void pw_host_expire(struct pw_host_run *run, const char *why)
+enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char *why)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
         uint64_t seq;
 
+        if (run->state != PW_HOST_RUN_RESERVED || time <= run->expired)
+                return PW_EXISTS;
+        run->expired = time;
         for (uint64_t rest = run->program->device_mask; rest; rest &= rest - 1) {
                 struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
                 struct pw_action *action;
@@ -236,6 +248,7 @@ void pw_host_expire(struct pw_host_run *run, const char *why)
                 action->status = PW_DEADLINE;
                 action->text = strdup(why);
         }
+        return PW_OK;
 }
 
 /* --- its end ------------------------------------------------------------------------------------------------------------------ */
@@ -268,6 +281,12 @@ static bool may_end(const struct pw_host_run *run)
         return true;
 }
 
+static void leave_result(struct pw_result_live *result)
+{
+        result->maker = NULL;
+        pw_parts_wake(&result->readers);
+}
+
 /* Appends to `freed` whom it lets end. Who rests for what it ordered, or for its results, goes on. */
 static void end(struct pw_host_run *run, struct pw_list *freed)
 {
@@ -276,11 +295,11 @@ static void end(struct pw_host_run *run, struct pw_list *freed)
         run->state = PW_HOST_RUN_IDLE;
         pw_chain_leave(run, freed);
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
-                pw_parts_wake(&pw_result_live(run->results[i])->readers);
+                leave_result(pw_result_live(run->results[i]));
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
                 pw_parts_wake(&run->parts[c].behind);
         scheduler->look = true;
-        pw_run_done(scheduler, &run->id, pw_host_run_nodes(run), pw_host_run_ordered(run));
+        tell_done(run, pw_host_run_ordered(run));
 }
 
 /* A run ends after those whose blocks it took over, so that nobody needs to look beyond the run ahead. */

@@ -1,8 +1,8 @@
 /* A run as its host has it: the rooms that it waits for or has, its parts in the islands here, what its inputs are to executors.
  *
  * Its coordinator is somewhere else: what passes between the two are the calls below and those of coordinator/answer.h, each of
- * which is a message. Made with RESERVE; gone with DONE, which is told once it has left every device, all that boards were asked to
- * write is answered, and the runs whose blocks it took over have ended.
+ * which is a message (message.h). Made with RESERVE; gone with DONE, which is told once it has left every device, all that boards
+ * were asked to write is answered, and the runs whose blocks it took over have ended.
  */
 #ifndef PW_SCHEDULER_ISLAND_HOST_RUN_H
 #define PW_SCHEDULER_ISLAND_HOST_RUN_H
@@ -12,7 +12,7 @@
 struct pw_host_input {
         struct pw_result *result; /* NULL: a value in host memory, or an error; so it is where `status` says so */
         enum pw_status status;    /* other than PW_OK: loaded as an error */
-        bool given, alone;        /* given away with the run; and nobody else wants it: it may be updated in place */
+        bool given;               /* away, to this run alone: it may be updated in place */
         bool in_place, takes;     /* takes: in place, and its room becomes a result's */
         /* In host memory: one whole value. */
         bool is_inline;
@@ -54,6 +54,7 @@ struct pw_host_run {
         bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */
         bool over_quota;         /* then: of what its tenant may have of all devices */
         bool read_early;         /* parts rested, or rest, until its results are ordered */
+        uint32_t expired;        /* how often it was told that it is */
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
         struct pw_part *parts;   /* per column */
         struct pw_host_input *inputs;
@@ -72,23 +73,21 @@ static inline uint64_t pw_host_run_block(const struct pw_host_run *run, uint32_t
 }
 static inline uint64_t pw_host_run_weight(const struct pw_host_run *run) { return pw_row_weight(&run->program->row); }
 
-/* --- messages to the host -------------------------------------------------------------------------------------------------- */
+/* --- messages to the host; what changes nothing is PW_EXISTS ----------------------------------------------------------------- */
 
 /* RESERVE: its inputs are filled in; it takes its place in the queue. Errors, which are REFUSED: PW_TOO_LARGE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err);
 /* START: all its records are written, everywhere: gangs of it may be ordered in this island. */
 void pw_host_start(struct pw_host_run *run, uint32_t island);
-/* ALONE: nobody else wants what it was given any more. */
-void pw_host_alone(struct pw_host_run *run, uint32_t input);
 /* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. */
-void pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status);
+enum pw_status pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status);
 /* CANCEL: what is ordered is skipped where it has not begun. `stop`: nothing more is ordered, as nobody reads its results; else it
  * goes on, and who reads them finds errors there. A run that waits for rooms is over. */
-void pw_host_cancel(struct pw_host_run *run, bool stop);
+enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop);
 /* STOP: nothing more is ordered, whoever reads its results; what is ordered goes on. */
-void pw_host_stop(struct pw_host_run *run);
+enum pw_status pw_host_stop(struct pw_host_run *run);
 /* EXPIRED: members that are in a function of it are ended with their processes. */
-void pw_host_expire(struct pw_host_run *run, const char *why);
+enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char *why);
 
 /* --- inside --------------------------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include "scheduler/state.h"
 
 #include "base/bits.h"
-#include "scheduler/coordinator/answer.h"
 
 static void lose_result(struct pw_result_live *result, const struct pw_device *device)
 {
@@ -86,7 +85,9 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         message->seq = seq;
         message->status = status;
         message->node = gang->node;
-        pw_run_cause(scheduler, &run->id, gang->node, pw_scheduler_device_id(scheduler, device->number), status, device->lost_text);
+        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_FAILED, .status = status, .node = gang->node,
+                                                           .device = pw_scheduler_device_id(scheduler, device->number),
+                                                           .run = run->id }, device->lost_text);
         for (uint32_t i = 0; i < gang->result_count; i++) {
                 struct pw_result *result = run->results[run->program->plan.written[gang->first_result + i]];
                 pw_result_fails(pw_result_live(result),

@@ -36,7 +36,7 @@ static void place_input(struct pw_host_run *run, uint32_t index)
         const struct pw_image *image = run->program->row.image;
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         bool in_block = pw_image_value(image, input->value)->place == PW_PLACE_BLOCK;
-        bool alone = place->given && place->alone && place->result && !pw_result_live(place->result)->letting_go;
+        bool alone = place->given && place->result && !pw_result_live(place->result)->letting_go;
 
         place->in_place = place->takes = false;
         if (!place->result || place->status != PW_OK || place->result->donated || place->result->losses ||

@@ -374,7 +374,7 @@ static void work_off(struct world *world)
                         if (apply(world, &action.message, &err) != PW_OK)
                                 world_fail(world, "%s", err.text);
                         break;
-                case PW_ACT_CORE: world_send(world, &action.core, NULL); break;
+                case PW_ACT_CORE: world_send(world, &action.core, action.text); break;
                 case PW_ACT_RESULT: decide(world, &action); break;
                 case PW_ACT_RESULT_LOST: lose(world, &action); break;
                 case PW_ACT_RELEASE: release(world, &action); break;

@@ -48,6 +48,13 @@ static enum pw_status take(struct world *world, const struct pw_core_message *me
         return pw_scheduler_deliver(world->scheduler, message, text, world->now_us, ret_err);
 }
 
+/* Its run was over there by then, or what it says was known. */
+static bool may_change_nothing(enum pw_core_kind kind)
+{
+        return kind == PW_CORE_CANCEL || kind == PW_CORE_STOP || kind == PW_CORE_INPUT ||
+               kind == PW_CORE_EXPIRED || kind == PW_CORE_FAILED;
+}
+
 /* Only the end of its run, which came before, or that it was stopped, may keep a message from being taken. */
 static void arrive(struct world *world, const struct frame *frame)
 {
@@ -56,7 +63,7 @@ static void arrive(struct world *world, const struct frame *frame)
         struct pw_core_message message = decode(world, &copy, &text);
         enum pw_status status = take(world, &message, text.text, &err);
 
-        if (status != PW_OK && status != PW_CANCELLED &&
+        if (status != PW_OK && status != PW_CANCELLED && !(status == PW_EXISTS && may_change_nothing(message.kind)) &&
             (status != PW_NOT_FOUND || pw_scheduler_run(world->scheduler, message.run.number)))
                 world_fail(world, "a message is refused: %s", err.text);
         world->link->arrived[world->link->arrivals++ % KEPT] = copy;

@@ -35,6 +35,24 @@ static void prepare(struct world_run *of, uint32_t island)
         world_link_lose(&world);
 }
 
+static enum pw_status say_of(struct world_run *of, enum pw_core_kind kind, uint32_t node)
+{
+        struct pw_core_message said = { .kind = kind, .node = node, .run = { 3, WORLD_EPOCH, of->number } };
+
+        return deliver(&said);
+}
+
+/* Its rooms are reserved; that it is told of, and nothing that comes of it. */
+static void admit(struct world_run *of)
+{
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
+        assert_int_equal(of->run->state, PW_RUN_QUEUED);
+        assert_int_equal(say_of(of, PW_CORE_RESERVED, 0), PW_OK);
+        assert_int_equal(say_of(of, PW_CORE_RESERVED, 0), PW_EXISTS);
+        assert_int_equal(of->run->state, PW_RUN_ADMITTED);
+}
+
 /* Two islands, messages on their way until they are told to arrive; one run, which is admitted. */
 static void begin_slow(void)
 {
@@ -43,8 +61,7 @@ static void begin_slow(void)
         world_make_all_reduce(&world, &world.programs[0], 4, 2);
         run = world_submit(&world, &world.programs[0],
                            (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
-        pw_scheduler_turn(world.scheduler, world.now_us);
-        assert_int_equal(run->run->state, PW_RUN_ADMITTED);
+        admit(run);
 }
 
 static void go_on(void)
@@ -84,7 +101,7 @@ static void test_of_another(void **state)
         assert_int_equal(say(PW_CORE_PREPARED, 2), PW_PROTOCOL);
         assert_int_equal(say(PW_CORE_PREPARED, UINT32_MAX), PW_PROTOCOL);
         assert_int_equal(say(PW_CORE_PREPARE, 0), PW_PROTOCOL);
-        assert_int_equal(say((enum pw_core_kind)9, 0), PW_PROTOCOL);
+        assert_int_equal(say((enum pw_core_kind)(PW_CORE_KINDS + 1), 0), PW_PROTOCOL);
         end(1);
 }
 
@@ -151,7 +168,9 @@ static void test_refused(void **state)
         run->any = reader->any = true;
         world_daemon(&world);
         world_link_lose(&world);
-        assert_int_equal(reader->run->state, PW_RUN_ADMITTED);
+        admit(reader);
+        world_daemon(&world);
+        world_link_lose(&world);
         for (uint32_t island = 0; island < 2; island++) {
                 prepare(refused, island);
                 prepare(reader, island);
@@ -165,8 +184,8 @@ static void test_refused(void **state)
         assert_int_equal(deliver(&said), PW_OK);
         assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
         assert_false(refused->ended);
-        world_daemon(&world);
-        assert_true(refused->ended);
+        while (!refused->ended)
+                go_on();
         assert_int_equal(refused->results[0]->status, PW_NO_SPACE);
         assert_string_equal(refused->results[0]->text, "refused by hand");
         while (!reader->results[0]->decided)
@@ -186,9 +205,8 @@ static void test_cancelled_early(void **state)
         begin_slow();
         world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false)->any = true;
         run->any = true;
-        world_daemon(&world);
-        world_link_lose(&world);
         world_cancel(&world, run);
+        assert_int_equal(say_of(run, PW_CORE_CANCEL, 0), PW_OK);
         said = message(PW_CORE_PREPARE, 0);
         assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &err), PW_OK);
         const uint8_t *bytes = pw_actions_pools(pw_scheduler_actions(world.scheduler)).bytes + written.at;
@@ -208,17 +226,23 @@ static void test_reader_leaves(void **state)
         reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
         world_daemon(&world);
         world_link_lose(&world);
+        admit(reader);
+        world_daemon(&world);
+        world_link_lose(&world);
         for (uint32_t island = 0; island < 2; island++) {
                 prepare(reader, island);
                 run = reader;
                 assert_int_equal(say(PW_CORE_PREPARED, island), PW_OK);
         }
         world_cancel(&world, reader);
+        assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_OK);
+        assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_EXISTS);
+        assert_int_equal(say_of(reader, PW_CORE_DONE, 1), PW_OK);
+        assert_int_equal(say_of(reader, PW_CORE_DONE, 1), PW_NOT_FOUND);
         pw_actions_clear(pw_scheduler_actions(world.scheduler)); /* its place is free, */
         reader = world_submit(&world, &world.programs[0],
                               (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
-        pw_scheduler_turn(world.scheduler, world.now_us); /* and taken */
-        assert_int_equal(reader->run->state, PW_RUN_ADMITTED);
+        admit(reader); /* and taken */
         for (uint32_t island = 0; island < 2; island++)
                 prepare(maker, island);
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
@@ -229,11 +253,82 @@ static void test_reader_leaves(void **state)
         world_done(&world);
 }
 
+/* Of inputs that it has not, of none that fails, of a run that was not asked for; and what is said once changes nothing later. */
+static void test_not_believed(void **state)
+{
+        struct pw_core_message said;
+        struct world_run *waits;
+
+        (void)state;
+        begin_slow();
+        waits = world_submit(&world, &world.programs[0],
+                             (struct world_object *[]){ world_put(&world, &world.programs[0], 0, false) }, false);
+        assert_int_equal(say_of(waits, PW_CORE_RESERVED, 0), PW_EXISTS);
+        assert_int_equal(say_of(waits, PW_CORE_DONE, 0), PW_PROTOCOL);
+        assert_int_equal(say_of(waits, PW_CORE_CANCEL, 1), PW_EXISTS);
+        assert_int_equal(waits->run->state, PW_RUN_WAITING);
+        said = message(PW_CORE_INPUT, 0);
+        assert_int_equal(deliver(&said), PW_PROTOCOL);
+        said.status = PW_FAILED;
+        said.node = UINT32_MAX;
+        assert_int_equal(deliver(&said), PW_PROTOCOL);
+        said.node = 0; /* it is a value in host memory: it is there */
+        assert_int_equal(deliver(&said), PW_EXISTS);
+        assert_int_equal(say_of(run, PW_CORE_FAILED, 0), PW_PROTOCOL);
+        assert_int_equal(say_of(run, PW_CORE_EXPIRED, 0), PW_EXISTS);
+        assert_int_equal(say_of(run, PW_CORE_EXPIRED, 2), PW_OK);
+        assert_int_equal(say_of(run, PW_CORE_EXPIRED, 1), PW_EXISTS);
+        world_done(&world);
+}
+
+/* A run that is over lets its place in boards go: not while a record is being written there. */
+static void test_ends_behind_its_records(void **state)
+{
+        const struct pw_host_run *here;
+
+        (void)state;
+        begin_slow();
+        here = pw_live_of(run->run)->here;
+        prepare(run, 0);
+        prepare(run, 1);
+        world_cancel(&world, run);
+        assert_int_equal(say_of(run, PW_CORE_CANCEL, 1), PW_OK);
+        assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
+        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_int_equal(here->state, PW_HOST_RUN_IDLE);
+        world_done(&world);
+}
+
+/* What its host was told of a run that is over says nothing of the next in its record. */
+static void test_expired_anew(void **state)
+{
+        const struct pw_host_run *here;
+
+        (void)state;
+        begin_slow();
+        here = pw_live_of(run->run)->here;
+        assert_int_equal(say_of(run, PW_CORE_EXPIRED, 2), PW_OK);
+        run->any = true;
+        while (!run->ended)
+                go_on();
+        run = world_submit(&world, &world.programs[0],
+                           (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
+        assert_ptr_equal(pw_live_of(run->run)->here, here);
+        admit(run);
+        assert_int_equal(say_of(run, PW_CORE_EXPIRED, 1), PW_OK);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_of_another), cmocka_unit_test(test_too_early),
                                             cmocka_unit_test(test_wrong_notice), cmocka_unit_test(test_refused),
-                                            cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves) };
+                                            cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves),
+                                            cmocka_unit_test(test_not_believed),
+                                            cmocka_unit_test(test_ends_behind_its_records),
+                                            cmocka_unit_test(test_expired_anew) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
         world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host,
-                                                                           .epoch = WORLD_EPOCH,
+                                                                           .epoch = WORLD_EPOCH, .linked = options->slow_messages,
                                                                            .policy = options->policy }, &err);
         world->host = pw_boards_new();
         world->link = world_link_new();
