@@ -33,7 +33,8 @@ struct lookup {
         struct wanted *wanted;       /* NULL: found */
         uint64_t id;                 /* of the request */
         uint64_t since_us;
-        struct pw_id object;         /* found: the session holds it */
+        struct pw_id object;         /* found: the session holds it, unless */
+        enum pw_status status;       /* it could not: what is to be said instead */
 };
 
 static enum pw_status check_name(const char *name, struct pw_error *ret_err)
@@ -198,7 +199,8 @@ static enum pw_status wait_for(struct pw_dsession *session, uint64_t id, const P
         return PW_OK;
 }
 
-/* Whoever waits for the name has a reference from now on, before it can go again. All are told, in parts. */
+/* Whoever waits for the name has a reference from now on, before it can go again, or is told why not: nobody binds the name
+ * once more for it. All are told, in parts. */
 static void serve_lookups(const struct pw_dsession *binder, const char *name, struct pw_object *object)
 {
         struct pw_daemon *daemon = binder->daemon;
@@ -210,8 +212,7 @@ static void serve_lookups(const struct pw_dsession *binder, const char *name, st
         pw_list_each(&wanted->lookups, lookup, struct lookup, link) {
                 struct pw_owner owner = { PW_OWNER_SESSION, lookup->session->number };
 
-                if (pw_store_hold(daemon->store, object, owner, NULL) != PW_OK)
-                        continue; /* it waits on: what is missing is memory */
+                lookup->status = pw_store_hold(daemon->store, object, owner, NULL);
                 pw_heap_remove(&daemon->lookups, &lookup->end);
                 pw_list_remove(&lookup->link);
                 pw_list_append(&daemon->found, &lookup->link);
@@ -220,6 +221,17 @@ static void serve_lookups(const struct pw_dsession *binder, const char *name, st
         }
         forget_wanted(daemon, wanted);
         daemon->more = true;
+}
+
+static void refuse_found(struct pw_dsession *session, uint64_t id, struct pw_id object, enum pw_status status)
+{
+        char object_text[PW_ID_TEXT_BYTES];
+        struct pw_error err;
+
+        pw_error_set(&err, status, "the name was bound to %s, and the session could not be given a reference to it: %s",
+                     pw_id_format(object, object_text),
+                     status == PW_NO_MEMORY ? "pathwaysd is out of memory" : pw_status_text(status));
+        pw_session_reply_error(session, id, status, err.text);
 }
 
 bool pw_names_turn(struct pw_daemon *daemon)
@@ -231,9 +243,13 @@ bool pw_names_turn(struct pw_daemon *daemon)
                 struct pw_dsession *session = lookup->session;
                 struct pw_id object = lookup->object;
                 uint64_t id = lookup->id;
+                enum pw_status status = lookup->status;
 
                 free_lookup(lookup); /* telling may end the session, which would free it */
-                pw_session_reply_object(session, id, object);
+                if (status == PW_OK)
+                        pw_session_reply_object(session, id, object);
+                else
+                        refuse_found(session, id, object, status);
         }
         return told;
 }
