@@ -2,7 +2,8 @@
  *
  * Events are calls; effects come out as actions. It holds no descriptor, clock or thread. Inside, each island decides for
  * itself (island.h) and the coordinator splits runs between them (run.h); what passes between the two and between islands is
- * a message in the same queue of actions: on one host the daemon hands it straight back with pw_scheduler_deliver().
+ * a message (message.h). Within one process most are handed over at once; what the boards have to do with, and all of them in a
+ * scheduler that is linked, goes by the same queue of actions and comes back by pw_scheduler_deliver().
  *
  * A run's way: submitted -> (inputs ready or from admitted runs) -> arrival number -> admitted (all memories of all its
  * islands reserved and placed, islands in one global order) -> PREPARE to each island -> gangs ordered, at most W ahead per device

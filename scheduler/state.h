@@ -44,7 +44,7 @@ struct pw_scheduler {
         struct pw_table runs;            /* number: struct pw_live */
         uint64_t run_count, serial_count;
         struct pw_list waiting;          /* runs whose inputs are not there */
-        struct pw_list doomed;           /* runs that arrived, and all of whose results are computed from inputs in error */
+        struct pw_list doomed;           /* runs that arrived, and fail by their inputs, or were refused */
         struct pw_list queue;            /* struct pw_host_run: what waits for rooms, by its arrival number */
         struct pw_list turns;            /* struct pw_device_quota: tenants that have runs in it, in turn */
         struct pw_list unread;           /* runs to be stopped in the next turn, as who read them has ended */

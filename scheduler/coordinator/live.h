@@ -1,7 +1,7 @@
 /* A run and its results as the scheduler keeps them, behind the public structs of run.h.
  *
- * A run has one part per island of its program. It ends when every part has left every device: what was ordered there is done
- * and nothing more will be. Runs are kept for the next of the same program, results for the next of the same count of rooms.
+ * What its host has of it is in island/host_run.h. It ends when that is over: what was ordered is done and nothing
+ * more will be. Runs are kept for the next of the same program, results for the next of the same count of rooms.
  */
 #ifndef PW_SCHEDULER_COORDINATOR_LIVE_H
 #define PW_SCHEDULER_COORDINATOR_LIVE_H
@@ -95,7 +95,7 @@ void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
 void pw_live_over(struct pw_live *live);
 /* Its inputs are there, or in error, or those of runs that were admitted: its host is asked for rooms. */
 void pw_live_arrive(struct pw_live *live);
-/* In their turn: those whose results are all computed from inputs in error. */
+/* In their turn: those whose results are all computed from inputs in error, and those that were refused. */
 void pw_doomed_fail(struct pw_scheduler *scheduler);
 /* Its record there is written, or not. Once all are its parts may start, as soon as those of the runs that it reads are, too. */
 void pw_live_prepared(struct pw_live *live, enum pw_status status, const char *text);

@@ -161,9 +161,32 @@ void pw_live_free(struct pw_live *live)
 
 /* --- from submission to the end ------------------------------------------------------------------------------------------- */
 
+static void fill_input(const struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        bool is_result = place->source == PW_INPUT_RESULT;
+        struct pw_host_input *input = &live->here->inputs[index];
+
+        *input = (struct pw_host_input){ .status = live->inputs[index].status, .result = is_result ? place->result : NULL,
+                                         .given = place->donated && place->alone && is_result && place->result->users == 1,
+                                         .is_inline = place->is_inline,
+                                         .segment = place->segment, .offset = place->offset, .bytes = place->bytes };
+        if (place->is_inline)
+                memcpy(input->value, place->value, sizeof input->value);
+}
+
+/* A run that never fits fails at once, whatever is still to come for it. */
+static bool fits(struct pw_live *live, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                fill_input(live, i);
+        return pw_host_fits(live->here, ret_err) == PW_OK;
+}
+
 void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us)
 {
         struct pw_live *live = pw_live_of(run);
+        struct pw_error err;
         char text[400];
 
         scheduler->now_us = run->submitted_us = now_us;
@@ -176,6 +199,10 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
         if (run->cancelled) {
                 pw_cancelled_sentence(live, text, sizeof text);
                 pw_live_fail(live, PW_CANCELLED, text);
+                return;
+        }
+        if (live->missing && !fits(live, &err)) {
+                pw_live_fail(live, err.status, err.text);
                 return;
         }
         pw_deadline_note(live);
@@ -225,7 +252,7 @@ static void release_inputs(struct pw_live *live)
         }
 }
 
-static void end(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
+void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_run *run = &live->run;
@@ -259,14 +286,12 @@ static void end(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         scheduler->look = true;
 }
 
-void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered) { end(live, nodes, nodes_ordered); }
-
 void pw_live_over(struct pw_live *live)
 {
         bool is_admitted = live->run.state == PW_RUN_ADMITTED || live->run.state == PW_RUN_ENDED;
 
         if (!is_admitted && !live->asked) {
-                end(live, pw_host_run_nodes(live->here), 0);
+                pw_live_done(live, pw_host_run_nodes(live->here), 0);
         } else if (!is_admitted && !live->stopped) {
                 live->stopped = true;
                 pw_deadline_forget(live);
@@ -276,54 +301,47 @@ void pw_live_over(struct pw_live *live)
 
 /* --- rooms and records -------------------------------------------------------------------------------------------------- */
 
-static void fill_input(const struct pw_live *live, uint32_t index)
+/* False: it is refused, or needs no rooms, as it fails by its inputs. */
+static bool reserve(struct pw_live *live, struct pw_error *ret_err)
 {
-        const struct pw_input_place *place = &live->run.inputs[index];
-        bool is_result = place->source == PW_INPUT_RESULT;
-        struct pw_host_input *input = &live->here->inputs[index];
-
-        *input = (struct pw_host_input){ .status = live->inputs[index].status, .result = is_result ? place->result : NULL,
-                                         .given = place->donated && place->alone && is_result && place->result->users == 1,
-                                         .is_inline = place->is_inline,
-                                         .segment = place->segment, .offset = place->offset, .bytes = place->bytes };
-        if (place->is_inline)
-                memcpy(input->value, place->value, sizeof input->value);
-}
-
-void pw_live_arrive(struct pw_live *live)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        struct pw_error err;
-
-        pw_list_remove(&live->link);
-        live->run.state = PW_RUN_QUEUED;
-        scheduler->queue_count++;
-        if (pw_live_fails_by_inputs(live)) {
-                pw_list_append(&scheduler->doomed, &live->link);
-                return;
-        }
         live->here->sequential = live->run.sequential;
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 fill_input(live, i);
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 live->here->results[i] = live->run.results[i];
-        live->asked = pw_host_reserve(live->here, &err) == PW_OK;
-        if (!live->asked)
-                pw_live_fail(live, err.status, err.text);
+        live->asked = pw_host_reserve(live->here, ret_err) == PW_OK;
+        return live->asked;
 }
 
-/* Of a turn, each run by its weight; the rest in the next. Who waits for their results arrives by that, and so on along a chain of
+/* One that fails does so in its turn, not where it arrives: who waits for its results arrives by that, and so on along a chain of
  * runs. */
+void pw_live_arrive(struct pw_live *live)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+
+        pw_list_remove(&live->link);
+        live->run.state = PW_RUN_QUEUED;
+        scheduler->queue_count++;
+        if (pw_live_fails_by_inputs(live) || !reserve(live, NULL))
+                pw_list_append(&scheduler->doomed, &live->link);
+}
+
+/* Of a turn, each run by its weight; the rest in the next. */
 #define FAILED_AT_ONCE 1024u
 
 void pw_doomed_fail(struct pw_scheduler *scheduler)
 {
+        struct pw_error err;
+
         for (uint64_t done = 0; done < FAILED_AT_ONCE && !pw_list_empty(&scheduler->doomed);) {
                 struct pw_live *live = pw_list_first(&scheduler->doomed, struct pw_live, link);
 
                 done += pw_run_weight(&live->run);
                 pw_list_remove(&live->link);
-                pw_live_fail_by_inputs(live);
+                if (pw_live_fails_by_inputs(live))
+                        pw_live_fail_by_inputs(live);
+                else if (!reserve(live, &err)) /* as before, unless there is memory by now */
+                        pw_live_fail(live, err.status, err.text);
         }
 }
 

@@ -38,8 +38,7 @@ static bool is_like_others(const struct pw_host_run *run)
         return true;
 }
 
-/* May its tenant ever have as much as it needs, where all is updated in place that can be? */
-static enum pw_status check_quota(const struct pw_host_run *run, struct pw_error *ret_err)
+enum pw_status pw_host_fits(const struct pw_host_run *run, struct pw_error *ret_err)
 {
         const struct pw_device_quota *quota = run->program->quota;
         uint64_t need = pw_place_least(run);
@@ -57,7 +56,7 @@ enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
         struct pw_device_quota *quota = run->program->quota;
-        enum pw_status status = check_quota(run, ret_err);
+        enum pw_status status = pw_host_fits(run, ret_err);
 
         if (status != PW_OK)
                 return status;

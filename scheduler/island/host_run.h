@@ -77,6 +77,8 @@ static inline uint64_t pw_host_run_weight(const struct pw_host_run *run) { retur
 
 /* RESERVE: its inputs are filled in; it takes its place in the queue. Errors, which are REFUSED: PW_TOO_LARGE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err);
+/* May its tenant ever have as much as it needs, where all is updated in place that can be? Errors: PW_TOO_LARGE. */
+PW_MUST_CHECK enum pw_status pw_host_fits(const struct pw_host_run *run, struct pw_error *ret_err);
 /* START: all its records are written, everywhere: gangs of it may be ordered in this island. */
 void pw_host_start(struct pw_host_run *run, uint32_t island);
 /* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. */

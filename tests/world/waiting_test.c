@@ -325,6 +325,38 @@ static void test_late_shape(void **state)
         world_done(&world);
 }
 
+/* A chain of runs whose quota shrinks while they wait: each is refused in its turn, however many there are. Each has a result that
+ * no input in error reaches. */
+static void test_refused_chain(void **state)
+{
+        enum { MANY = 20000 };
+        struct world_object *other, *last;
+        struct world_run *first = NULL;
+        struct world_program *fork = &world.programs[0];
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 64 << 10,
+                                                       .donations = -1 });
+        world.check_every = 1u << 20;
+        world_make_fork(&world, fork);
+        last = world_put(&world, fork, 0, false);
+        other = world_put(&world, fork, 1, true);
+        for (uint32_t i = 0; i < MANY; i++) {
+                struct world_run *run = world_submit(&world, fork, (struct world_object *[]){ last, other }, false);
+
+                run->any = true;
+                first = first ? first : run;
+                last = run->results[0];
+        }
+        assert_int_equal(state_of(last), PW_RUN_WAITING);
+        assert_int_equal(pw_scheduler_quota(world.scheduler, world_tenants[0], 64, NULL), PW_OK);
+        world_input_ready(&world, first, 0, PW_OK);
+        world_settle(&world);
+        assert_int_equal(last->status, PW_TOO_LARGE);
+        assert_int_equal(world.runs_open, 0);
+        world_done(&world);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -333,6 +365,7 @@ int main(void)
                 cmocka_unit_test(test_late_shape), cmocka_unit_test(test_failed_input),
                 cmocka_unit_test(test_failed_input_of_some), cmocka_unit_test(test_quota_of_another),
                 cmocka_unit_test(test_quota_let_go), cmocka_unit_test(test_deadline_beside_another),
+                cmocka_unit_test(test_refused_chain),
         };
 
         return cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
