@@ -4,9 +4,14 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
+/* Of its own time: that its process waited for a processor is not counted, up to a wall time of */
 #define LIMIT_US 2000000u
+#define WALL_US (10u * LIMIT_US)
+#define LOOK_AGAIN_US 10000u
 
 struct question {
         struct pw_list link;
@@ -17,6 +22,8 @@ struct question {
 struct pw_describe {
         struct pw_list queue;     /* the first may be asked */
         uint64_t asked_us;        /* 0: the first is not asked */
+        uint64_t queued_us;       /* how long the executor had waited for a processor by then */
+        uint64_t look_us;         /* when its time may be over */
         struct pw_dsession *session;
 };
 
@@ -66,6 +73,24 @@ static void finish(struct pw_describe *describe, struct question *question, cons
         ask.done(ask.context, status, facts, &err);
 }
 
+/* How long the first thread of the describing executor has waited for a processor, ever; 0 where the system does not say: see
+ * sched-stats in the kernel's documentation. */
+static uint64_t queued_us(const struct pw_daemon *daemon)
+{
+        unsigned long long ran_ns, queued_ns;
+        char path[40], text[64];
+        pw_auto_close int fd = -1;
+        ssize_t bytes;
+
+        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)daemon->children[daemon->device_count].pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (bytes <= 0)
+                return 0;
+        text[bytes] = 0;
+        return sscanf(text, "%llu %llu", &ran_ns, &queued_ns) == 2 ? queued_ns / 1000 : 0;
+}
+
 /* Ask the first of the queue, if somebody is there to ask. */
 static void ask_first(struct pw_describe *describe)
 {
@@ -78,6 +103,8 @@ static void ask_first(struct pw_describe *describe)
         frame = question->ask.frame;
         question->ask.frame = NULL;
         describe->asked_us = pw_now_us();
+        describe->look_us = describe->asked_us + LIMIT_US;
+        describe->queued_us = queued_us(describe->session->daemon);
         pw_session_send(describe->session, frame);
 }
 
@@ -187,11 +214,20 @@ void pw_describe_down(struct pw_daemon *daemon, const char *how)
 
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon)
 {
-        return daemon->describe->asked_us ? daemon->describe->asked_us + LIMIT_US : UINT64_MAX;
+        return daemon->describe->asked_us ? daemon->describe->look_us : UINT64_MAX;
 }
 
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (pw_describe_next_us(daemon) <= now_us)
+        struct pw_describe *describe = daemon->describe;
+        uint64_t took_us, queued;
+
+        if (pw_describe_next_us(daemon) > now_us)
+                return;
+        took_us = now_us - describe->asked_us;
+        queued = queued_us(daemon) - describe->queued_us;
+        if (took_us - pw_min_u64(queued, took_us) < LIMIT_US && took_us < WALL_US)
+                describe->look_us = now_us + pw_max_u64(LIMIT_US - (took_us - pw_min_u64(queued, took_us)), LOOK_AGAIN_US);
+        else
                 pw_child_kill(daemon, daemon->device_count, PW_TIME_LIMIT, "ran over the limit of 2 s for a shape function");
 }

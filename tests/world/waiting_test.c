@@ -1,6 +1,8 @@
 /* Runs that wait: for inputs, for a quota, until a deadline; and what shape an input may come in. */
 #include "tests/world/admission.h"
 
+#include <pthread.h>
+
 static struct world_object *submit_until(struct world_program *program, uint64_t deadline_us)
 {
         struct world_run *run;
@@ -325,24 +327,14 @@ static void test_late_shape(void **state)
         world_done(&world);
 }
 
-/* A chain of runs whose quota shrinks while they wait: each is refused in its turn, however many there are. Each has a result that
- * no input in error reaches. */
-static void test_refused_chain(void **state)
+static void *refuse_chain(void *arg)
 {
-        enum { MANY = 20000 };
-        struct world_object *other, *last;
+        struct world_object *last = world_put(&world, step, 0, false), *other = world_put(&world, step, 1, true);
         struct world_run *first = NULL;
-        struct world_program *fork = &world.programs[0];
+        uint32_t count = *(uint32_t *)arg;
 
-        (void)state;
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 64 << 10,
-                                                       .donations = -1 });
-        world.check_every = 1u << 20;
-        world_make_fork(&world, fork);
-        last = world_put(&world, fork, 0, false);
-        other = world_put(&world, fork, 1, true);
-        for (uint32_t i = 0; i < MANY; i++) {
-                struct world_run *run = world_submit(&world, fork, (struct world_object *[]){ last, other }, false);
+        for (uint32_t i = 0; i < count; i++) {
+                struct world_run *run = world_submit(&world, step, (struct world_object *[]){ last, other }, false);
 
                 run->any = true;
                 first = first ? first : run;
@@ -352,7 +344,30 @@ static void test_refused_chain(void **state)
         assert_int_equal(pw_scheduler_quota(world.scheduler, world_tenants[0], 64, NULL), PW_OK);
         world_input_ready(&world, first, 0, PW_OK);
         world_settle(&world);
-        assert_int_equal(last->status, PW_TOO_LARGE);
+        return last;
+}
+
+/* A chain of runs whose quota shrinks while they wait: each is refused in its turn, so however many there are it takes no more of
+ * the stack. Each has a result that no input in error reaches. */
+static void test_refused_chain(void **state)
+{
+        uint32_t count = 3000;
+        pthread_attr_t small;
+        pthread_t thread;
+        void *last;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 64 << 10,
+                                                       .donations = -1 });
+        world.check_every = 1u << 20;
+        step = &world.programs[0];
+        world_make_fork(&world, step);
+        assert_int_equal(pthread_attr_init(&small), 0);
+        assert_int_equal(pthread_attr_setstacksize(&small, 512 << 10), 0);
+        assert_int_equal(pthread_create(&thread, &small, refuse_chain, &count), 0);
+        assert_int_equal(pthread_join(thread, &last), 0);
+        pthread_attr_destroy(&small);
+        assert_int_equal(((struct world_object *)last)->status, PW_TOO_LARGE);
         assert_int_equal(world.runs_open, 0);
         world_done(&world);
 }

@@ -21,6 +21,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -340,6 +341,29 @@ static enum pw_status shape_hang(struct pw_shape_task *task)
         return PW_OK;
 }
 
+/* Its shape function takes a quarter of a second of the first processor. */
+static enum pw_status shape_slow(struct pw_shape_task *task)
+{
+        struct timespec now, end;
+        cpu_set_t all, first;
+
+        CPU_ZERO(&first);
+        if (sched_getaffinity(0, sizeof all, &all))
+                return PW_FAILED;
+        for (int i = 0; !CPU_COUNT(&first) && i < CPU_SETSIZE; i++)
+                if (CPU_ISSET(i, &all))
+                        CPU_SET(i, &first);
+        if (sched_setaffinity(0, sizeof first, &first))
+                return PW_FAILED;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+        end.tv_nsec += 250000000;
+        do
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        while ((now.tv_sec - end.tv_sec) * 1000000000 + now.tv_nsec < end.tv_nsec);
+        return sched_setaffinity(0, sizeof all, &all) ? PW_FAILED : shape(task);
+}
+
+static enum pw_status slow_shape(struct pw_task *task) { return pass(task); }
 static enum pw_status endless(struct pw_task *task) { return pass(task); }
 static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
 
@@ -369,4 +393,5 @@ PW_MODULE("broken",
           PW_FUNCTION(deaf, .shape = shape),
           PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(endless, .shape = shape_hang),
+          PW_FUNCTION(slow_shape, .shape = shape_slow),
           PW_FUNCTION(shapeless, .shape = shape_crash));

@@ -5,7 +5,10 @@
 
 #include "libclient/program/program.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 struct scene { struct it_host *host; struct pw_session *session; struct pw_slice *slice; struct pw_program *program; };
 
@@ -177,6 +180,40 @@ static void a_shape_function_without_end(void **state)
         assert_int_equal(it_reap_within(&child, 12 * IT_SECOND), 0);
 }
 
+/* Has all of the first processor that it gets, in a group of the scheduler of its own. */
+static int spin(void *context, int pipe)
+{
+        cpu_set_t all, first;
+
+        (void)context;
+        (void)pipe;
+        setsid();
+        CPU_ZERO(&first);
+        sched_getaffinity(0, sizeof all, &all);
+        for (int i = 0; !CPU_COUNT(&first) && i < CPU_SETSIZE; i++)
+                if (CPU_ISSET(i, &all))
+                        CPU_SET(i, &first);
+        sched_setaffinity(0, sizeof first, &first);
+        while (getpid() > 1)
+                ;
+        return 0;
+}
+
+/* A shape function that waits for a processor for longer than its limit, and itself takes no time to speak of. */
+static void a_shape_function_without_a_processor(void **state)
+{
+        struct scene scene = begin(state, "slow/shape");
+        struct it_child spinners[15];
+
+        for (uint32_t i = 0; i < 15; i++)
+                spinners[i] = it_fork(spin, NULL);
+        pw_result(scene.program, pw_call(scene.program, scene.slice, "broken/slow_shape", PW_ARGS(input(&scene)), PW_BROADCAST));
+        it_ok(pw_compile(scene.program, IT_ERR));
+        for (uint32_t i = 0; i < 15; i++)
+                it_reap(&spinners[i], SIGKILL);
+        end(&scene);
+}
+
 /* --- runs ------------------------------------------------------------------------------------------------------------- */
 
 static void runs_with_wrong_inputs(void **state)
@@ -316,6 +353,7 @@ int main(void)
                 IT_TEST(a_value_on_another_slice),
                 IT_TEST(modules_that_cannot_be_used),
                 IT_TEST(a_shape_function_without_end),
+                IT_TEST(a_shape_function_without_a_processor),
                 IT_TEST(runs_with_wrong_inputs),
                 IT_TEST(bytes_that_come_late),
                 IT_TEST(use_after_donation),
