@@ -327,34 +327,22 @@ static void test_late_shape(void **state)
         world_done(&world);
 }
 
-static void *refuse_chain(void *arg)
+static void *refuse_all(void *first)
 {
-        struct world_object *last = world_put(&world, step, 0, false), *other = world_put(&world, step, 1, true);
-        struct world_run *first = NULL;
-        uint32_t count = *(uint32_t *)arg;
-
-        for (uint32_t i = 0; i < count; i++) {
-                struct world_run *run = world_submit(&world, step, (struct world_object *[]){ last, other }, false);
-
-                run->any = true;
-                first = first ? first : run;
-                last = run->results[0];
-        }
-        assert_int_equal(state_of(last), PW_RUN_WAITING);
         assert_int_equal(pw_scheduler_quota(world.scheduler, world_tenants[0], 64, NULL), PW_OK);
         world_input_ready(&world, first, 0, PW_OK);
         world_settle(&world);
-        return last;
+        return NULL;
 }
 
 /* A chain of runs whose quota shrinks while they wait: each is refused in its turn, so however many there are it takes no more of
  * the stack. Each has a result that no input in error reaches. */
 static void test_refused_chain(void **state)
 {
-        uint32_t count = 3000;
+        struct world_object *last, *other;
+        struct world_run *first = NULL;
         pthread_attr_t small;
         pthread_t thread;
-        void *last;
 
         (void)state;
         world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 64 << 10,
@@ -362,12 +350,22 @@ static void test_refused_chain(void **state)
         world.check_every = 1u << 20;
         step = &world.programs[0];
         world_make_fork(&world, step);
+        last = world_put(&world, step, 0, false);
+        other = world_put(&world, step, 1, true);
+        for (uint32_t i = 0; i < 3000; i++) {
+                struct world_run *run = world_submit(&world, step, (struct world_object *[]){ last, other }, false);
+
+                run->any = true;
+                first = first ? first : run;
+                last = run->results[0];
+        }
+        assert_int_equal(state_of(last), PW_RUN_WAITING);
         assert_int_equal(pthread_attr_init(&small), 0);
         assert_int_equal(pthread_attr_setstacksize(&small, 512 << 10), 0);
-        assert_int_equal(pthread_create(&thread, &small, refuse_chain, &count), 0);
-        assert_int_equal(pthread_join(thread, &last), 0);
+        assert_int_equal(pthread_create(&thread, &small, refuse_all, first), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
         pthread_attr_destroy(&small);
-        assert_int_equal(((struct world_object *)last)->status, PW_TOO_LARGE);
+        assert_int_equal(last->status, PW_TOO_LARGE);
         assert_int_equal(world.runs_open, 0);
         world_done(&world);
 }
