@@ -1,9 +1,6 @@
 /* Actions, done: those of the scheduler on boards and results, those of the store on sessions and memory. */
 #include "daemon/effect.h"
 
-#include "base/layout.h"
-#include "base/memory.h"
-#include "base/size.h"
 #include "daemon/child/child.h"
 #include "daemon/client/lane.h"
 #include "daemon/inspect/trace/trace.h"
@@ -14,75 +11,9 @@
 #include "daemon/module/module.h"
 #include "daemon/work/place.h"
 #include "daemon/work/submit.h"
+#include "scheduler/decision.h"
 
 #define STUCK_US 10000u /* until an action without memory is tried again */
-
-/* The shard list of a result, from where its rooms are. `list` has room for it. */
-static void list_shards(uint32_t host, const struct pw_result *result, struct pw_shard_list *list)
-{
-        struct pw_box box;
-
-        *list = (struct pw_shard_list){ .shard_count = result->room_count,
-                                        .dtype = result->value.dtype,
-                                        .sharding = result->value.sharding,
-                                        .dims = result->value.dims,
-                                        .losses = result->losses };
-        memcpy(list->mesh, result->mesh, sizeof list->mesh);
-        for (uint32_t i = 0; i < result->room_count; i++) {
-                const struct pw_room *room = &result->rooms[i];
-
-                pw_shard_box(&result->value.dims, &result->value.sharding, result->mesh, i, &box);
-                list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
-                                                           .bytes = pw_box_elements(&box) * pw_dtype_bytes(result->value.dtype),
-                                                           .segment = room->segment,
-                                                           .device = { (uint16_t)host, (uint16_t)room->device } };
-        }
-        pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
-        pw_bits_join(pw_shard_list_lost(list), result->lost, list->shard_count);
-}
-
-static uint64_t whole_bytes(const struct pw_result *result)
-{
-        uint64_t bytes = 0;
-
-        /* Cannot overflow: the program was lowered with it. */
-        return pw_dims_bytes(result->value.dtype, &result->value.dims, &bytes, NULL) == PW_OK ? bytes : 0;
-}
-
-/* `list`: with room for its shards, where it is ready; NULL: there is no memory for that. */
-static void decide_as(struct pw_daemon *daemon, const struct pw_action *action, struct pw_shard_list *list, uint64_t now_us)
-{
-        struct pw_decision decision = { .status = action->status, .text = action->text };
-
-        if (action->status == PW_OK && list) {
-                list_shards(daemon->host, action->result, list);
-                decision.list = list;
-                decision.bytes = whole_bytes(action->result);
-        } else if (action->status == PW_OK) {
-                decision.status = PW_NO_MEMORY;
-                decision.text = "pathwaysd: out of memory for its list of shards";
-        }
-        pw_store_decide(daemon->store, action->result->object, &decision, now_us);
-}
-
-static void decide(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
-{
-        union {
-                struct pw_shard_list list;
-                char space[PW_SHARD_LIST_BYTES(PW_DEVICES_MAX)];
-        } few;
-        struct pw_shard_list *many;
-
-        if (!action->result->object)
-                return;
-        if (action->result->room_count <= PW_DEVICES_MAX) {
-                decide_as(daemon, action, &few.list, now_us);
-                return;
-        }
-        many = malloc(PW_SHARD_LIST_BYTES((size_t)action->result->room_count));
-        decide_as(daemon, action, many, now_us);
-        free(many);
-}
 
 static enum pw_status apply(struct pw_daemon *daemon, const struct pw_message *message, struct pw_error *ret_err)
 {
@@ -132,7 +63,7 @@ static bool do_scheduled(struct pw_daemon *daemon, const struct pw_action *actio
                         deliver(daemon, &action->core, action->text, now_us);
                 return true;
         case PW_ACT_RESULT:
-                decide(daemon, action, now_us);
+                pw_decision_tell(daemon->store, daemon->host, action, now_us);
                 return true;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)

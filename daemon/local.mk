@@ -24,7 +24,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/work/program.c daemon/work/shapes.c daemon/work/slice.c daemon/work/submit.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'     \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_libraries = daemon/libdaemon.la daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la   \
+daemon_libraries = daemon/libdaemon.la daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la   \
 	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/spawn.h daemon/client/lane.h daemon/client/look.h daemon/client/move.h \

@@ -67,7 +67,7 @@ fuzz_daemon = tests/fuzz/stand_in/host.c $(store_fixture) program/graph/graph_ma
 	daemon/effect.c  daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c  \
 	daemon/memory/kept.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/look.c daemon/work/submit.c daemon/turn.c
 fuzz_host = $(fuzz_daemon) $(fuzz_main)
-fuzz_host_libs = daemon/libboard.la store/libstore.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la  \
+fuzz_host_libs = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la  \
 	wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 tests_fuzz_lane_fuzz_SOURCES = tests/fuzz/lane_fuzz.c $(fuzz_host)
 tests_fuzz_lane_fuzz_LDADD = $(fuzz_host_libs)

@@ -1,0 +1,74 @@
+/* What a result has become, for the store. */
+#include "scheduler/decision.h"
+
+#include "base/bits.h"
+#include "base/layout.h"
+#include "base/size.h"
+#include "plane/entry.h"
+
+/* The shard list of a result, from where its rooms are. `list` has room for it. */
+static void list_shards(uint32_t host, const struct pw_result *result, struct pw_shard_list *list)
+{
+        struct pw_box box;
+
+        *list = (struct pw_shard_list){ .shard_count = result->room_count,
+                                        .dtype = result->value.dtype,
+                                        .sharding = result->value.sharding,
+                                        .dims = result->value.dims,
+                                        .losses = result->losses };
+        memcpy(list->mesh, result->mesh, sizeof list->mesh);
+        for (uint32_t i = 0; i < result->room_count; i++) {
+                const struct pw_room *room = &result->rooms[i];
+
+                pw_shard_box(&result->value.dims, &result->value.sharding, result->mesh, i, &box);
+                list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
+                                                           .bytes = pw_box_elements(&box) * pw_dtype_bytes(result->value.dtype),
+                                                           .segment = room->segment,
+                                                           .device = { (uint16_t)host, (uint16_t)room->device } };
+        }
+        pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
+        pw_bits_join(pw_shard_list_lost(list), result->lost, list->shard_count);
+}
+
+static uint64_t whole_bytes(const struct pw_result *result)
+{
+        uint64_t bytes = 0;
+
+        /* Cannot overflow: the program was lowered with it. */
+        return pw_dims_bytes(result->value.dtype, &result->value.dims, &bytes, NULL) == PW_OK ? bytes : 0;
+}
+
+/* `list`: with room for its shards; NULL: there is no memory for that. */
+static void tell(struct pw_store *store, uint32_t host, const struct pw_action *action, struct pw_shard_list *list, uint64_t now_us)
+{
+        struct pw_decision decision = { .status = action->status, .text = action->text };
+
+        if (action->status == PW_OK && list) {
+                list_shards(host, action->result, list);
+                decision.list = list;
+                decision.bytes = whole_bytes(action->result);
+        } else if (action->status == PW_OK) {
+                decision.status = PW_NO_MEMORY;
+                decision.text = "pathwaysd: out of memory for its list of shards";
+        }
+        pw_store_decide(store, action->result->object, &decision, now_us);
+}
+
+void pw_decision_tell(struct pw_store *store, uint32_t host, const struct pw_action *action, uint64_t now_us)
+{
+        union {
+                struct pw_shard_list list;
+                char space[PW_SHARD_LIST_BYTES(PW_DEVICES_MAX)];
+        } few;
+        struct pw_shard_list *many;
+
+        if (!action->result->object)
+                return;
+        if (action->result->room_count <= PW_DEVICES_MAX) {
+                tell(store, host, action, &few.list, now_us);
+                return;
+        }
+        many = malloc(PW_SHARD_LIST_BYTES((size_t)action->result->room_count));
+        tell(store, host, action, many, now_us);
+        free(many);
+}
