@@ -347,13 +347,11 @@ uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant 
         return count;
 }
 
-void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_action *action, uint64_t now_us)
+void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_run *run, enum pw_status outcome, uint64_t now_us)
 {
-        const struct pw_run *run = action->run;
-
         pw_trace_logs_run(daemon,
                           &(struct pw_traced_run){ .run = run->number, .submitted_us = run->submitted_us, .ended_us = now_us,
-                                                           .outcome = action->status, .program = run->row->name,
+                                                           .outcome = outcome, .program = run->row->name,
                                                            .client = (char *)(uintptr_t)run->client }, run->row->tenant);
 }
 

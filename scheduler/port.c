@@ -1,0 +1,131 @@
+/* Actions of scheduler and store, in their order, each to whom it is for. */
+#include "scheduler/port.h"
+
+#include "scheduler/decision.h"
+#include "scheduler/state.h"
+
+static enum pw_status board(const struct pw_deciders *deciders, const struct pw_message *message, struct pw_error *ret_err)
+{
+        struct pw_message_pools pools = pw_actions_pools(pw_scheduler_actions(deciders->scheduler));
+
+        return deciders->port->board(deciders->context, message, &pools, ret_err);
+}
+
+/* A run whose record has no room in the board of an island ends for that. */
+static enum pw_status prepare(const struct pw_deciders *deciders, const struct pw_core_message *prepare, uint64_t now_us,
+                              struct pw_error *ret_err)
+{
+        struct pw_core_message answer = *prepare;
+        struct pw_message message;
+        struct pw_error err;
+
+        answer.kind = PW_CORE_PREPARED;
+        answer.status = pw_scheduler_preparing(deciders->scheduler, prepare, &message, &err);
+        if (answer.status != PW_OK && answer.status != PW_NO_MEMORY)
+                return pw_error_set(ret_err, answer.status, "%s", err.text);
+        if (answer.status == PW_OK) {
+                answer.status = board(deciders, &message, &err);
+                pw_actions_give_back(pw_scheduler_actions(deciders->scheduler), &message);
+        }
+        deciders->port->send(deciders->context, &answer, answer.status == PW_OK ? NULL : err.text, now_us);
+        return PW_OK;
+}
+
+enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message, const char *text,
+                                uint64_t now_us, struct pw_error *ret_err)
+{
+        if (message->kind == PW_CORE_PREPARE)
+                return prepare(deciders, message, now_us, ret_err);
+        return pw_scheduler_deliver(deciders->scheduler, message, text, now_us, ret_err);
+}
+
+/* False: there is no memory for it now. */
+static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_action *action, uint64_t now_us)
+{
+        const struct pw_port *port = deciders->port;
+        struct pw_store *store = deciders->store;
+        struct pw_error err;
+
+        switch (action->kind) {
+        case PW_ACT_BOARD: return board(deciders, &action->message, &err) != PW_NO_MEMORY;
+        case PW_ACT_CORE: port->send(deciders->context, &action->core, action->text, now_us); return true;
+        case PW_ACT_RESULT: pw_decision_tell(store, deciders->scheduler->host, action, now_us); return true;
+        case PW_ACT_RESULT_LOST:
+                if (action->result->object)
+                        pw_store_lose(store, action->result->object, action->text, now_us);
+                return true;
+        case PW_ACT_SHARDS_LOST:
+                if (action->result->object)
+                        pw_store_lose_shards(store, action->result->object, action->result->lost);
+                return true;
+        case PW_ACT_RELEASE:
+                pw_store_release(store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);
+                return true;
+        case PW_ACT_UNHELD: pw_store_look_again(store, action->object); return true;
+        case PW_ACT_END_MEMBER:
+                port->end_member(deciders->context, action->device, action->seq, action->status, action->text);
+                return true;
+        case PW_ACT_RUN_ENDED: port->run_ended(deciders->context, action->run, action->status, now_us); return true;
+        case PW_ACT_PROGRAM_ENDED:
+                port->program_ended(deciders->context, action->program);
+                return board(deciders, &action->message, &err) != PW_NO_MEMORY;
+        }
+        return true;
+}
+
+static void act_stored(const struct pw_deciders *deciders, const struct pw_store_action *action, uint64_t now_us)
+{
+        const struct pw_port *port = deciders->port;
+        void *context = deciders->context;
+
+        switch (action->kind) {
+        case PW_STORE_WAKE: port->wake(context, action->segment, action->slot); break;
+        case PW_STORE_GRANT:
+        case PW_STORE_LOOK_AGAIN:
+        case PW_STORE_REFUSE: port->room(context, action); break;
+        case PW_STORE_POPULATE:
+        case PW_STORE_PUNCH: port->pages(context, action); break;
+        case PW_STORE_FREE_RESULT: pw_scheduler_result_free(deciders->scheduler, action->payload, now_us); break;
+        case PW_STORE_CANCEL_RUN: pw_scheduler_unheld(deciders->scheduler, action->number, now_us); break;
+        case PW_STORE_READY: port->object_ready(context, action->object); break;
+        case PW_STORE_DRAIN: port->drain(context); break;
+        case PW_STORE_SEGMENT_IDLE:
+        case PW_STORE_SEGMENT_QUIET: port->segment_left(context, action->segment, action->kind); break;
+        case PW_STORE_END_SESSION: port->end_session(context, (uint32_t)action->number, action->text); break;
+        }
+}
+
+static void count_records(void *context, const char *tenant, int64_t bytes)
+{
+        pw_store_keep(context, tenant, PW_KEPT_RUNS, bytes);
+}
+
+/* Acting on one may add others behind it, and move the queue: items are read by index, copied first. */
+bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *ret_stuck)
+{
+        struct pw_actions *scheduled = pw_scheduler_actions(deciders->scheduler);
+        struct pw_store_actions *stored = pw_store_actions(deciders->store);
+        uint32_t before = scheduled->done, j = 0;
+        bool stuck = false, any;
+
+        while ((!stuck && scheduled->done < scheduled->count) || j < stored->count) {
+                while (!stuck && scheduled->done < scheduled->count) {
+                        struct pw_action action = scheduled->items[scheduled->done];
+
+                        stuck = !act_scheduled(deciders, &action, now_us);
+                        scheduled->done += !stuck;
+                }
+                for (; j < stored->count; j++) {
+                        struct pw_store_action action = stored->items[j];
+
+                        act_stored(deciders, &action, now_us);
+                }
+        }
+        any = scheduled->done > before || j;
+        if (!stuck)
+                pw_actions_clear(scheduled);
+        pw_store_actions_clear(stored);
+        pw_scheduler_records(deciders->scheduler, count_records, deciders->store);
+        *ret_stuck = stuck;
+        return any;
+}

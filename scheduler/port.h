@@ -1,0 +1,56 @@
+/* Where what was decided is done: all that scheduler and store want of what is around them goes through one table of functions.
+ * `daemon/effect.c` fills it with boards, processes and memory. What the two want of each other (a result decided, a reference
+ * released, a run that nobody holds results of) is done here, in the order in which it was said.
+ */
+#ifndef PW_SCHEDULER_PORT_H
+#define PW_SCHEDULER_PORT_H
+
+#include "scheduler/run.h"
+#include "store/store.h"
+
+struct pw_scheduler;
+
+/* All slots are filled. None of them calls pw_deciders_act(); what they tell scheduler and store is acted on behind all that waits
+ * by then. Texts, messages and actions are borrowed for the call. */
+struct pw_port {
+        /* --- of the scheduler */
+        /* `message` is on its way to the core that it is for: pw_deciders_hear(), now or later. `text` comes along, or NULL. */
+        void (*send)(void *context, const struct pw_core_message *message, const char *text, uint64_t now_us);
+        /* Do what it says on the boards. Errors: those of pw_boards_apply(). Of PREPARE they are the answer; PW_NO_MEMORY of
+         * another message: it is done later, and what is behind it too. */
+        enum pw_status (*board)(void *context, const struct pw_message *message, const struct pw_message_pools *pools,
+                                struct pw_error *ret_err);
+        /* End the process of `device` if it is in gang `seq`. */
+        void (*end_member)(void *context, uint32_t device, uint64_t seq, enum pw_status status, const char *text);
+        void (*run_ended)(void *context, struct pw_run *run, enum pw_status outcome, uint64_t now_us); /* it is freed next */
+        /* It is freed next, and the boards are told; called again where those found no memory. */
+        void (*program_ended)(void *context, struct pw_program_row *program);
+
+        /* --- of the store */
+        void (*wake)(void *context, uint32_t segment, uint32_t slot);         /* who sleeps on that entry */
+        void (*room)(void *context, const struct pw_store_action *action);    /* GRANT, LOOK_AGAIN or REFUSE: answer a request */
+        void (*pages)(void *context, const struct pw_store_action *action);   /* POPULATE or PUNCH, then tell the store */
+        void (*object_ready)(void *context, struct pw_object *object);        /* a watched one was decided */
+        void (*drain)(void *context);                                         /* read every ring, and each DROP as it comes */
+        /* SEGMENT_IDLE: it is to be removed; SEGMENT_QUIET: its map may go. */
+        void (*segment_left)(void *context, uint32_t segment, enum pw_store_action_kind how);
+        void (*end_session)(void *context, uint32_t session, const char *text);
+};
+
+/* Those of one host, with what is around them. */
+struct pw_deciders {
+        struct pw_scheduler *scheduler;
+        struct pw_store *store;
+        const struct pw_port *port;
+        void *context; /* the port's */
+};
+
+/* Act on every action of both queues until both are empty. *ret_stuck: one of the scheduler's found no memory; it and what is
+ * behind it are left for another call, in their order. True: there was one. */
+bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *ret_stuck);
+/* A message of a core has arrived: PREPARE is done on the boards and answered, all else is pw_scheduler_deliver()'s.
+ * Errors: as there; nothing was done or answered. */
+PW_MUST_CHECK enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
+                                              const char *text, uint64_t now_us, struct pw_error *ret_err);
+
+#endif
