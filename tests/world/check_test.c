@@ -44,7 +44,7 @@ static void find(void *context, const char *where, const char *problem)
 {
         struct found *found = context;
 
-        if (!strcmp(where, "device h0:0") && !strcmp(problem, found->text))
+        if (!strcmp(where, "device h3:0") && !strcmp(problem, found->text))
                 found->count++;
 }
 

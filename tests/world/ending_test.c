@@ -133,7 +133,7 @@ static void test_deadline(void **state)
         assert_int_equal(slow->status, PW_DEADLINE);
         assert_non_null(strstr(slow->text,
                                "run 1 of block was not done at its deadline, 1 ms after it was submitted: it waited for "
-                               "device h0:0, which is at gang 2, "));
+                               "device h3:0, which is at gang 2, "));
         assert_int_equal(world.ending, 1);
         assert_int_equal(device()->used[PW_USE_LETTING_GO], 12 << 10);
         assert_int_equal(after->maker->run->state, PW_RUN_QUEUED);

@@ -29,9 +29,9 @@ static const struct pw_slice_record *slice_of(const struct gang *gang, uint32_t 
         return line(gang, gang->record->image_island, slices[slice]);
 }
 
-static struct pw_device_id device_id(const struct gang *gang, uint32_t device)
+static struct pw_device_id device_id(uint32_t device)
 {
-        return (struct pw_device_id){ (uint16_t)gang->world->options.host, (uint16_t)device };
+        return (struct pw_device_id){ (uint16_t)WORLD_HOST, (uint16_t)device };
 }
 
 static uint32_t place_of(const struct pw_slice_record *slice, uint32_t device)
@@ -95,7 +95,7 @@ static struct shard read_head(const struct gang *gang, const struct pw_room_head
 
         if (head->seq < atomic_load(&gang->world->boards[gang->self->island]->lost_before[device])) {
                 shard = (struct shard){ .status = PW_DEVICE_LOST, .cause_node = PW_NODE_NONE,
-                                        .cause_device = device_id(gang, device) };
+                                        .cause_device = device_id(device) };
                 return shard;
         }
         if (head->run != gang->record->run)
@@ -224,7 +224,7 @@ static void load(const struct gang *gang)
         const struct pw_run_input *input = input_of(gang, gang->node->input_index);
         const struct pw_run_shard *shards = shards_of(gang, input);
         struct shard all = { .status = input->status, .cause_node = gang->index,
-                             .cause_device = device_id(gang, gang->self->device) };
+                             .cause_device = device_id(gang->self->device) };
         bool first = true;
 
         if (input->in_place)
@@ -280,7 +280,7 @@ static void call(const struct gang *gang)
         if (out.status == PW_OK && (gang->run->failing >> (gang->index & 63) & 1) &&
             (place == 0 || has_replicas(gang, outputs[0]))) {
                 out = (struct shard){ .status = PW_FAILED, .cause_node = gang->index,
-                                      .cause_device = device_id(gang, gang->self->device) };
+                                      .cause_device = device_id(gang->self->device) };
                 report(gang, PW_NODE_NONE, &out, "meant to fail");
         }
         for (uint32_t i = 0; i < gang->node->output_count; i++) {
@@ -424,7 +424,7 @@ static void fail_outputs(const struct gang *gang)
 {
         const uint32_t *outputs = PW_IMAGE_AT(gang->image, uint32_t, gang->node->outputs);
         struct shard shard = { .status = atomic_load(&gang->self->board->failed.status), .cause_node = gang->index,
-                               .cause_device = device_id(gang, gang->self->device) };
+                               .cause_device = device_id(gang->self->device) };
 
         if (gang->node->kind == PW_NODE_LOAD && input_of(gang, gang->node->input_index)->in_place)
                 return;

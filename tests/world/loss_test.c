@@ -66,7 +66,7 @@ static void tell(uint64_t run, uint32_t result, enum pw_status status, const cha
 {
         struct pw_report report = { .run = run, .node = 1, .status = status, .result = result,
                                     .cause_node = status == PW_FAILED ? 1 : PW_NODE_NONE,
-                                    .cause_device = { (uint16_t)world.options.host, status == PW_DEVICE_LOST } };
+                                    .cause_device = { (uint16_t)WORLD_HOST, status == PW_DEVICE_LOST } };
 
         snprintf(report.text, sizeof report.text, "%s", text);
         pw_scheduler_report(world.scheduler, 0, &report, world.now_us);

@@ -5,7 +5,7 @@ static struct world_run *run;
 
 static struct pw_core_message message(enum pw_core_kind kind, uint32_t island)
 {
-        return (struct pw_core_message){ .kind = kind, .island = island, .run = { 3, WORLD_EPOCH, run->number } };
+        return (struct pw_core_message){ .kind = kind, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, run->number } };
 }
 
 static enum pw_status deliver(const struct pw_core_message *message)
@@ -27,7 +27,7 @@ static enum pw_status say(enum pw_core_kind kind, uint32_t island)
 /* The record is written, and the answer lost. */
 static void prepare(struct world_run *of, uint32_t island)
 {
-        struct pw_core_message said = { .kind = PW_CORE_PREPARE, .island = island, .run = { 3, WORLD_EPOCH, of->number } };
+        struct pw_core_message said = { .kind = PW_CORE_PREPARE, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, of->number } };
         struct pw_error err;
 
         assert_int_equal(world_prepare(&world, &said, &err), PW_OK);
@@ -37,7 +37,7 @@ static void prepare(struct world_run *of, uint32_t island)
 
 static enum pw_status say_of(struct world_run *of, enum pw_core_kind kind, uint32_t node)
 {
-        struct pw_core_message said = { .kind = kind, .node = node, .run = { 3, WORLD_EPOCH, of->number } };
+        struct pw_core_message said = { .kind = kind, .node = node, .run = { WORLD_HOST, WORLD_EPOCH, of->number } };
 
         return deliver(&said);
 }
@@ -56,7 +56,7 @@ static void admit(struct world_run *of)
 /* Two islands, messages on their way until they are told to arrive; one run, which is admitted. */
 static void begin_slow(void)
 {
-        world_init(&world, 1, &(struct world_options){ .host = 3, .islands = 3, .devices_per_island = 2, .ahead = 8,
+        world_init(&world, 1, &(struct world_options){ .islands = 3, .devices_per_island = 2, .ahead = 8,
                                                        .capacity = 1 << 20, .slow_messages = true });
         world_make_all_reduce(&world, &world.programs[0], 4, 2);
         run = world_submit(&world, &world.programs[0],

@@ -19,8 +19,8 @@ static struct world world;
 static inline void begin(uint32_t islands, uint32_t devices_per_island, uint32_t ahead)
 {
         world_init(&world, 1,
-                   &(struct world_options){ .host = 3, .islands = islands, .devices_per_island = devices_per_island, .ahead = ahead,
-                                                       .capacity = 1 << 20, .donations = 1 });
+                   &(struct world_options){ .islands = islands, .devices_per_island = devices_per_island, .ahead = ahead,
+                                           .capacity = 1 << 20, .donations = 1 });
 }
 
 static inline struct world_object *run_on(struct world_program *program, struct world_object *input, bool sequential)

@@ -123,11 +123,11 @@ static void test_deadline(void **state)
         assert_int_equal(row.state, PW_RUN_QUEUED);
         snprintf(why, sizeof why, "%s", row.waiting_for);
         assert_string_equal(why,
-                            "room: device h0:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
+                            "room: device h3:0 lacks 2 KiB; 4 KiB held by tenant tenant, a process that ended: 1 result of large");
         world.now_us = 1000;
         world_daemon(&world);
         assert_int_equal(late->status, PW_NO_SPACE);
-        assert_string_equal(late->text, "run 2 of large was not admitted before its deadline: device h0:0 lacks 2 KiB; 4 KiB held "
+        assert_string_equal(late->text, "run 2 of large was not admitted before its deadline: device h3:0 lacks 2 KiB; 4 KiB held "
                                         "by tenant tenant, a process that ended: 1 result of large");
         assert_int_equal(held->status, PW_OK);
         assert_int_equal(pw_scheduler_next_us(world.scheduler), UINT64_MAX);
@@ -152,7 +152,7 @@ static void test_deadline_beside_another(void **state)
         world_daemon(&world);
         assert_int_equal(late->status, PW_NO_SPACE);
         assert_string_equal(late->text,
-                            "run 2 of others was not admitted before its deadline: device h0:0 lacks 2 KiB; 4 KiB held by "
+                            "run 2 of others was not admitted before its deadline: device h3:0 lacks 2 KiB; 4 KiB held by "
                                         "other tenants");
         world_done(&world);
 }

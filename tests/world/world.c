@@ -119,7 +119,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         assert_non_null(world->passing);
         world->trace = getenv("PW_WORLD_TRACE") != NULL;
         world->check_every = getenv("PW_WORLD_SEEDS") && !getenv("PW_WORLD_SEED") ? WORLD_CHECK_RARELY : 1;
-        world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = options->host,
+        world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = WORLD_HOST,
                                                                            .epoch = WORLD_EPOCH, .linked = options->slow_messages,
                                                                            .policy = options->policy }, &err);
         world->host = pw_boards_new();

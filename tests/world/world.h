@@ -24,6 +24,7 @@
 #define WORLD_RESULTS 4u
 #define WORLD_HOST_SEGMENT 1u
 #define WORLD_HOST_VALUES 4096u
+#define WORLD_HOST 3u /* its number */
 #define WORLD_EPOCH 0x6b03d2e1u
 #define WORLD_CHECK_RARELY 8u
 #define WORLD_TENANTS 4u
@@ -86,7 +87,6 @@ struct world_options {
         uint32_t islands, devices_per_island, ahead;
         uint32_t tenants; /* 0: one */
         const char *policy; /* NULL: fifo */
-        uint32_t host; /* its number */
         uint64_t capacity;
         int donations; /* 0: by chance, 1: always, -1: never */
         uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
