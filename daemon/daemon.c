@@ -6,9 +6,12 @@
 #include "base/yield.h"
 #include "daemon/child/child.h"
 #include "daemon/client/name.h"
-#include "daemon/client/session.h"
+#include "daemon/client/tenant.h"
+#include "daemon/client/client.h"
 #include "daemon/closer.h"
+#include "daemon/effect.h"
 #include "daemon/http/http.h"
+#include "daemon/inspect/onlooker.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/limits.h"
@@ -208,6 +211,18 @@ static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err
         return status;
 }
 
+static enum pw_status connect_child(struct pw_daemon *daemon, int fd_take, pid_t pid, struct pw_error *ret_err)
+{
+        struct pw_dsession *session;
+
+        return pw_session_new(daemon, fd_take, pid, geteuid(), &session, ret_err);
+}
+
+static const struct pw_child_calls child_calls = { .connect = connect_child,
+                                                   .describer_up = pw_describe_up,
+                                                   .describer_detached = pw_describe_detached,
+                                                   .describer_down = pw_describe_down };
+
 static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
         enum pw_status status;
@@ -239,11 +254,12 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = pw_compiler_new(daemon, &daemon->compiler, ret_err);
         if (status == PW_OK)
-                status = pw_children_start(daemon, ret_err);
+                status = pw_children_start(daemon, &child_calls, ret_err);
         if (status == PW_OK)
                 status = pw_sessions_listen(daemon, ret_err);
         if (status == PW_OK && daemon->settings.http)
                 status = pw_http_new(daemon, &daemon->http, ret_err);
+        daemon->http_address = pw_http_address(daemon->http);
         if (status == PW_OK)
                 status = pw_notify_watchdog(daemon, ret_err);
         return status;
@@ -269,6 +285,8 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         daemon->settings = *settings_take;
         daemon->argc = argc;
         daemon->argv = argv;
+        daemon->settle = pw_effects;
+        daemon->onlooker = &pw_inspect_onlooker;
         daemon->started_us = pw_now_us();
         daemon->stop_at_us = daemon->stuck_until_us = UINT64_MAX;
         daemon->listen_fd = daemon->reserve_fd = daemon->lock_fd = daemon->bells_fd = -1;
@@ -307,13 +325,12 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         return PW_OK;
 }
 
-void pw_daemon_ready_check(struct pw_daemon *daemon)
+/* All children are there. */
+static void become_ready(struct pw_daemon *daemon)
 {
-        if (daemon->phase != PW_STARTING || !pw_children_ready(daemon))
-                return;
         daemon->phase = PW_SERVING;
         pw_log(&daemon->log, PW_LOG_INFO, "ready took_us=%llu%s%s", (unsigned long long)(pw_now_us() - daemon->started_us),
-               daemon->http ? " http=" : "", pw_http_address(daemon->http));
+               daemon->http ? " http=" : "", daemon->http_address);
         pw_daemon_notify(daemon, "READY=1\nSTATUS=%u devices in %u islands, socket %s", daemon->device_count,
                          daemon->settings.islands, daemon->socket_path);
         if (!daemon->settings.ready_fd)
@@ -373,7 +390,10 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                         event_base_loop(daemon->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                         polled_us = started_us;
                 }
-                if (pw_turn(daemon)) {
+                bool any = pw_turn(daemon);
+                if (daemon->phase == PW_STARTING && pw_children_ready(daemon))
+                        become_ready(daemon);
+                if (any) {
                         rests.yields = 0;
                         pw_turn_took(daemon, started_us);
                         daemon->woken_us = 0;

@@ -57,6 +57,8 @@ struct pw_daemon {
         char kind[32];          /* of the devices */
         uint32_t device_count;
 
+        /* Do what store and scheduler want done by now (effect.c): for who cannot go on before. True: there was something. */
+        bool (*settle)(struct pw_daemon *daemon, uint64_t now_us);
         struct event_base *base;
         struct pw_alarm alarm;  /* at the nearest deadline of all */
         struct event *signals[3];
@@ -75,6 +77,7 @@ struct pw_daemon {
         struct pw_boards *boards;
         struct pw_meta *meta;
         struct pw_http *http;   /* NULL: not asked for */
+        const char *http_address; /* where it listens; "": nowhere */
         struct pw_worker *worker;
         struct pw_reload *reload; /* NULL: nobody asked for one */
         struct pw_closer *closer; /* NULL: nothing was to be closed elsewhere */
@@ -122,6 +125,8 @@ struct pw_daemon {
         struct pw_list jobs;          /* compilations under way */
         struct pw_list leaving;       /* places of programs that go back */
 
+        const struct pw_child_calls *child_calls;
+        const struct pw_onlooker *onlooker;
         struct pw_child *children;    /* device_count, then the describer */
         int bells_fd;
         struct pw_bells *bells;
@@ -159,9 +164,5 @@ PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, in
 /* Serve until SIGTERM or SIGINT, then drain and stop. */
 void pw_daemon_run(struct pw_daemon *daemon);
 void pw_daemon_free(struct pw_daemon *daemon);
-/* Free what lost its last reference: swap, look, free. */
-void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us);
-/* Called when a child attached: all there means ready. */
-void pw_daemon_ready_check(struct pw_daemon *daemon);
 
 #endif

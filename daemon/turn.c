@@ -7,7 +7,7 @@
 #include "daemon/client/lane.h"
 #include "daemon/client/look.h"
 #include "daemon/client/name.h"
-#include "daemon/client/session.h"
+#include "daemon/client/client.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
@@ -20,14 +20,6 @@
 #define SLOW_TURN_US 10000u
 #define BOARDS_US 1000000u /* how long boards are not looked at while runs are in flight: nobody rings for what is wrong there */
 #define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
-
-void pw_daemon_reclaim(struct pw_daemon *daemon, uint64_t now_us)
-{
-        if (!pw_store_reclaim_begin(daemon->store))
-                return;
-        pw_look(daemon);
-        daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
-}
 
 /* Submitting needs a look of its own if nothing was reclaimed: whether a donated value is the run's alone. */
 static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)

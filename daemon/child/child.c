@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "daemon/child/child_board.h"
 #include "daemon/child/spawn.h"
-#include "daemon/work/describe.h"
 
 #include <event2/event.h>
 #include <inttypes.h>
@@ -91,7 +90,6 @@ static void reap(struct pw_child *child)
 static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = child->daemon;
-        struct pw_dsession *session;
         struct pw_spawned spawned;
         enum pw_status status = pw_spawn(daemon, is_describer(child) ? -1 : (int)child->number, &spawned, ret_err);
 
@@ -105,7 +103,7 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
         child->kill_reason[0] = 0;
         child->exited = event_new(daemon->base, child->pidfd, EV_READ, on_exited, child);
         if (child->exited && event_add(child->exited, NULL) == 0) {
-                status = pw_session_new(daemon, spawned.socket, spawned.pid, geteuid(), &session, ret_err);
+                status = daemon->child_calls->connect(daemon, spawned.socket, spawned.pid, ret_err);
         } else {
                 close(spawned.socket);
                 reap(child);
@@ -242,7 +240,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (is_describer(child))
-                pw_describe_down(daemon, child->ended_how);
+                daemon->child_calls->describer_down(daemon, child->ended_how);
         else
                 pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED,
                                     child->ended_how);
@@ -250,10 +248,11 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         start_again(child);
 }
 
-enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_err)
+enum pw_status pw_children_start(struct pw_daemon *daemon, const struct pw_child_calls *calls, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
 
+        daemon->child_calls = calls;
         daemon->children = calloc(daemon->device_count + 1, sizeof *daemon->children);
         if (!daemon->children)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
@@ -324,7 +323,7 @@ enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uin
         if (executor)
                 pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
         else
-                pw_describe_up(daemon, session);
+                daemon->child_calls->describer_up(daemon, session);
         return PW_OK;
 }
 
@@ -338,7 +337,7 @@ void pw_child_detached(struct pw_dsession *session)
                 return;
         child->session = NULL;
         if (is_describer(child))
-                pw_describe_detached(daemon);
+                daemon->child_calls->describer_detached(daemon);
         if (child->pidfd >= 0 && daemon->phase < PW_STOPPING)
                 kill(child->pid, SIGKILL);
 }

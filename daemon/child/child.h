@@ -7,7 +7,7 @@
 #ifndef PW_DAEMON_CHILD_CHILD_H
 #define PW_DAEMON_CHILD_CHILD_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 
 enum pw_child_state { PW_CHILD_DEAD = 0, PW_CHILD_STARTING, PW_CHILD_READY };
 
@@ -36,8 +36,19 @@ struct pw_child {
         uint32_t gone_count, gone_capacity;
 };
 
-/* Boards, bells, and all children started. */
-PW_MUST_CHECK enum pw_status pw_children_start(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* What those above are asked and told of children, on the loop thread; all are filled. */
+struct pw_child_calls {
+        /* A session of the child at the other end of the socket. Own: `fd_take`. */
+        enum pw_status (*connect)(struct pw_daemon *daemon, int fd_take, pid_t pid, struct pw_error *ret_err);
+        /* The describer attached; its session has ended, which may be before its process has; its process has ended, `how`. */
+        void (*describer_up)(struct pw_daemon *daemon, struct pw_dsession *session);
+        void (*describer_detached)(struct pw_daemon *daemon);
+        void (*describer_down)(struct pw_daemon *daemon, const char *how);
+};
+
+/* Boards, bells, and all children started. `calls` is kept. */
+PW_MUST_CHECK enum pw_status pw_children_start(struct pw_daemon *daemon, const struct pw_child_calls *calls,
+                                               struct pw_error *ret_err);
 void pw_children_done(struct pw_daemon *daemon);
 bool pw_children_ready(const struct pw_daemon *daemon);
 

@@ -2,7 +2,6 @@
 #include "daemon/child/child_board.h"
 
 #include "base/memory.h"
-#include "daemon/effect.h"
 #include "plane/segment.h"
 
 #include <sys/mman.h>
@@ -97,7 +96,7 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
         pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
         pw_boards_settle(daemon->boards, daemon->scheduler, child->number);
         pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
-        pw_effects(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
+        daemon->settle(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
         atomic_store(&child->board->spoilt_before,
                      0); /* LOST_BEFORE says it now, and a function may have written any number there */
 }

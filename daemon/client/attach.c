@@ -1,8 +1,10 @@
 /* The handshake: versions agreed, memory made, descriptors handed over. */
 #include "base/memory.h"
 #include "daemon/child/child.h"
-#include "daemon/client/session.h"
+#include "daemon/client/client.h"
+#include "daemon/client/tenant.h"
 #include "daemon/memory/segment.h"
+#include "daemon/session/kept.h"
 #include "daemon/settings/quota.h"
 
 #include <stdio.h>
@@ -170,7 +172,6 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
         session->role = executor ? PW_ROLE_EXECUTOR : PW_ROLE_DESCRIBER;
         session->device = hello->device;
         pw_session_reply(session, id, &reply, fds, fd_count);
-        pw_daemon_ready_check(daemon);
         return PW_OK;
 }
 

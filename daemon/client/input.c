@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/request.h"
-#include "daemon/client/session.h"
+#include "daemon/client/client.h"
 
 #include <event2/event.h>
 
@@ -153,7 +153,7 @@ void pw_session_speaks(struct pw_dsession *session)
         take_turn(session->daemon, speakers);
 }
 
-void pw_session_mind(struct pw_dsession *session)
+void pw_session_input_mind(struct pw_dsession *session)
 {
         bool heard = pw_session_is_heard(session);
 

@@ -1,6 +1,7 @@
 /* Lanes, read by the daemon. */
 #include "daemon/client/lane.h"
 
+#include "daemon/memory/backing.h"
 #include "daemon/work/submit.h"
 
 #define QUIET_TURNS 64

@@ -10,7 +10,7 @@
 #ifndef PW_DAEMON_CLIENT_LANE_H
 #define PW_DAEMON_CLIENT_LANE_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/lane.h"
 
 /* Let go of lanes of an ended session, `part` at most, which is less by those. False: there are more. */
 bool pw_lanes_end(struct pw_dsession *session, uint32_t *part);

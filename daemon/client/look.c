@@ -61,6 +61,14 @@ void pw_look(struct pw_daemon *daemon)
         }
 }
 
+void pw_look_reclaim(struct pw_daemon *daemon, uint64_t now_us)
+{
+        if (!pw_store_reclaim_begin(daemon->store))
+                return;
+        pw_look(daemon);
+        daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
+}
+
 /* Read what the tenant's look waits for. */
 static void read_looking(struct pw_tenant *tenant)
 {

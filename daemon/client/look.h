@@ -6,11 +6,13 @@
 #ifndef PW_DAEMON_CLIENT_LOOK_H
 #define PW_DAEMON_CLIENT_LOOK_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 
 void pw_looks_tenant_init(struct pw_tenant *tenant);
 /* Between pw_store_reclaim_begin() and what comes after the look. */
 void pw_look(struct pw_daemon *daemon);
+/* Free what lost its last reference: swap, look, free. */
+void pw_look_reclaim(struct pw_daemon *daemon, uint64_t now_us);
 /* Go on with those that were not through. True: there is one. */
 bool pw_looks_turn(struct pw_daemon *daemon, uint64_t now_us);
 

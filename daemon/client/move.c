@@ -6,10 +6,10 @@
 #include "daemon/client/move.h"
 
 #include "daemon/client/look.h"
-#include "daemon/client/name.h"
-#include "daemon/effect.h"
-#include "daemon/inspect/trace/trace.h"
+#include "daemon/client/onlooker.h"
 #include "daemon/memory/segment.h"
+#include "daemon/session/object.h"
+#include "daemon/session/output.h"
 #include "store/object.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static enum pw_status move(struct pw_dsession *session, struct pw_object *object
         uint64_t now_us = pw_now_us();
         enum pw_status status;
 
-        pw_effects(daemon, now_us);
+        daemon->settle(daemon, now_us);
         status = pw_store_move_begin(daemon->store, session->number, object, with, ret_err);
         if (status != PW_OK)
                 return status;
@@ -66,8 +66,8 @@ static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t
         pw_id_format(pw_object_id(daemon->store, object), id);
         pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to,
                (unsigned long long)entry->bytes, session->client);
-        pw_traces_moved(daemon, &(struct pw_traced_move){ id, to, session->client, session->tenant->name, entry->bytes,
-                                                          now_us - pw_min_u64(now_us, took_us), now_us });
+        daemon->onlooker->moved(daemon, &(struct pw_moved){ id, to, session->client, session->tenant->name, entry->bytes,
+                                                            now_us - pw_min_u64(now_us, took_us), now_us });
 }
 
 void pw_move_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Move *request)

@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_CLIENT_MOVE_H
 #define PW_DAEMON_CLIENT_MOVE_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 void pw_move_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Move *request);
 

@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_CLIENT_NAME_H
 #define PW_DAEMON_CLIENT_NAME_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request);
 void pw_name_remove(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameRemove *request);
@@ -26,9 +26,5 @@ void pw_names_done(struct pw_daemon *daemon); /* every session has ended */
 /* When the next waiting lookup gives up; UINT64_MAX: never. */
 uint64_t pw_names_next_us(const struct pw_daemon *daemon);
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us);
-
-/* The object that an id from outside names, if the session may touch it. Errors: PW_NOT_FOUND (other host or epoch), PW_GONE. */
-PW_MUST_CHECK enum pw_status pw_object_by_id(struct pw_dsession *session, const Pathways__Wire__ObjectId *id,
-                                             struct pw_object **ret_object, struct pw_error *ret_err);
 
 #endif

@@ -1,7 +1,7 @@
 /* Attached processes: one pidfd each, whose end ends all sessions of the process. */
 #include "base/memory.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/session.h"
+#include "daemon/client/client.h"
 #include "daemon/memory/segment.h"
 
 #include <errno.h>

@@ -3,19 +3,24 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/client/client.h"
+#include "daemon/client/lane.h"
+#include "daemon/client/look.h"
 #include "daemon/client/move.h"
 #include "daemon/client/name.h"
+#include "daemon/client/onlooker.h"
 #include "daemon/client/transfer.h"
-#include "daemon/inspect/list.h"
-#include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/module/module.h"
+#include "daemon/session/object.h"
+#include "daemon/session/output.h"
 #include "daemon/work/cancel.h"
 #include "daemon/work/describe.h"
 #include "daemon/work/program.h"
 #include "daemon/work/slice.h"
+#include "store/object.h"
 
 #define PLAIN_MAX_BYTES (256u << 10) /* of a request, but for programs: what is unpacked on the loop */
 
@@ -32,12 +37,16 @@ static void take_hello(struct pw_dsession *session, const Pathways__Wire__Reques
 
 static void take_room(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_rooms_ask(session, request->id, request->room);
+        pw_look_reclaim(session->daemon, pw_now_us()); /* what is free already need not be waited for */
+        if (!session->ended)
+                pw_rooms_ask(session, request->id, request->room);
 }
 
 static void take_freeze(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_frozen_request(session, request->id, request->freeze);
+        pw_look_reclaim(session->daemon, pw_now_us());
+        if (!session->ended)
+                pw_frozen_request(session, request->id, request->freeze);
 }
 
 /* Of what an executor has mapped: which are no more. */
@@ -156,8 +165,23 @@ static void take_free(struct pw_dsession *session, const Pathways__Wire__Request
         pw_name_free(session, request->id, request->free);
 }
 
+/* The client that was granted the slot may have submitted the run without our having read that. */
+static void read_maker(struct pw_dsession *session, const Pathways__Wire__ObjectId *id)
+{
+        struct pw_object *object;
+        struct pw_dsession *maker =
+                pw_object_by_id(session, id, &object, NULL) == PW_OK ? pw_session_get(session->daemon, object->grantee) : NULL;
+
+        if (maker && !object->run)
+                pw_lanes_drain(maker); /* a part, if there is very much */
+}
+
 static void take_cancel(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
+        if (request->cancel->object)
+                read_maker(session, request->cancel->object);
+        if (session->ended)
+                return;
         pw_cancel_request(session, request->id, request->cancel);
 }
 
@@ -168,12 +192,12 @@ static void take_move(struct pw_dsession *session, const Pathways__Wire__Request
 
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_list_request(session, request->id, request->list);
+        session->daemon->onlooker->list(session, request->id, request->list);
 }
 
 static void take_trace(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_trace_request(session, request->id, request->trace);
+        session->daemon->onlooker->trace(session, request->id, request->trace);
 }
 
 static void take_module(struct pw_dsession *session, const Pathways__Wire__Request *request)

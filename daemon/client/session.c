@@ -1,16 +1,17 @@
 /* Sessions: accepting, reading frames, ending. */
-#include "daemon/client/session.h"
+#include "daemon/client/client.h"
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/name.h"
+#include "daemon/client/onlooker.h"
+#include "daemon/client/tenant.h"
 #include "daemon/closer.h"
-#include "daemon/inspect/list.h"
-#include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/own_file.h"
+#include "daemon/session/kept.h"
 #include "daemon/settings/operators.h"
 #include "daemon/work/program.h"
 
@@ -337,53 +338,6 @@ static void free_session(struct pw_dsession *session)
         free(session);
 }
 
-enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid, struct pw_dsession **ret_session,
-                              struct pw_error *ret_err)
-{
-        struct pw_dsession *session = calloc(1, sizeof *session);
-        enum pw_status status;
-
-        if (!session) {
-                pw_closer_take_socket(daemon, &fd_take);
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
-        }
-        session->daemon = daemon;
-        session->fd = fd_take;
-        session->sendable_fd = -1;
-        session->pid = pid;
-        session->number = ++daemon->next_session;
-        session->heard = true;
-        session->operator_ = pw_operators_has(daemon, fd_take, uid);
-        pw_list_init(&session->outgoing);
-        pw_list_init(&session->of_speakers);
-        pw_list_init(&session->stranger);
-        pw_list_init(&session->of_process);
-        pw_list_init(&session->room_waits);
-        pw_list_init(&session->of_ended);
-        pw_list_init(&session->of_look);
-        pw_list_init(&session->jobs);
-        pw_list_init(&session->lookups);
-        pw_session_input_init(session);
-        describe_client(session);
-        status = join(session, uid, ret_err);
-        if (status != PW_OK) {
-                if (ret_err)
-                        pw_session_refuse(fd_take, status, ret_err->text);
-                pw_table_remove(&daemon->sessions, session->number);
-                free_session(session);
-                return status;
-        }
-        *ret_session = session;
-        return PW_OK;
-}
-
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
-{
-        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
-
-        return session && !session->ended ? session : NULL;
-}
-
 /* The store forgets at once what nobody writes into any more; else a living process's rooms stay until it is dead. */
 static void leave_store(struct pw_dsession *session)
 {
@@ -419,13 +373,13 @@ static void hang_up(struct pw_dsession *session)
                 event_del(session->sendable);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
-        pw_lists_session_end(session);
+        session->daemon->onlooker->session_ended(session);
         pw_names_session_end(session);
         pw_programs_session_end(session);
         pw_list_append(&session->daemon->ended, &session->of_ended);
 }
 
-void pw_session_end(struct pw_dsession *session, const char *why)
+static void end(struct pw_dsession *session, const char *why)
 {
         struct pw_daemon *daemon = session->daemon;
 
@@ -451,6 +405,49 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         daemon->more = true;
 }
 
+static const struct pw_session_calls calls = { .end = end, .mind = pw_session_input_mind };
+
+enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid, struct pw_dsession **ret_session,
+                              struct pw_error *ret_err)
+{
+        struct pw_dsession *session = calloc(1, sizeof *session);
+        enum pw_status status;
+
+        if (!session) {
+                pw_closer_take_socket(daemon, &fd_take);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
+        }
+        session->daemon = daemon;
+        session->calls = &calls;
+        session->fd = fd_take;
+        session->sendable_fd = -1;
+        session->pid = pid;
+        session->number = ++daemon->next_session;
+        session->heard = true;
+        session->operator_ = pw_operators_has(daemon, fd_take, uid);
+        pw_list_init(&session->outgoing);
+        pw_list_init(&session->of_speakers);
+        pw_list_init(&session->stranger);
+        pw_list_init(&session->of_process);
+        pw_list_init(&session->room_waits);
+        pw_list_init(&session->of_ended);
+        pw_list_init(&session->of_look);
+        pw_list_init(&session->jobs);
+        pw_list_init(&session->lookups);
+        pw_session_input_init(session);
+        describe_client(session);
+        status = join(session, uid, ret_err);
+        if (status != PW_OK) {
+                if (ret_err)
+                        pw_session_refuse(fd_take, status, ret_err->text);
+                pw_table_remove(&daemon->sessions, session->number);
+                free_session(session);
+                return status;
+        }
+        *ret_session = session;
+        return PW_OK;
+}
+
 void pw_sessions_reap(struct pw_daemon *daemon)
 {
         uint32_t part = REAPED_PART;
@@ -464,7 +461,7 @@ void pw_sessions_reap(struct pw_daemon *daemon)
                         break;
                 }
                 part -= part != 0;
-                pw_trace_session_end(session);
+                daemon->onlooker->session_freed(session);
                 pw_table_remove(&daemon->sessions, session->number);
                 free_session(session);
         }

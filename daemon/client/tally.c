@@ -2,7 +2,7 @@
 #include "daemon/client/tally.h"
 
 #include "base/memory.h"
-#include "daemon/client/session.h"
+#include "daemon/client/client.h"
 
 #include <inttypes.h>
 #include <stdio.h>

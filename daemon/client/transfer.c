@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/name.h"
+#include "daemon/session/object.h"
+#include "daemon/session/output.h"
 #include "store/object.h"
 
 #include <stdlib.h>

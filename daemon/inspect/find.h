@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_INSPECT_FIND_H
 #define PW_DAEMON_INSPECT_FIND_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 #include "store/object.h"
 
 /* The object of an id or a name of the session's tenant. Errors: PW_NOT_FOUND (neither), PW_GONE (an id without object). */

@@ -3,7 +3,10 @@
 
 #include "base/memory.h"
 #include "daemon/client/lane.h"
+#include "daemon/client/look.h"
 #include "daemon/memory/audit.h"
+#include "daemon/session/kept.h"
+#include "daemon/session/output.h"
 #include "store/object.h"
 
 #define PART_US 300u        /* of a turn, for the listings of a tenant together */
@@ -196,7 +199,7 @@ static bool catch_up(struct pw_lister *lister)
         if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
         lister->rows->behind = !all;
-        pw_daemon_reclaim(daemon, pw_now_us());
+        pw_look_reclaim(daemon, pw_now_us());
         if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
         lister->begun = is_settled(lister);
@@ -218,19 +221,49 @@ static bool walk_part(struct pw_lister *lister)
         return false;
 }
 
-void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take, const struct pw_audit *audit)
-{
-        struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = rows_take, .now_us = pw_now_us(),
-                                    .audit = audit };
+/* A listing "check" whose audit is under way: its rows so far. */
+struct checked { struct pw_rows rows; uint64_t id; };
 
-        pw_list_check(&lister);
-        pw_rows_send(rows_take, session, id);
+static void free_checked(struct checked *checked)
+{
+        pw_rows_free(&checked->rows);
+        free(checked);
+}
+
+/* The audit is done: what it found stands behind the rows that there are. */
+static void on_audited(void *context_take, struct pw_dsession *session, const struct pw_audit *audit)
+{
+        struct checked *checked = context_take;
+
+        if (session) {
+                struct pw_lister lister = { .daemon = session->daemon, .session = session, .rows = &checked->rows,
+                                            .now_us = pw_now_us(), .audit = audit };
+
+                pw_list_check(&lister);
+                pw_rows_send(&checked->rows, session, checked->id);
+                checked->rows = (struct pw_rows){ 0 };
+        }
+        free_checked(checked);
 }
 
 static void begin_audit(struct pw_lister *lister)
 {
+        struct checked *checked = malloc(sizeof *checked);
+        struct pw_error err;
+        enum pw_status status = PW_OK;
+
         delist(lister); /* if its session ends now, it is not its any more */
-        pw_audit_begin(lister->session, lister->id, lister->rows);
+        if (checked) {
+                *checked = (struct checked){ *lister->rows, lister->id };
+                *lister->rows = (struct pw_rows){ 0 };
+                status = pw_audit_begin(lister->session, on_audited, checked, &err);
+        } else {
+                status = pw_error_set(&err, PW_NO_MEMORY, "pathwaysd is out of memory for an audit");
+        }
+        if (status != PW_OK)
+                pw_session_reply_error(lister->session, lister->id, status, err.text);
+        if (status != PW_OK && checked)
+                free_checked(checked);
         free_lister(lister);
 }
 

@@ -11,10 +11,7 @@ void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__W
 bool pw_lists_turn(struct pw_daemon *daemon);
 void pw_lists_session_end(struct pw_dsession *session);
 
-/* The listing "check", when the audit is done, behind the rows that there are already. Own: what is in `rows_take`. */
 struct pw_audit;
-void pw_list_checked(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take, const struct pw_audit *audit);
-
 #define PW_LIST_PAGE_ROWS 512u /* of a page of runs, programs or gangs: what is written and freed in one turn */
 
 struct pw_list_kind;

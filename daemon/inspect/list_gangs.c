@@ -5,6 +5,7 @@
 #include "daemon/inspect/blocked.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
+#include "daemon/session/kept.h"
 
 #include <stdlib.h>
 

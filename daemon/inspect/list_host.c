@@ -1,7 +1,6 @@
 /* Listings of the host: status, devices, islands. */
 #include "base/memory.h"
 #include "daemon/child/child.h"
-#include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/inspect/waits.h"
@@ -95,8 +94,8 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "traces", counts.traces);
         pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
-        if (daemon->http)
-                pw_rows_text(rows, "http", "%s", pw_http_address(daemon->http));
+        if (daemon->http_address[0])
+                pw_rows_text(rows, "http", "%s", daemon->http_address);
         if (daemon->capped[0])
                 pw_rows_text(rows, "capped", "%s", daemon->capped);
         pw_rows_number(rows, "prepare_messages", actions->prepares);

@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "daemon/inspect/list.h"
 #include "daemon/memory/overhead.h"
+#include "daemon/session/kept.h"
 #include "store/object.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Listings of work: programs, runs. */
 #include "base/memory.h"
 #include "daemon/inspect/list.h"
+#include "daemon/session/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "daemon/inspect/rows.h"
 
 #include "base/memory.h"
+#include "daemon/session/output.h"
 
 #include <stdarg.h>
 #include <stdio.h>

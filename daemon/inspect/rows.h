@@ -5,7 +5,7 @@
 #ifndef PW_DAEMON_INSPECT_ROWS_H
 #define PW_DAEMON_INSPECT_ROWS_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 struct pw_rows {
         Pathways__Wire__Row **rows;

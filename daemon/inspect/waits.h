@@ -4,7 +4,7 @@
 #ifndef PW_DAEMON_INSPECT_WAITS_H
 #define PW_DAEMON_INSPECT_WAITS_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 #include "daemon/wait.h"
 
 /* Those of `session`, or of all (NULL). There may be 65,536 notes a session: false: some were not looked at, since it took too

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/client/tenant.h"
-#include "daemon/inspect/list.h"
+#include "daemon/session/output.h"
+#include "daemon/session/tenant.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
@@ -34,8 +34,9 @@ struct pw_audit {
         struct pw_daemon *daemon;
         uint32_t session;
         const struct pw_tenant *tenant; /* of the session, to be compared */
-        struct pw_rows rows;      /* of the answer, as far as it is there */
-        uint64_t id, until_us;
+        pw_audited_fn done;       /* NULL: it was called */
+        void *context;
+        uint64_t until_us;
         bool waits;               /* till then: a memfd of it has a measure that is overdue */
         struct pw_list measures;
         uint32_t count;
@@ -75,18 +76,17 @@ static void forget(struct pw_audit *audit)
         for (uint32_t i = 0; i < audit->count; i++)
                 pw_backing_unkeep(audit->records[i].backing);
         pw_list_remove(&audit->link);
-        pw_rows_free(&audit->rows);
+        if (audit->done)
+                audit->done(audit->context, NULL, audit);
         free(audit);
 }
 
 static void answer(struct pw_audit *audit)
 {
-        struct pw_dsession *session = pw_session_get(audit->daemon, audit->session);
+        pw_audited_fn done = audit->done;
 
-        if (session) {
-                pw_list_checked(session, audit->id, &audit->rows, audit);
-                audit->rows = (struct pw_rows){ 0 };
-        }
+        audit->done = NULL;
+        done(audit->context, pw_session_get(audit->daemon, audit->session), audit);
         forget(audit);
 }
 
@@ -179,51 +179,41 @@ static void add_measures(struct pw_audit *audit)
         }
 }
 
-/* False: answered that there is none now. */
-static bool may_begin(struct pw_dsession *session, uint64_t id)
+static enum pw_status check_count(const struct pw_dsession *session, struct pw_error *ret_err)
 {
         const struct pw_audit *audit;
         uint32_t count = 0, of_tenant = 0;
 
         pw_list_each(&session->daemon->audits, audit, struct pw_audit, link) {
-                if (audit->session == session->number) {
-                        pw_session_reply_error(session, id, PW_LIMIT,
-                                               "an audit of this session is under way; ask again when it has answered");
-                        return false;
-                }
+                if (audit->session == session->number)
+                        return pw_error_set(ret_err, PW_LIMIT,
+                                            "an audit of this session is under way; ask again when it has answered");
                 count++;
                 of_tenant += audit->tenant == session->tenant;
         }
-        if (count < AUDITS_MAX && of_tenant < AUDITS_OF_TENANT)
-                return true;
-        pw_session_reply_error(session, id, PW_LIMIT,
-                               of_tenant < AUDITS_OF_TENANT ? "64 audits are under way; ask again in a second"
-                                                                                   : "8 audits of this tenant are under way; ask "
-                                                                                     "again in a second");
-        return false;
+        if (of_tenant >= AUDITS_OF_TENANT)
+                return pw_error_set(ret_err, PW_LIMIT, "8 audits of this tenant are under way; ask again in a second");
+        return count < AUDITS_MAX ? PW_OK : pw_error_set(ret_err, PW_LIMIT, "64 audits are under way; ask again in a second");
 }
 
-void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take)
+enum pw_status pw_audit_begin(struct pw_dsession *session, pw_audited_fn done, void *context_take, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
         struct pw_audit *audit;
         uint32_t count = 0;
 
-        if (!may_begin(session, id))
-                return;
+        if (check_count(session, ret_err) != PW_OK)
+                return PW_LIMIT;
         for (const struct pw_list *at = daemon->backings.next; at != &daemon->backings; at = at->next)
                 count++;
         audit = calloc(1, sizeof *audit + count * sizeof audit->records[0]);
-        if (!audit) {
-                pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory for an audit");
-                return;
-        }
+        if (!audit)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for an audit");
         audit->daemon = daemon;
         audit->session = session->number;
         audit->tenant = session->tenant;
-        audit->id = id;
-        audit->rows = *rows_take;
-        *rows_take = (struct pw_rows){ 0 };
+        audit->done = done;
+        audit->context = context_take;
         audit->until_us = pw_now_us() + PW_AUDIT_US;
         pw_list_init(&audit->link);
         pw_list_init(&audit->measures);
@@ -237,6 +227,7 @@ void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *ro
         pw_list_append(&daemon->audits, &audit->link); /* what was answered at once did not end it */
         if (!audit->waits && pw_list_empty(&audit->measures))
                 answer(audit);
+        return PW_OK;
 }
 
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us)

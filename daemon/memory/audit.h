@@ -6,17 +6,18 @@
 #ifndef PW_DAEMON_MEMORY_AUDIT_H
 #define PW_DAEMON_MEMORY_AUDIT_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 
 #define PW_AUDIT_US 1000000u
 
 struct pw_audit;
 struct pw_measure;
 
-/* Answers a request for the listing "check" in the end, by pw_list_checked(); at once with PW_LIMIT, if one of the session, or too
- * many, are under way. Own: what is in `rows_take`. */
-struct pw_rows;
-void pw_audit_begin(struct pw_dsession *session, uint64_t id, struct pw_rows *rows_take);
+/* `done` is called once, later or at once, with what was found; `session` NULL: it has ended, `context` is only to be freed.
+ * Errors: PW_LIMIT (one of the session, or too many, are under way), PW_NO_MEMORY. */
+typedef void (*pw_audited_fn)(void *context_take, struct pw_dsession *session, const struct pw_audit *audit);
+PW_MUST_CHECK enum pw_status pw_audit_begin(struct pw_dsession *session, pw_audited_fn done, void *context_take,
+                                            struct pw_error *ret_err);
 /* What was found; each problem is one call. */
 void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, const char *where, const char *problem),
                    void *context);

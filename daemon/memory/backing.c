@@ -2,7 +2,8 @@
 #include "daemon/memory/backing.h"
 
 #include "base/memory.h"
-#include "daemon/client/session.h"
+#include "daemon/session/process.h"
+#include "daemon/session/session.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/worker.h"
 

@@ -8,6 +8,7 @@
 #define PW_DAEMON_MEMORY_BACKING_H
 
 #include "base/list.h"
+#include "daemon/session/backed.h"
 #include "plane/segment.h"
 
 struct pw_daemon; /* of sessions */
@@ -48,9 +49,6 @@ struct pw_backing {
 };
 
 #define PW_BACKING_PLACES 64u
-
-/* A part of it that somebody uses. Zeroed: none. */
-struct pw_backed { struct pw_backing *backing; uint64_t offset, bytes; };
 
 /* A memfd for one user, of a tenant. Own: *ret_backed is given back with pw_backed_done(). Errors: PW_SYSTEM, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, const struct pw_tenant *tenant,

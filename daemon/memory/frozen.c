@@ -6,6 +6,7 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
+#include "daemon/session/output.h"
 #include "store/object.h"
 
 #include <stdio.h>
@@ -155,9 +156,6 @@ static void ask_room(struct pw_dsession *session, struct pw_frozen *frozen, uint
 {
         struct pw_daemon *daemon = session->daemon;
 
-        pw_daemon_reclaim(daemon, pw_now_us());
-        if (session->ended)
-                return; /* and the wait with it */
         pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = frozen->token,
                                                                         .session = frozen->freezer->session,
                                                                         .lane = frozen->lane,

@@ -8,7 +8,7 @@
 #ifndef PW_DAEMON_MEMORY_FROZEN_H
 #define PW_DAEMON_MEMORY_FROZEN_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 struct pw_freezer;
 struct pw_frozen;

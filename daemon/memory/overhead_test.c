@@ -2,7 +2,8 @@
  * these ends the sessions in it. */
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/client/session.h"
+#include "daemon/session/kept.h"
+#include "daemon/session/session.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"

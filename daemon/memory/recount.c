@@ -2,7 +2,7 @@
 #include "daemon/memory/recount.h"
 
 #include "base/memory.h"
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 #include "plane/recount.h"
 
 #define PART_LANES 32u /* in a turn: 1 KiB each */

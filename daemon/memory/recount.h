@@ -4,7 +4,7 @@
 #ifndef PW_DAEMON_MEMORY_RECOUNT_H
 #define PW_DAEMON_MEMORY_RECOUNT_H
 
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 
 /* A session's notes were taken back. A walk of its tenant's begins anew; `marks`, NULL: none. No memory for it: the counts stay. */
 void pw_recount_mark(struct pw_daemon *daemon, struct pw_tenant *tenant, const struct pw_hint_marks *marks);

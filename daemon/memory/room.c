@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/segment.h"
+#include "daemon/session/output.h"
 #include "daemon/wait.h"
 
 struct pw_room_wait {
@@ -73,9 +74,6 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        pw_daemon_reclaim(daemon, now_us);
-        if (session->ended)
-                return;
         pw_store_room_request(daemon->store,
                               &(struct pw_room_request){ .token = wait->token,
                                                          .session = session->number,

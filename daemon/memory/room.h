@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_MEMORY_ROOM_H
 #define PW_DAEMON_MEMORY_ROOM_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 /* Room of a freezer for a frozen put: what a session waits for, and answered by pw_frozen_room(). 0: out of memory. */
 struct pw_frozen;

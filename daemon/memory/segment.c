@@ -4,7 +4,7 @@
 #include "base/id.h"
 #include "base/memory.h"
 #include "daemon/child/child.h"
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 
 static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, const struct pw_store_leaving *leaving)
 {

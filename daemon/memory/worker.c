@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/backing.h"
 #include "daemon/memory/frozen.h"

@@ -6,6 +6,7 @@
 #include "daemon/child/spawn.h"
 #include "daemon/install.h"
 #include "daemon/module/module_look.h"
+#include "daemon/session/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #ifndef PW_DAEMON_MODULE_MODULE_H
 #define PW_DAEMON_MODULE_MODULE_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 #define PW_MODULE_VERSIONS_MAX 128u                     /* that are in use */
 #define PW_MODULE_VERSIONS_BYTES_MAX (512 * PW_MIB)     /* and what they may have in all */

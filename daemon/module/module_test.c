@@ -6,6 +6,7 @@
 #include "daemon/install.h"
 #include "daemon/module/module.h"
 #include "daemon/module/module_file.h"
+#include "daemon/session/output.h"
 
 #include <event2/event.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_SETTINGS_QUOTA_H
 #define PW_DAEMON_SETTINGS_QUOTA_H
 
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 #include "store/account/quota.h"
 
 /* What `--quota` says of a tenant: of "*" first, then of its name; what is not said has no limit. Errors: PW_INVALID. */

@@ -4,7 +4,7 @@
 #ifndef PW_DAEMON_SETTINGS_WEIGHT_H
 #define PW_DAEMON_SETTINGS_WEIGHT_H
 
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 
 /* Does every line make sense, and is no tenant named twice? Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_weights_check(const struct pw_text_list *lines, struct pw_error *ret_err);

@@ -1,24 +1,11 @@
 /* Cancelling by request: of the run that makes an object, or of a run by its number. */
 #include "daemon/work/cancel.h"
 
-#include "daemon/client/lane.h"
-#include "daemon/client/name.h"
+#include "daemon/session/object.h"
+#include "daemon/session/output.h"
 #include "store/object.h"
 
 #include <inttypes.h>
-
-/* The client that was granted the slot may have submitted the run without our having read that. */
-static enum pw_status find(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, struct pw_object **ret_object,
-                           struct pw_error *ret_err)
-{
-        enum pw_status status = pw_object_by_id(session, id, ret_object, ret_err);
-        struct pw_dsession *maker = status == PW_OK ? pw_session_get(session->daemon, (*ret_object)->grantee) : NULL;
-
-        if (!maker || (*ret_object)->run)
-                return status;
-        pw_lanes_drain(maker); /* a part, if there is very much */
-        return pw_object_by_id(session, id, ret_object, ret_err);
-}
 
 /* The run behind an object that the session may touch; 0: it is decided, there is nothing to cancel. */
 static enum pw_status run_of_object(struct pw_dsession *session, const Pathways__Wire__ObjectId *id, uint64_t *ret_run,
@@ -27,7 +14,7 @@ static enum pw_status run_of_object(struct pw_dsession *session, const Pathways_
         struct pw_daemon *daemon = session->daemon;
         char text[PW_ID_TEXT_BYTES];
         struct pw_object *object;
-        enum pw_status status = find(session, id, &object, ret_err);
+        enum pw_status status = pw_object_by_id(session, id, &object, ret_err);
 
         if (status != PW_OK)
                 return status;

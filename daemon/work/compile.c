@@ -2,6 +2,7 @@
 #include "daemon/work/compile.h"
 
 #include "base/memory.h"
+#include "daemon/session/output.h"
 #include "daemon/work/graph_wire.h"
 #include "daemon/work/program.h"
 #include "program/lower/lower.h"

@@ -8,7 +8,7 @@
 #ifndef PW_DAEMON_WORK_COMPILE_H
 #define PW_DAEMON_WORK_COMPILE_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 #include "daemon/work/shapes.h"
 
 #define PW_COMPILE_MODULES_MAX 64u

@@ -1,7 +1,7 @@
 /* What a tenant has under way, and of answers. */
 #include "daemon/work/compiling.h"
 
-#include "daemon/memory/kept.h"
+#include "daemon/session/kept.h"
 
 struct pw_compiling *pw_compiling_new(void)
 {

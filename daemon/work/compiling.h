@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_WORK_COMPILING_H
 #define PW_DAEMON_WORK_COMPILING_H
 
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 #include "daemon/work/compiler.h"
 #include "daemon/work/shapes.h"
 

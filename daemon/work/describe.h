@@ -4,7 +4,7 @@
 #ifndef PW_DAEMON_WORK_DESCRIBE_H
 #define PW_DAEMON_WORK_DESCRIBE_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 #include "program/graph/graph.h"
 
 /* Called once, later or at once, with the outputs filled into query->task, or with an error. */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/session/output.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "daemon/session/output.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_WORK_GRAPH_WIRE_H
 #define PW_DAEMON_WORK_GRAPH_WIRE_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 #include "program/graph/graph.h"
 
 /* A graph of what the client traced; nothing is checked but what would not fit the structs. Its slices have an id and nothing else.

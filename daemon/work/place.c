@@ -2,7 +2,7 @@
 #include "daemon/work/place.h"
 
 #include "base/memory.h"
-#include "daemon/memory/kept.h"
+#include "daemon/session/kept.h"
 #include "daemon/work/compiler.h"
 #include "plane/segment.h"
 

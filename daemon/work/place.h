@@ -4,7 +4,7 @@
 #ifndef PW_DAEMON_WORK_PLACE_H
 #define PW_DAEMON_WORK_PLACE_H
 
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 
 /* A place for its image. What it takes for good is its tenant's. */
 enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_program_row *row,

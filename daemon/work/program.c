@@ -2,8 +2,9 @@
 #include "daemon/work/program.h"
 
 #include "base/memory.h"
-#include "daemon/memory/kept.h"
+#include "daemon/session/kept.h"
 #include "daemon/module/module.h"
+#include "daemon/session/output.h"
 #include "daemon/work/compile.h"
 #include "daemon/work/compiling.h"
 #include "daemon/work/describe.h"

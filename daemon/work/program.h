@@ -7,7 +7,7 @@
 #ifndef PW_DAEMON_WORK_PROGRAM_H
 #define PW_DAEMON_WORK_PROGRAM_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 #include "daemon/wait.h"
 
 /* The id of the request in this frame, 0: none is seen; and whether it is one to compile. Nothing is unpacked for that. */

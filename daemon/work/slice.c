@@ -2,6 +2,9 @@
 #include "daemon/work/slice.h"
 
 #include "base/memory.h"
+#include "daemon/memory/device.h"
+#include "daemon/session/kept.h"
+#include "daemon/session/output.h"
 
 /* What a slice of a session takes of the heap: its record, places in tables, and two lists of its devices. */
 #define SLICE_BYTES 180

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/memory/segment.h"
+#include "daemon/session/lane.h"
 #include "store/object.h"
 
 #include <stdio.h>

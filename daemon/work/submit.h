@@ -5,7 +5,7 @@
 #ifndef PW_DAEMON_WORK_SUBMIT_H
 #define PW_DAEMON_WORK_SUBMIT_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/session.h"
 
 /* Read the record whose header cell is `header`, `left` cells being there. Returns its cells; 0: it cannot be. */
 uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us);

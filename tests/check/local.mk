@@ -7,5 +7,5 @@ checks += tests/check/limits.sh tests/check/protocol.sh tests/check/clocks.sh te
 	tests/check/packages.sh tests/check/wall.sh
 dist_check_SCRIPTS += $(checks)
 TESTS += $(checks)
-EXTRA_DIST += tests/README.md tests/check/tree.sh tests/check/lists/folders.txt tests/check/lists/libraries.txt \
+EXTRA_DIST += tests/README.md tests/check/tree.sh tests/check/lists/libraries.txt \
 	tests/check/lists/orders.txt  tests/check/lists/outcomes.txt tests/check/lists/wall.txt  tests/check/README.md

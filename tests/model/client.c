@@ -2,6 +2,7 @@
 #include "tests/model/world.h"
 
 #include "daemon/client/request.h"
+#include "daemon/session/output.h"
 
 #include <errno.h>
 

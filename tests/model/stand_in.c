@@ -3,13 +3,16 @@
 #include "tests/model/world.h"
 
 #include "daemon/child/child_board.h"
+#include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/name.h"
+#include "daemon/client/onlooker.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
+#include "daemon/session/object.h"
 #include "daemon/work/describe.h"
 #include "tests/model/runs.h"
 
@@ -120,7 +123,8 @@ uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move) { (void)daemon, (void)move; }
+static void moved(struct pw_daemon *daemon, const struct pw_moved *move) { (void)daemon, (void)move; }
+const struct pw_onlooker world_onlooker = { .moved = moved };
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

@@ -1,8 +1,11 @@
 /* The daemon's loop and the clients' session, as far as the models need them, around the product's own sources. */
 #include "tests/model/world.h"
 
+#include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/look.h"
+#include "daemon/client/onlooker.h"
+#include "daemon/effect.h"
 #include "daemon/turn.h"
 #include "store/object.h"
 #include "tests/model/runs.h"
@@ -198,6 +201,8 @@ void world_begin(uint32_t clients)
         model_share(world.tenant.hints->changes, sizeof world.tenant.hints->changes);
         runs_begin();
         world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
+        world.daemon.settle = pw_effects;
+        world.daemon.onlooker = &world_onlooker;
         pw_list_init(&world.daemon.hot);
         pw_list_init(&world.daemon.recounts);
         pw_list_init(&world.daemon.ended);

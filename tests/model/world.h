@@ -6,7 +6,7 @@
 #ifndef PW_MODEL_WORLD_H
 #define PW_MODEL_WORLD_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/lane.h"
 #include "libclient/object/unref.h"
 #include "libclient/session.h"
 #include "libclient/slab.h"
@@ -49,6 +49,7 @@ struct world {
         uint32_t client_count, token, buckets;
         uint32_t punched; /* clients whose rooms were given back to the host */
 };
+extern const struct pw_onlooker world_onlooker;
 extern struct world world;
 
 /* Build it with `clients` clients; the daemon's thread is 0. Shares what the socket carries, tails, watch words and cells; entries

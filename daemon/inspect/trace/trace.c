@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace/trace_log.h"
+#include "daemon/session/kept.h"
+#include "daemon/session/output.h"
 
 #include <stdio.h>
 
@@ -355,7 +357,7 @@ void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_run *run, enu
                                                            .client = (char *)(uintptr_t)run->client }, run->row->tenant);
 }
 
-void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move) { pw_trace_logs_move(daemon, move); }
+void pw_traces_moved(struct pw_daemon *daemon, const struct pw_moved *move) { pw_trace_logs_move(daemon, move); }
 
 /* --- time ---------------------------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #ifndef PW_DAEMON_INSPECT_TRACE_TRACE_H
 #define PW_DAEMON_INSPECT_TRACE_TRACE_H
 
-#include "daemon/client/session.h"
+#include "daemon/client/onlooker.h"
 
 /* Begin a trace of the session, or go on with it: answer when there is a batch, or the time is over. */
 void pw_trace_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request);
@@ -16,8 +16,7 @@ void pw_trace_session_end(struct pw_dsession *session);
 /* Behind pw_boards_poll() and before anything is ordered: run records are then still those of the gangs that are done. */
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us);
 void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_run *run, enum pw_status outcome, uint64_t now_us);
-struct pw_traced_move { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; };
-void pw_traces_moved(struct pw_daemon *daemon, const struct pw_traced_move *move);
+void pw_traces_moved(struct pw_daemon *daemon, const struct pw_moved *move);
 uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant *tenant); /* its own; NULL: all */
 /* When the next answer is due; UINT64_MAX: none is waited for. */
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon);

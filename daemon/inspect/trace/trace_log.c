@@ -6,6 +6,7 @@
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/inspect/trace/trace_program.h"
+#include "daemon/session/kept.h"
 
 #include <stdio.h>
 
@@ -330,7 +331,7 @@ void pw_trace_logs_run(struct pw_daemon *daemon, const struct pw_traced_run *run
         }
 }
 
-void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_traced_move *move)
+void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_moved *move)
 {
         struct pw_trace_log *log;
 

@@ -7,7 +7,7 @@
 #ifndef PW_DAEMON_INSPECT_TRACE_TRACE_LOG_H
 #define PW_DAEMON_INSPECT_TRACE_TRACE_LOG_H
 
-#include "daemon/client/session.h"
+#include "daemon/session/output.h"
 
 /* Items [first, end) by their number since the log began; a power of two of them, at most `most`. */
 struct pw_trace_queue { char *items; uint32_t item_bytes, capacity, most; uint64_t first, end; };
@@ -60,8 +60,8 @@ void pw_trace_log_told(struct pw_trace_log *log, const struct pw_trace_place *pl
 /* Look at the histories of all devices. */
 void pw_trace_logs_gangs(struct pw_daemon *daemon);
 void pw_trace_logs_run(struct pw_daemon *daemon, const struct pw_traced_run *run, const char *tenant); /* its texts are borrowed */
-struct pw_traced_move; /* trace.h */
-void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_traced_move *move);
+struct pw_moved; /* trace.h */
+void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_moved *move);
 /* The same run with texts of its own. False: out of memory. */
 bool pw_traced_run_copy(struct pw_traced_run *ret_run, const struct pw_traced_run *from);
 

@@ -3,6 +3,7 @@
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace/trace_log.h"
 #include "daemon/inspect/trace/trace_program.h"
+#include "daemon/session/kept.h"
 #include "scheduler/run.h"
 
 #include <setjmp.h>

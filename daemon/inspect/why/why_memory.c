@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "daemon/inspect/find.h"
+#include "daemon/session/process.h"
 
 #include <inttypes.h>
 #include <stdio.h>

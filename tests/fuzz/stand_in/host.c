@@ -2,9 +2,11 @@
 #include "tests/fuzz/stand_in/host.h"
 
 #include "daemon/child/child_board.h"
+#include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/look.h"
 #include "daemon/client/name.h"
+#include "daemon/effect.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
@@ -338,6 +340,7 @@ void fuzz_host_open(struct fuzz_host *host)
         daemon->settings.host_memory = 16 * PW_MIB;
         daemon->phase = PW_SERVING;
         daemon->device_count = FUZZ_DEVICES;
+        daemon->settle = pw_effects;
         daemon->store = host->fixture.store;
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = 4 }, NULL);
         daemon->children = calloc(FUZZ_DEVICES + 1, sizeof *daemon->children);

@@ -1,8 +1,8 @@
 /* What the daemon keeps because of a tenant, by kind. */
-#include "daemon/memory/kept.h"
+#include "daemon/session/kept.h"
 
 #include "base/size.h"
-#include "daemon/client/tenant.h"
+#include "daemon/session/tenant.h"
 
 #include <malloc.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* What goes out to a session: packed, sent at once, queued where the socket is full. */
 #include "base/memory.h"
-#include "daemon/client/session.h"
+#include "daemon/session/kept.h"
+#include "daemon/session/output.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -1,0 +1,19 @@
+/* Who looks on at clients and tells them what there is: a table, handed in at the start; all of it is filled (inspect/onlooker.c).
+ */
+#ifndef PW_DAEMON_CLIENT_ONLOOKER_H
+#define PW_DAEMON_CLIENT_ONLOOKER_H
+
+#include "daemon/session/output.h"
+
+/* A value that moved. */
+struct pw_moved { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; };
+
+struct pw_onlooker {
+        void (*list)(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);
+        void (*trace)(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request);
+        void (*session_ended)(struct pw_dsession *session);
+        void (*session_freed)(struct pw_dsession *session); /* what it published last was read */
+        void (*moved)(struct pw_daemon *daemon, const struct pw_moved *moved);
+};
+
+#endif

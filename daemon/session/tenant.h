@@ -1,0 +1,62 @@
+/* A tenant of this host: by default a Unix user. It has a futures segment and a hint page, and memory on devices.
+ */
+#ifndef PW_DAEMON_SESSION_TENANT_H
+#define PW_DAEMON_SESSION_TENANT_H
+
+#include "daemon/daemon.h"
+#include "store/account/quota.h"
+
+#include <sys/types.h>
+
+struct pw_segment;
+
+/* Catching up on lanes (lane.c): the round in which it was seen last what is there to be read, and the tenant's runs when nothing
+ * of it could be read; UINT64_MAX: it was not tried yet. */
+struct pw_catching { uint64_t round, runs; };
+
+/* The last of its looks of which nothing more could be read, and the runs that it had then. */
+struct pw_settled { uint64_t look, runs; };
+
+/* What its sessions count at it, counted again: tally.h. */
+struct pw_tally { uint64_t connections, lookups, unread_bytes, kept_bytes, begun_bytes; };
+
+struct pw_tenant {
+        uid_t uid;
+        bool begun;
+        char *name;
+        int hints_fd;
+        struct pw_hint_page *hints;
+        struct pw_recounting *recounting; /* NULL: the dead left nothing on it */
+        struct pw_segment *futures;
+        uint32_t connections;   /* those that did not say Hello, and executors, too */
+        uint32_t strangers;     /* that did not say Hello */
+        uint32_t sessions;      /* attached clients, and those that ended whose process lives and has not left */
+        uint32_t segments, backings; /* of memory */
+        struct pw_backing_line *line;   /* where works on its memory wait for the worker */
+        uint64_t measured_bytes; /* of its hint page and its futures segment, for overhead.c: told to the store */
+        uint64_t runs;          /* that they submitted */
+        struct pw_catching catching; /* on all its lanes */
+        uint64_t looks;         /* at all its lanes, to catch up */
+        struct pw_settled settled;
+        struct pw_dlane *catcher; /* that goes on to catch up in the next round; NULL: none */
+        uint64_t part_round, behind; /* the round that `part` is of; the last one in which that was not enough */
+        uint32_t part;          /* of its lanes that may still be read in it */
+        uint64_t look;          /* that goes on over several turns: look.h; 0: none does */
+        struct pw_list looking, look_next; /* sessions it waits for; that are to be in the next */
+        struct pw_list of_looking; /* in daemon->looking, or alone */
+        struct pw_list submitted, batch; /* runs that were read, and those whose look is under way */
+        struct pw_list of_submitted; /* in daemon->submitted, or alone */
+        struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->ready, or alone */
+        uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
+        uint32_t lookups;       /* that wait */
+        uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
+        struct pw_freezer *freezer; /* NULL: nobody froze anything */
+        struct pw_segment *devices[PW_DEVICES_MAX]; /* NULL: it had no slice */
+        struct pw_quota quota;
+        struct pw_compiling *compiling; /* program.h */
+        struct pw_speakers speakers;
+        struct pw_list listing, listers; /* in daemon->listing, or alone; its listings that were asked for */
+        struct pw_tally tally;  /* of the last `check` */
+};
+
+#endif
