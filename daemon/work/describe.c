@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/session/output.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct pw_describe {
         uint64_t queued_us;       /* how long the executor had waited for a processor by then */
         uint64_t look_us;         /* when its time may be over */
         struct pw_dsession *session;
+        pid_t pid;                /* of the executor that attached last */
 };
 
 enum pw_status pw_describe_new(struct pw_daemon *daemon, struct pw_describe **ret_describe, struct pw_error *ret_err)
@@ -75,14 +77,14 @@ static void finish(struct pw_describe *describe, struct question *question, cons
 
 /* How long the first thread of the describing executor has waited for a processor, ever; 0 where the system does not say: see
  * sched-stats in the kernel's documentation. */
-static uint64_t queued_us(const struct pw_daemon *daemon)
+static uint64_t queued_us(const struct pw_describe *describe)
 {
         unsigned long long ran_ns, queued_ns;
         char path[40], text[64];
         pw_auto_close int fd = -1;
         ssize_t bytes;
 
-        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)daemon->children[daemon->device_count].pid);
+        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)describe->pid);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
         if (bytes <= 0)
@@ -104,7 +106,7 @@ static void ask_first(struct pw_describe *describe)
         question->ask.frame = NULL;
         describe->asked_us = pw_now_us();
         describe->look_us = describe->asked_us + LIMIT_US;
-        describe->queued_us = queued_us(describe->session->daemon);
+        describe->queued_us = queued_us(describe);
         pw_session_send(describe->session, frame);
 }
 
@@ -192,6 +194,7 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
 void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session)
 {
         daemon->describe->session = session;
+        daemon->describe->pid = session->pid;
         daemon->describe->asked_us = 0;
         ask_first(daemon->describe);
 }
@@ -225,7 +228,7 @@ void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
         if (pw_describe_next_us(daemon) > now_us)
                 return;
         took_us = now_us - describe->asked_us;
-        queued = queued_us(daemon) - describe->queued_us;
+        queued = queued_us(describe) - describe->queued_us;
         if (took_us - pw_min_u64(queued, took_us) < LIMIT_US && took_us < WALL_US)
                 describe->look_us = now_us + pw_max_u64(LIMIT_US - (took_us - pw_min_u64(queued, took_us)), LOOK_AGAIN_US);
         else
