@@ -25,9 +25,9 @@
 #include "daemon/settings/operators.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/reload.h"
-#include "daemon/turn.h"
+#include "daemon/loop/turn.h"
 #include "daemon/work/compiler.h"
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 #include "daemon/work/program.h"
 #include "daemon/work/submit.h"
 #include "plane/hint.h"
@@ -56,12 +56,12 @@ static void on_signal(evutil_socket_t number, short what, void *context)
 
         (void)what;
         pw_log(&daemon->log, PW_LOG_INFO, "stopping signal=%d runs_in_flight=%llu", (int)number,
-               (unsigned long long)daemon->runs_in_flight);
+               (unsigned long long)daemon->work.runs_in_flight);
         if (daemon->phase < PW_DRAINING)
                 daemon->phase = PW_DRAINING;
         else
                 daemon->phase = PW_STOPPING;
-        pw_daemon_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->runs_in_flight);
+        pw_daemon_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->work.runs_in_flight);
 }
 
 static void on_hangup(evutil_socket_t number, short what, void *context)
@@ -79,15 +79,15 @@ static void raise_limits(struct pw_daemon *daemon)
 {
         struct rlimit limit;
 
-        daemon->fd_limit = 1024; /* everywhere */
+        daemon->clients.fd_limit = 1024; /* everywhere */
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
                 return;
-        daemon->fd_limit = (uint32_t)pw_min_u64(limit.rlim_cur, FDS_MAX);
+        daemon->clients.fd_limit = (uint32_t)pw_min_u64(limit.rlim_cur, FDS_MAX);
         limit.rlim_cur = pw_min_u64(limit.rlim_max, FDS_MAX);
         if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
                 pw_log(&daemon->log, PW_LOG_WARNING, "limit of descriptors not raised");
         else
-                daemon->fd_limit = (uint32_t)limit.rlim_cur;
+                daemon->clients.fd_limit = (uint32_t)limit.rlim_cur;
 }
 
 static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_err)
@@ -96,20 +96,20 @@ static enum pw_status make_loop(struct pw_daemon *daemon, struct pw_error *ret_e
 
         if (config)
                 event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-        daemon->base = config ? event_base_new_with_config(config) : NULL;
+        daemon->loop.base = config ? event_base_new_with_config(config) : NULL;
         if (config)
                 event_config_free(config);
-        daemon->signals[0] = daemon->base ? evsignal_new(daemon->base, SIGTERM, on_signal, daemon) : NULL;
-        daemon->signals[1] = daemon->base ? evsignal_new(daemon->base, SIGINT, on_signal, daemon) : NULL;
-        daemon->signals[2] = daemon->base ? evsignal_new(daemon->base, SIGHUP, on_hangup, daemon) : NULL;
-        if (!daemon->base)
+        daemon->loop.signals[0] = daemon->loop.base ? evsignal_new(daemon->loop.base, SIGTERM, on_signal, daemon) : NULL;
+        daemon->loop.signals[1] = daemon->loop.base ? evsignal_new(daemon->loop.base, SIGINT, on_signal, daemon) : NULL;
+        daemon->loop.signals[2] = daemon->loop.base ? evsignal_new(daemon->loop.base, SIGHUP, on_hangup, daemon) : NULL;
+        if (!daemon->loop.base)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the loop");
-        for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
-                if (!daemon->signals[i] || event_add(daemon->signals[i], NULL) < 0)
+        for (uint32_t i = 0; i < pw_array_count(daemon->loop.signals); i++)
+                if (!daemon->loop.signals[i] || event_add(daemon->loop.signals[i], NULL) < 0)
                         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for signals");
         signal(SIGPIPE, SIG_IGN);
         raise_limits(daemon);
-        return pw_alarm_init(&daemon->alarm, daemon->base, ret_err);
+        return pw_alarm_init(&daemon->loop.alarm, daemon->loop.base, ret_err);
 }
 
 /* No more than a memory cgroup leaves: beyond it the kernel kills. An eighth of that is for the processes themselves. */
@@ -118,14 +118,14 @@ static void cap_memory(struct pw_daemon *daemon, const struct pw_limits *limits)
         uint64_t asked = daemon->settings.host_memory, most = limits->group_bytes - limits->group_bytes / 8;
         char asked_text[16], left_text[16], most_text[16];
 
-        daemon->asked_memory = asked;
+        daemon->memory.asked_bytes = asked;
         if (limits->group_bytes == UINT64_MAX || asked <= most)
                 return;
         daemon->settings.host_memory = most;
         pw_size_format(asked, asked_text);
         pw_size_format(limits->group_bytes, left_text);
         pw_size_format(most, most_text);
-        snprintf(daemon->capped, sizeof daemon->capped, "%s were asked for, cgroup %s leaves %s", asked_text,
+        snprintf(daemon->memory.capped, sizeof daemon->memory.capped, "%s were asked for, cgroup %s leaves %s", asked_text,
                  limits->group, left_text);
         pw_log(&daemon->log, PW_LOG_WARNING, "host memory capped asked=\"%s\" has=\"%s\" cgroup=%s leaves=\"%s\"",
                asked_text, most_text, limits->group, left_text);
@@ -154,7 +154,8 @@ static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserv
                                     "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower "
                                     "--device-memory%s%s",
                                     pw_size_format(settings->host_memory, has), daemon->device_count,
-                                    pw_size_format(settings->device_memory, needs), daemon->capped[0] ? ": " : "", daemon->capped);
+                                    pw_size_format(settings->device_memory, needs), daemon->memory.capped[0] ? ": " : "",
+                                    daemon->memory.capped);
         *ret_reserved = reserved;
         return PW_OK;
 }
@@ -246,13 +247,13 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = make_core(daemon, ret_err);
         if (status == PW_OK)
-                status = pw_worker_new(daemon, &daemon->worker, ret_err);
+                status = pw_worker_new(daemon, &daemon->memory.worker, ret_err);
         if (status == PW_OK)
                 status = pw_modules_new(daemon, &daemon->modules, ret_err);
         if (status == PW_OK)
-                status = pw_describe_new(daemon, &daemon->describe, ret_err);
+                status = pw_describe_new(daemon, &daemon->work.describe, ret_err);
         if (status == PW_OK)
-                status = pw_compiler_new(daemon, &daemon->compiler, ret_err);
+                status = pw_compiler_new(daemon, &daemon->work.compiler, ret_err);
         if (status == PW_OK)
                 status = pw_children_start(daemon, &child_calls, ret_err);
         if (status == PW_OK)
@@ -285,33 +286,16 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         daemon->settings = *settings_take;
         daemon->argc = argc;
         daemon->argv = argv;
-        daemon->settle = pw_effects;
-        daemon->onlooker = &pw_inspect_onlooker;
         daemon->started_us = pw_now_us();
-        daemon->stop_at_us = daemon->stuck_until_us = UINT64_MAX;
-        daemon->listen_fd = daemon->reserve_fd = daemon->lock_fd = daemon->bells_fd = -1;
-        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
-                daemon->islands[i].fd = daemon->islands[i].ro_fd = -1;
-        pw_list_init(&daemon->ended);
-        pw_list_init(&daemon->strangers);
-        pw_list_init(&daemon->dying);
-        pw_list_init(&daemon->hot);
-        pw_list_init(&daemon->backings);
-        pw_list_init(&daemon->submitted);
-        pw_list_init(&daemon->ready);
-        pw_list_init(&daemon->looking);
-        pw_list_init(&daemon->look_next);
-        pw_list_init(&daemon->found);
-        pw_list_init(&daemon->frozen);
-        pw_list_init(&daemon->listing);
-        pw_list_init(&daemon->speaking);
-        pw_speakers_init(&daemon->child_speakers);
-        pw_list_init(&daemon->audits);
-        pw_list_init(&daemon->traces);
-        pw_list_init(&daemon->trace_logs);
-        pw_list_init(&daemon->jobs);
-        pw_list_init(&daemon->leaving);
-        pw_list_init(&daemon->recounts);
+        daemon->lock_fd = -1;
+        daemon->loop.settle = pw_effects;
+        daemon->loop.stop_at_us = daemon->loop.stuck_until_us = UINT64_MAX;
+        daemon->clients.onlooker = &pw_inspect_onlooker;
+        pw_clients_init(&daemon->clients);
+        pw_memory_init(&daemon->memory);
+        pw_work_init(&daemon->work);
+        pw_children_init(&daemon->children);
+        pw_inspection_init(&daemon->inspection);
         status = start(daemon, ret_err);
         if (status != PW_OK) {
                 daemon->settings = (struct pw_settings){ 0 }; /* still the caller's */
@@ -345,8 +329,8 @@ static void become_ready(struct pw_daemon *daemon)
 
 static void sleep_until_something(struct pw_daemon *daemon)
 {
-        pw_alarm_set(&daemon->alarm, pw_min_u64(pw_turn_next_us(daemon), daemon->stop_at_us));
-        event_base_loop(daemon->base, EVLOOP_ONCE);
+        pw_alarm_set(&daemon->loop.alarm, pw_min_u64(pw_turn_next_us(daemon), daemon->loop.stop_at_us));
+        event_base_loop(daemon->loop.base, EVLOOP_ONCE);
 }
 
 typedef bool (*over_fn)(const struct pw_daemon *daemon);
@@ -369,7 +353,7 @@ static bool yield_once(struct rests *rests)
  * sockets and the turn after it rings nobody: whether the loop is over is asked again before it sleeps. */
 static void rest(struct pw_daemon *daemon, struct rests *rests, over_fn over)
 {
-        if ((daemon->runs_in_flight || !pw_list_empty(&daemon->hot)) && yield_once(rests))
+        if ((daemon->work.runs_in_flight || !pw_list_empty(&daemon->clients.hot)) && yield_once(rests))
                 return;
         rests->yields = 0;
         if (!over(daemon) && pw_turn_may_sleep(daemon))
@@ -384,10 +368,10 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
         uint64_t polled_us = 0;
 
         while (!over(daemon)) {
-                uint64_t started_us = daemon->woken_us ? daemon->woken_us : pw_now_us();
+                uint64_t started_us = daemon->loop.woken_us ? daemon->loop.woken_us : pw_now_us();
 
                 if (turns++ % TURNS_PER_POLL == 0 || started_us - polled_us >= POLL_US) {
-                        event_base_loop(daemon->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+                        event_base_loop(daemon->loop.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                         polled_us = started_us;
                 }
                 bool any = pw_turn(daemon);
@@ -396,11 +380,11 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                 if (any) {
                         rests.yields = 0;
                         pw_turn_took(daemon, started_us);
-                        daemon->woken_us = 0;
+                        daemon->loop.woken_us = 0;
                         continue;
                 }
                 turns = 0;
-                daemon->woken_us = 0;
+                daemon->loop.woken_us = 0;
                 rest(daemon, &rests, over);
         }
 }
@@ -412,19 +396,19 @@ static bool told_to_stop(const struct pw_daemon *daemon)
 
 static bool drained(const struct pw_daemon *daemon)
 {
-        return daemon->phase >= PW_STOPPING || !daemon->runs_in_flight || pw_now_us() >= daemon->stop_at_us;
+        return daemon->phase >= PW_STOPPING || !daemon->work.runs_in_flight || pw_now_us() >= daemon->loop.stop_at_us;
 }
 
 void pw_daemon_run(struct pw_daemon *daemon)
 {
         turn_until(daemon, told_to_stop);
-        daemon->stop_at_us = pw_now_us() + daemon->settings.shutdown_us;
+        daemon->loop.stop_at_us = pw_now_us() + daemon->settings.shutdown_us;
         turn_until(daemon, drained);
         daemon->phase = PW_STOPPING;
-        if (daemon->runs_in_flight)
+        if (daemon->work.runs_in_flight)
                 pw_log(&daemon->log, PW_LOG_WARNING, "runs cut off by the shutdown runs=%llu",
-                       (unsigned long long)daemon->runs_in_flight);
-        pw_log(&daemon->log, PW_LOG_INFO, "stopped runs_done=%llu", (unsigned long long)daemon->runs_done);
+                       (unsigned long long)daemon->work.runs_in_flight);
+        pw_log(&daemon->log, PW_LOG_INFO, "stopped runs_done=%llu", (unsigned long long)daemon->work.runs_done);
 }
 
 /* --- end ---------------------------------------------------------------------------------------------------------------- */
@@ -433,20 +417,20 @@ static void free_segments(struct pw_daemon *daemon)
 {
         struct pw_segment *segment;
 
-        while (daemon->segments.count) /* each removal may move another behind the cursor */
-                for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+        while (daemon->memory.segments.count) /* each removal may move another behind the cursor */
+                for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
                         pw_segment_remove(daemon, segment);
-        pw_table_done(&daemon->segments);
-        free(daemon->spare_segments);
-        daemon->spare_segments = NULL;
-        daemon->spare_segment_count = daemon->spare_segment_capacity = 0;
+        pw_table_done(&daemon->memory.segments);
+        free(daemon->memory.spare_segments);
+        daemon->memory.spare_segments = NULL;
+        daemon->memory.spare_segment_count = daemon->memory.spare_segment_capacity = 0;
 }
 
 static void stop_compiling(struct pw_daemon *daemon)
 {
-        struct pw_compiler *compiler = daemon->compiler;
+        struct pw_compiler *compiler = daemon->work.compiler;
 
-        daemon->compiler = NULL;
+        daemon->work.compiler = NULL;
         pw_compiler_free(compiler);
         pw_programs_done(daemon);
 }
@@ -464,9 +448,9 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_closer_free(daemon->closer);
         pw_http_free(daemon->http);
         pw_audits_done(daemon);
-        pw_worker_free(daemon->worker);
+        pw_worker_free(daemon->memory.worker);
         stop_compiling(daemon);
-        pw_describe_free(daemon->describe);
+        pw_describe_free(daemon->work.describe);
         pw_modules_free(daemon->modules);
         pw_frozen_done(daemon);
         pw_rooms_done(daemon);
@@ -480,14 +464,14 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_processes_done(daemon);
         pw_tenants_done(daemon);
         pw_meta_close(daemon->meta);
-        for (uint32_t i = 0; i < pw_array_count(daemon->signals); i++)
-                if (daemon->signals[i])
-                        event_free(daemon->signals[i]);
-        if (daemon->watchdog)
-                event_free(daemon->watchdog);
-        pw_alarm_done(&daemon->alarm);
-        if (daemon->base)
-                event_base_free(daemon->base);
+        for (uint32_t i = 0; i < pw_array_count(daemon->loop.signals); i++)
+                if (daemon->loop.signals[i])
+                        event_free(daemon->loop.signals[i]);
+        if (daemon->loop.watchdog)
+                event_free(daemon->loop.watchdog);
+        pw_alarm_done(&daemon->loop.alarm);
+        if (daemon->loop.base)
+                event_base_free(daemon->loop.base);
         pw_rundir_leave(daemon);
         pw_settings_done(&daemon->settings);
         if (daemon->log.fd > STDERR_FILENO)

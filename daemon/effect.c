@@ -54,10 +54,10 @@ static void run_ended(void *context, struct pw_run *run, enum pw_status outcome,
         struct pw_daemon *daemon = context;
 
         pw_submit_forget(daemon, run);
-        if (!pw_list_empty(&daemon->traces))
+        if (!pw_list_empty(&daemon->inspection.traces))
                 pw_traces_run_ended(daemon, run, outcome, now_us);
-        daemon->runs_in_flight--;
-        daemon->runs_done++;
+        daemon->work.runs_in_flight--;
+        daemon->work.runs_done++;
 }
 
 static void program_ended(void *context, struct pw_program_row *program)
@@ -85,7 +85,7 @@ static void pages(void *context, const struct pw_store_action *action)
 
         if (action->kind == PW_STORE_POPULATE)
                 pw_overhead_reserved(segment->backed.backing);
-        pw_worker_ask(daemon->worker, &(struct pw_work){ .punch = action->kind == PW_STORE_PUNCH,
+        pw_worker_ask(daemon->memory.worker, &(struct pw_memory_work){ .punch = action->kind == PW_STORE_PUNCH,
                                                          .backing = segment->backed.backing,
                                                          .offset = segment->backed.offset + action->offset,
                                                          .bytes = action->bytes,
@@ -99,7 +99,7 @@ static void drain(void *context)
 {
         struct pw_daemon *daemon = context;
 
-        daemon->more = true;
+        daemon->loop.more = true;
         pw_lanes_hungry(daemon);
 }
 
@@ -114,7 +114,7 @@ static void segment_left(void *context, uint32_t number, enum pw_store_action_ki
                 pw_segment_quiet(segment);
                 return;
         }
-        daemon->doing = "the end of a segment";
+        daemon->loop.doing = "the end of a segment";
         pw_segment_remove(daemon, segment);
 }
 
@@ -151,8 +151,8 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
         struct pw_deciders deciders = deciders_of(daemon);
         bool stuck, any = pw_deciders_act(&deciders, now_us, &stuck);
 
-        daemon->stuck_until_us = stuck ? now_us + STUCK_US : UINT64_MAX;
-        any |= !pw_list_empty(&daemon->ready);
+        daemon->loop.stuck_until_us = stuck ? now_us + STUCK_US : UINT64_MAX;
+        any |= !pw_list_empty(&daemon->work.ready);
         pw_submit_tell_ready(daemon, now_us); /* what comes of that is done in the next turn */
         return any;
 }

@@ -49,8 +49,8 @@ enum pw_status pw_notify_watchdog(struct pw_daemon *daemon, struct pw_error *ret
 
         if (!us || !daemon->environment.notify_socket)
                 return PW_OK;
-        daemon->watchdog = event_new(daemon->base, -1, EV_PERSIST, on_watchdog, daemon);
-        if (!daemon->watchdog || event_add(daemon->watchdog, &period) < 0)
+        daemon->loop.watchdog = event_new(daemon->loop.base, -1, EV_PERSIST, on_watchdog, daemon);
+        if (!daemon->loop.watchdog || event_add(daemon->loop.watchdog, &period) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the watchdog");
         return PW_OK;
 }

@@ -45,7 +45,7 @@ static void forget_segments(struct pw_child *child)
 
 uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone)
 {
-        struct pw_child *child = &daemon->children[device];
+        struct pw_child *child = &daemon->children.all[device];
         uint32_t count = child->gone_count;
 
         if (segment)
@@ -57,15 +57,15 @@ uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segme
 
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment)
 {
-        for (uint32_t i = 0; daemon->children && i < daemon->device_count; i++) {
-                struct pw_child *child = &daemon->children[i];
+        for (uint32_t i = 0; daemon->children.all && i < daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children.all[i];
                 if (!pw_table_remove(&child->mapped, segment) ||
                     !pw_grow((void **)&child->gone, &child->gone_capacity, child->gone_count + 1, sizeof *child->gone))
                         continue;
                 child->gone[child->gone_count++] = segment;
                 if (child->gone_count == 1) { /* else it was told that there are some, and has not asked yet */
-                        atomic_fetch_add(&daemon->islands[child->island].board->gone[i], 1);
-                        pw_bells_ring_one(daemon->bells, i);
+                        atomic_fetch_add(&daemon->children.islands[child->island].board->gone[i], 1);
+                        pw_bells_ring_one(daemon->children.bells, i);
                 }
         }
 }
@@ -101,9 +101,9 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
         child->started_us = pw_now_us();
         child->done_at_start = child->board ? atomic_load(&child->board->done.count) : 0;
         child->kill_reason[0] = 0;
-        child->exited = event_new(daemon->base, child->pidfd, EV_READ, on_exited, child);
+        child->exited = event_new(daemon->loop.base, child->pidfd, EV_READ, on_exited, child);
         if (child->exited && event_add(child->exited, NULL) == 0) {
-                status = daemon->child_calls->connect(daemon, spawned.socket, spawned.pid, ret_err);
+                status = daemon->children.calls->connect(daemon, spawned.socket, spawned.pid, ret_err);
         } else {
                 close(spawned.socket);
                 reap(child);
@@ -121,7 +121,7 @@ static void start_later(struct pw_child *child, uint64_t wait_us)
 
         child->next_start_us = pw_now_us() + wait_us;
         child->waits = true;
-        daemon->children_start_us = pw_min_u64(daemon->children_start_us, child->next_start_us);
+        daemon->children.start_us = pw_min_u64(daemon->children.start_us, child->next_start_us);
 }
 
 /* False: it was not started, and nothing comes by itself. */
@@ -151,12 +151,12 @@ static void start_again(struct pw_child *child)
 
 static void start_due(struct pw_daemon *daemon, uint64_t now_us)
 {
-        daemon->children_start_us = UINT64_MAX;
+        daemon->children.start_us = UINT64_MAX;
         for (uint32_t i = 0; daemon->phase < PW_STOPPING && i <= daemon->device_count; i++) {
-                struct pw_child *child = &daemon->children[i];
+                struct pw_child *child = &daemon->children.all[i];
 
                 if (child->waits && child->next_start_us > now_us) {
-                        daemon->children_start_us = pw_min_u64(daemon->children_start_us, child->next_start_us);
+                        daemon->children.start_us = pw_min_u64(daemon->children.start_us, child->next_start_us);
                 } else if (child->waits) {
                         child->waits = false;
                         if (start_now(child))
@@ -240,11 +240,11 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (is_describer(child))
-                daemon->child_calls->describer_down(daemon, child->ended_how);
+                daemon->children.calls->describer_down(daemon, child->ended_how);
         else
                 pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED,
                                     child->ended_how);
-        daemon->more = true;
+        daemon->loop.more = true;
         start_again(child);
 }
 
@@ -252,17 +252,17 @@ enum pw_status pw_children_start(struct pw_daemon *daemon, const struct pw_child
 {
         enum pw_status status = PW_OK;
 
-        daemon->child_calls = calls;
-        daemon->children = calloc(daemon->device_count + 1, sizeof *daemon->children);
-        if (!daemon->children)
+        daemon->children.calls = calls;
+        daemon->children.all = calloc(daemon->device_count + 1, sizeof *daemon->children.all);
+        if (!daemon->children.all)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
         for (uint32_t i = 0; i <= daemon->device_count; i++)
-                daemon->children[i] =
+                daemon->children.all[i] =
                         (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
         status = pw_child_boards(daemon, ret_err);
-        daemon->children_start_us = UINT64_MAX;
+        daemon->children.start_us = UINT64_MAX;
         for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++)
-                status = start(&daemon->children[i], ret_err);
+                status = start(&daemon->children.all[i], ret_err);
         return status;
 }
 
@@ -283,8 +283,8 @@ static void stop_child(struct pw_child *child)
 
 void pw_children_done(struct pw_daemon *daemon)
 {
-        for (uint32_t i = 0; daemon->children && i <= daemon->device_count; i++) {
-                struct pw_child *child = &daemon->children[i];
+        for (uint32_t i = 0; daemon->children.all && i <= daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children.all[i];
 
                 stop_child(child);
                 if (child->exited)
@@ -293,14 +293,14 @@ void pw_children_done(struct pw_daemon *daemon)
                 free(child->gone);
         }
         pw_child_boards_done(daemon);
-        free(daemon->children);
-        daemon->children = NULL;
+        free(daemon->children.all);
+        daemon->children.all = NULL;
 }
 
 bool pw_children_ready(const struct pw_daemon *daemon)
 {
         for (uint32_t i = 0; i <= daemon->device_count; i++)
-                if (daemon->children[i].state != PW_CHILD_READY)
+                if (daemon->children.all[i].state != PW_CHILD_READY)
                         return false;
         return true;
 }
@@ -313,7 +313,7 @@ enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uin
 
         if (number > daemon->device_count || (executor && number == daemon->device_count))
                 return pw_error_set(ret_err, PW_INVALID, "device %u: this host has %u", device, daemon->device_count);
-        child = &daemon->children[number];
+        child = &daemon->children.all[number];
         if (child->pid != session->pid || child->state == PW_CHILD_DEAD)
                 return pw_error_set(ret_err, PW_DENIED, "only the process that pathwaysd started is an executor");
         if (child->session)
@@ -323,7 +323,7 @@ enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uin
         if (executor)
                 pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
         else
-                daemon->child_calls->describer_up(daemon, session);
+                daemon->children.calls->describer_up(daemon, session);
         return PW_OK;
 }
 
@@ -331,20 +331,20 @@ enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uin
 void pw_child_detached(struct pw_dsession *session)
 {
         struct pw_daemon *daemon = session->daemon;
-        struct pw_child *child = &daemon->children[session->role == PW_ROLE_EXECUTOR ? session->device : daemon->device_count];
+        struct pw_child *child = &daemon->children.all[session->role == PW_ROLE_EXECUTOR ? session->device : daemon->device_count];
 
         if (child->session != session)
                 return;
         child->session = NULL;
         if (is_describer(child))
-                daemon->child_calls->describer_detached(daemon);
+                daemon->children.calls->describer_detached(daemon);
         if (child->pidfd >= 0 && daemon->phase < PW_STOPPING)
                 kill(child->pid, SIGKILL);
 }
 
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why)
 {
-        struct pw_child *child = &daemon->children[number];
+        struct pw_child *child = &daemon->children.all[number];
 
         if (child->pidfd < 0 || child->kill_reason[0])
                 return;
@@ -355,7 +355,7 @@ void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status sta
 
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
 {
-        const struct pw_child *child = &daemon->children[device];
+        const struct pw_child *child = &daemon->children.all[device];
 
         if (child->state == PW_CHILD_READY && atomic_load(&child->board->running) == seq &&
             atomic_load(&child->board->done.seq) < seq)
@@ -364,7 +364,7 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
 
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device)
 {
-        return daemon->children[device].island;
+        return daemon->children.all[device].island;
 }
 
 /* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
@@ -392,7 +392,7 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
 
 uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)
 {
-        const struct pw_child *child = &daemon->children[device];
+        const struct pw_child *child = &daemon->children.all[device];
         uint64_t over_us = limit_us(daemon, child), run;
         const struct pw_image_node *node;
         const char *name;
@@ -409,36 +409,36 @@ static uint64_t look_us(const struct pw_daemon *daemon)
 {
         uint64_t most_us = daemon->settings.function_limit_us;
 
-        return most_us ? daemon->children_looked_us + most_us / LOOKS_PER_LIMIT + 1 : UINT64_MAX;
+        return most_us ? daemon->children.looked_us + most_us / LOOKS_PER_LIMIT + 1 : UINT64_MAX;
 }
 
 /* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
 static uint64_t next_look_us(const struct pw_daemon *daemon)
 {
-        uint64_t next_us = look_us(daemon), shortest_us = daemon->shortest_limit_us;
+        uint64_t next_us = look_us(daemon), shortest_us = daemon->work.shortest_limit_us;
 
-        if (!daemon->runs_in_flight)
+        if (!daemon->work.runs_in_flight)
                 return UINT64_MAX;
         if (!shortest_us)
                 return next_us;
         for (uint32_t i = 0; i < daemon->device_count; i++)
-                next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children[i]));
+                next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children.all[i]));
         return pw_min_u64(next_us, pw_now_us() + shortest_us);
 }
 
-uint64_t pw_children_next_us(const struct pw_daemon *daemon) { return pw_min_u64(daemon->children_start_us, next_look_us(daemon)); }
+uint64_t pw_children_next_us(const struct pw_daemon *daemon) { return pw_min_u64(daemon->children.start_us, next_look_us(daemon)); }
 
 static void look_at_functions(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (!daemon->runs_in_flight || (!daemon->shortest_limit_us && look_us(daemon) > now_us))
+        if (!daemon->work.runs_in_flight || (!daemon->work.shortest_limit_us && look_us(daemon) > now_us))
                 return;
-        daemon->children_looked_us = now_us;
+        daemon->children.looked_us = now_us;
         for (uint32_t i = 0; i < daemon->device_count; i++) {
                 char why[100], limit[16];
                 struct pw_child_order order;
-                uint64_t now_in = atomic_load(&daemon->children[i].board->running);
+                uint64_t now_in = atomic_load(&daemon->children.all[i].board->running);
 
-                if (limit_us(daemon, &daemon->children[i]) > now_us || !pw_child_order(daemon, i, now_in, &order))
+                if (limit_us(daemon, &daemon->children.all[i]) > now_us || !pw_child_order(daemon, i, now_in, &order))
                         continue;
                 snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
                 pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
@@ -447,7 +447,7 @@ static void look_at_functions(struct pw_daemon *daemon, uint64_t now_us)
 
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (daemon->children_start_us <= now_us)
+        if (daemon->children.start_us <= now_us)
                 start_due(daemon, now_us);
         look_at_functions(daemon, now_us);
 }

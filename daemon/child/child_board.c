@@ -20,12 +20,13 @@ static enum pw_status make(const char *name, uint64_t bytes, int *ret_fd, void *
 
 static enum pw_status make_island(struct pw_daemon *daemon, uint32_t island, struct pw_error *ret_err)
 {
+        struct pw_shared_island *shared = &daemon->children.islands[island];
         void *memory = NULL;
-        enum pw_status status = make("pathways-island", PW_ISLAND_BOARD_BYTES, &daemon->islands[island].fd, &memory, ret_err);
+        enum pw_status status = make("pathways-island", PW_ISLAND_BOARD_BYTES, &shared->fd, &memory, ret_err);
 
-        daemon->islands[island].board = memory;
+        shared->board = memory;
         if (status == PW_OK)
-                status = pw_memfd_readonly(daemon->islands[island].fd, &daemon->islands[island].ro_fd, ret_err);
+                status = pw_memfd_readonly(shared->fd, &shared->ro_fd, ret_err);
         if (status == PW_OK)
                 status = pw_boards_island(daemon->boards, island, memory, PW_ISLAND_BOARD_BYTES, ret_err);
         return status;
@@ -33,7 +34,7 @@ static enum pw_status make_island(struct pw_daemon *daemon, uint32_t island, str
 
 static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, struct pw_error *ret_err)
 {
-        struct pw_child *child = &daemon->children[device];
+        struct pw_child *child = &daemon->children.all[device];
         void *memory = NULL;
         enum pw_status status = make("pathways-device-board", sizeof *child->board, &child->board_fd, &memory, ret_err);
 
@@ -55,13 +56,14 @@ static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, str
 
 enum pw_status pw_child_boards(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
+        struct pw_children *children = &daemon->children;
         void *memory = NULL;
-        enum pw_status status = make("pathways-bells", sizeof *daemon->bells, &daemon->bells_fd, &memory, ret_err);
+        enum pw_status status = make("pathways-bells", sizeof *children->bells, &children->bells_fd, &memory, ret_err);
 
-        daemon->bells = memory;
+        children->bells = memory;
         if (status != PW_OK)
                 return status;
-        pw_boards_bells(daemon->boards, daemon->bells);
+        pw_boards_bells(daemon->boards, children->bells);
         for (uint32_t i = 0; status == PW_OK && i < daemon->settings.islands; i++)
                 status = make_island(daemon, i, ret_err);
         for (uint32_t i = 0; status == PW_OK && i < daemon->device_count; i++)
@@ -71,21 +73,23 @@ enum pw_status pw_child_boards(struct pw_daemon *daemon, struct pw_error *ret_er
 
 void pw_child_boards_done(struct pw_daemon *daemon)
 {
+        struct pw_children *children = &daemon->children;
+
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++) {
-                if (daemon->islands[i].board)
-                        munmap(daemon->islands[i].board, PW_ISLAND_BOARD_BYTES);
-                pw_close_fd(&daemon->islands[i].fd);
-                pw_close_fd(&daemon->islands[i].ro_fd);
+                if (children->islands[i].board)
+                        munmap(children->islands[i].board, PW_ISLAND_BOARD_BYTES);
+                pw_close_fd(&children->islands[i].fd);
+                pw_close_fd(&children->islands[i].ro_fd);
         }
-        for (uint32_t i = 0; daemon->children && i < daemon->device_count; i++) {
-                if (daemon->children[i].board)
-                        munmap(daemon->children[i].board, sizeof *daemon->children[i].board);
-                pw_close_fd(&daemon->children[i].board_fd);
-                pw_close_fd(&daemon->children[i].board_ro_fd);
+        for (uint32_t i = 0; children->all && i < daemon->device_count; i++) {
+                if (children->all[i].board)
+                        munmap(children->all[i].board, sizeof *children->all[i].board);
+                pw_close_fd(&children->all[i].board_fd);
+                pw_close_fd(&children->all[i].board_ro_fd);
         }
-        if (daemon->bells)
-                munmap(daemon->bells, sizeof *daemon->bells);
-        pw_close_fd(&daemon->bells_fd);
+        if (children->bells)
+                munmap(children->bells, sizeof *children->bells);
+        pw_close_fd(&children->bells_fd);
 }
 
 void pw_child_board_down(struct pw_child *child, enum pw_status status, const char *how)
@@ -96,7 +100,7 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
         pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
         pw_boards_settle(daemon->boards, daemon->scheduler, child->number);
         pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
-        daemon->settle(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
+        daemon->loop.settle(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
         atomic_store(&child->board->spoilt_before,
                      0); /* LOST_BEFORE says it now, and a function may have written any number there */
 }
@@ -111,12 +115,12 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
 {
         uint32_t count = 0;
 
-        fds[count++] = daemon->bells_fd;
-        fds[count++] = daemon->children[device].board_fd;
+        fds[count++] = daemon->children.bells_fd;
+        fds[count++] = daemon->children.all[device].board_fd;
         for (uint32_t i = 0; i < daemon->settings.islands; i++)
-                fds[count++] = daemon->islands[i].ro_fd;
+                fds[count++] = daemon->children.islands[i].ro_fd;
         for (uint32_t i = 0; i < daemon->device_count; i++)
-                fds[count++] = daemon->children[i].board_ro_fd;
+                fds[count++] = daemon->children.all[i].board_ro_fd;
         return count;
 }
 
@@ -133,7 +137,7 @@ static const struct pw_run_record *record_at(const struct pw_island_board *board
 
 bool pw_child_order(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, struct pw_child_order *ret_order)
 {
-        const struct pw_island_board *board = daemon->islands[daemon->children[device].island].board;
+        const struct pw_island_board *board = daemon->children.islands[daemon->children.all[device].island].board;
         uint64_t head = atomic_load(&board->head);
         const struct pw_order *order = &board->log[seq % PW_ORDER_LOG];
         const struct pw_run_record *record;

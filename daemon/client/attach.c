@@ -110,7 +110,7 @@ static enum pw_status too_crowded(const struct pw_daemon *daemon, struct pw_erro
 {
         return pw_error_set(ret_err, PW_LIMIT,
                             "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
-                            daemon->fd_limit, daemon->sessions.count - 1);
+                            daemon->clients.fd_limit, daemon->registry.sessions.count - 1);
 }
 
 static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, struct pw_error *ret_err)

@@ -35,7 +35,6 @@ void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_
 #define PW_HEARD_MAX_JOBS 16u /* compilations under way */
 #define PW_HEARD_MAX_LISTINGS 8u
 void pw_session_input_init(struct pw_dsession *session);
-void pw_speakers_init(struct pw_speakers *speakers);
 void pw_session_speaks(struct pw_dsession *session); /* there is something to be read of it */
 /* Take frames of who speaks, for a part of a turn. True: there were some. */
 bool pw_inputs_turn(struct pw_daemon *daemon);

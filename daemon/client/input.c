@@ -51,7 +51,7 @@ static enum pw_status begun_check(struct pw_dsession *session, struct pw_error *
 static enum pw_status read_some(struct pw_dsession *session, struct pw_error *ret_err)
 {
         size_t bytes;
-        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->may_be_sent_files,
+        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->clients.may_be_sent_files,
                                                       &bytes, ret_err);
 
         if (status == PW_OK && bytes)
@@ -126,20 +126,14 @@ static void hear(struct pw_dsession *session)
 /* Executors are a user of their own. */
 static struct pw_speakers *speakers_of(struct pw_dsession *session)
 {
-        return session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER ? &session->daemon->child_speakers :
+        return session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER ? &session->daemon->clients.child_speakers :
                 &session->tenant->speakers;
-}
-
-void pw_speakers_init(struct pw_speakers *speakers)
-{
-        pw_list_init(&speakers->turn);
-        pw_list_init(&speakers->sessions);
 }
 
 static void take_turn(struct pw_daemon *daemon, struct pw_speakers *speakers)
 {
         if (!pw_list_empty(&speakers->sessions) && pw_list_empty(&speakers->turn))
-                pw_list_append(&daemon->speaking, &speakers->turn);
+                pw_list_append(&daemon->clients.speaking, &speakers->turn);
 }
 
 void pw_session_speaks(struct pw_dsession *session)
@@ -179,7 +173,7 @@ static void hear_first(struct pw_list *sessions)
 /* Each that said something, once. */
 static void hear_children(struct pw_daemon *daemon, uint64_t until_us)
 {
-        struct pw_list *sessions = &daemon->child_speakers.sessions, now;
+        struct pw_list *sessions = &daemon->clients.child_speakers.sessions, now;
 
         pw_list_init(&now);
         pw_list_splice(&now, sessions);
@@ -187,8 +181,8 @@ static void hear_children(struct pw_daemon *daemon, uint64_t until_us)
                 hear_first(&now);
         pw_list_splice(&now, sessions);
         pw_list_splice(sessions, &now);
-        pw_list_remove(&daemon->child_speakers.turn);
-        take_turn(daemon, &daemon->child_speakers);
+        pw_list_remove(&daemon->clients.child_speakers.turn);
+        take_turn(daemon, &daemon->clients.child_speakers);
 }
 
 /* Each user that has something to say, once; one at least, whatever the time is. */
@@ -197,7 +191,7 @@ static void hear_users(struct pw_daemon *daemon, uint64_t until_us)
         struct pw_list now;
 
         pw_list_init(&now);
-        pw_list_splice(&now, &daemon->speaking);
+        pw_list_splice(&now, &daemon->clients.speaking);
         while (!pw_list_empty(&now)) {
                 struct pw_speakers *speakers = pw_list_first(&now, struct pw_speakers, turn);
 
@@ -208,21 +202,21 @@ static void hear_users(struct pw_daemon *daemon, uint64_t until_us)
                 if (pw_now_us() >= until_us)
                         break;
         }
-        pw_list_splice(&now, &daemon->speaking);
-        pw_list_splice(&daemon->speaking, &now);
+        pw_list_splice(&now, &daemon->clients.speaking);
+        pw_list_splice(&daemon->clients.speaking, &now);
 }
 
 bool pw_inputs_turn(struct pw_daemon *daemon)
 {
         uint64_t began_us;
 
-        if (pw_list_empty(&daemon->speaking))
+        if (pw_list_empty(&daemon->clients.speaking))
                 return false;
         hear_children(daemon, pw_now_us() + ROUND_US);
         began_us = pw_now_us(); /* users have their time, however long executors took */
-        if (!pw_list_empty(&daemon->speaking))
+        if (!pw_list_empty(&daemon->clients.speaking))
                 hear_users(daemon, began_us + ROUND_US);
-        while (!pw_list_empty(&daemon->speaking) && pw_now_us() < began_us + TURN_US)
+        while (!pw_list_empty(&daemon->clients.speaking) && pw_now_us() < began_us + TURN_US)
                 hear_users(daemon, began_us + TURN_US);
         return true;
 }

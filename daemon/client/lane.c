@@ -56,9 +56,9 @@ static void begin_part(const struct pw_dsession *session)
 {
         struct pw_tenant *tenant = session->tenant;
 
-        if (tenant->part_round == session->daemon->round)
+        if (tenant->part_round == session->daemon->clients.round)
                 return;
-        tenant->part_round = session->daemon->round;
+        tenant->part_round = session->daemon->clients.round;
         tenant->part = session->operator_ ? UINT32_MAX : PW_LANE_PART;
 }
 
@@ -69,12 +69,12 @@ static bool has_part(const struct pw_dsession *session)
 
         if (tenant->part)
                 return true;
-        tenant->behind = session->daemon->round;
+        tenant->behind = session->daemon->clients.round;
         return false;
 }
 
 /* Was there more to be read in this round than that? */
-static bool is_behind(const struct pw_dsession *session) { return session->tenant->behind == session->daemon->round; }
+static bool is_behind(const struct pw_dsession *session) { return session->tenant->behind == session->daemon->clients.round; }
 
 static void spend(const struct pw_dsession *session, uint32_t cells)
 {
@@ -101,7 +101,7 @@ static struct pw_dsession *next_of(struct pw_dsession *session, bool wide, uint3
 
         if (!wide)
                 return (*i)++ ? NULL : session;
-        while ((other = pw_table_next(&session->daemon->sessions, i)))
+        while ((other = pw_table_next(&session->daemon->registry.sessions, i)))
                 if (!other->ended && other->tenant == session->tenant)
                         return other;
         return NULL;
@@ -150,8 +150,8 @@ static bool go_on(struct pw_dlane *lane, bool wide, uint64_t now_us)
         const struct pw_tenant *tenant = lane->session->tenant;
         struct pw_catching *catching = wide ? &lane->session->tenant->catching : &lane->session->catching;
 
-        if (catching->round != lane->session->daemon->round && tenant->catcher != lane) {
-                *catching = (struct pw_catching){ lane->session->daemon->round, UINT64_MAX };
+        if (catching->round != lane->session->daemon->clients.round && tenant->catcher != lane) {
+                *catching = (struct pw_catching){ lane->session->daemon->clients.round, UINT64_MAX };
                 make_due(lane, wide);
         } else if (catching->runs == tenant->runs) {
                 return false;
@@ -177,26 +177,26 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us
         bool over = false;
         uint32_t owner;
 
-        if (daemon->catching_up || (tenant->catcher && tenant->catcher != lane && !session->operator_))
+        if (daemon->clients.catching_up || (tenant->catcher && tenant->catcher != lane && !session->operator_))
                 return false;
-        daemon->catching_up = true;
+        daemon->clients.catching_up = true;
         while (!session->ended && !over && (owner = names_unclaimed(lane, cell, lane->due))) {
-                bool wide = owner != session->number || tenant->catching.round == daemon->round;
+                bool wide = owner != session->number || tenant->catching.round == daemon->clients.round;
                 bool read = (!wide && go_on(lane, false, now_us)) || go_on(lane, true, now_us);
 
                 over = is_behind(session);
                 if (read || over)
                         continue;
                 /* All lanes were looked at since it was published, or it has had its turn: nobody is to make it. */
-                if (lane->seen < tenant->looks || lane->looked == daemon->round) {
+                if (lane->seen < tenant->looks || lane->looked == daemon->clients.round) {
                         tenant->settled = (struct pw_settled){ tenant->looks, tenant->runs };
                         break;
                 }
-                lane->looked = daemon->round;
-                tenant->catching = (struct pw_catching){ daemon->round, UINT64_MAX };
+                lane->looked = daemon->clients.round;
+                tenant->catching = (struct pw_catching){ daemon->clients.round, UINT64_MAX };
                 make_due(lane, true);
         }
-        daemon->catching_up = false;
+        daemon->clients.catching_up = false;
         if (over)
                 make_hot(lane);
         if (over || tenant->catcher == lane)
@@ -268,7 +268,7 @@ static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us)
 /* Is due what was so when somebody began to catch up on it? */
 static bool is_caught(const struct pw_dsession *session)
 {
-        uint64_t round = session->daemon->round;
+        uint64_t round = session->daemon->clients.round;
 
         return session->catching.round == round || session->tenant->catching.round == round ||
                (session->tenant->catcher && !session->operator_);
@@ -313,7 +313,7 @@ static bool is_hungry(const struct pw_dsession *session)
 {
         const struct pw_daemon *daemon = session->daemon;
 
-        return daemon->runs_aside || (daemon->hungry && pw_store_waits_for_room(daemon->store, session->number));
+        return daemon->clients.runs_aside || (daemon->clients.hungry && pw_store_waits_for_room(daemon->store, session->number));
 }
 
 static void make_hot(struct pw_dlane *lane)
@@ -322,7 +322,7 @@ static void make_hot(struct pw_dlane *lane)
         if (!pw_list_empty(&lane->hot))
                 return;
         pw_ring_wake(&lane->reader);
-        pw_list_append(&lane->session->daemon->hot, &lane->hot);
+        pw_list_append(&lane->session->daemon->clients.hot, &lane->hot);
 }
 
 void pw_lanes_rung(struct pw_dsession *session)
@@ -340,7 +340,7 @@ void pw_lanes_rung(struct pw_dsession *session)
                         make_hot(lane);
         }
         pw_store_rung(session->daemon->store, session->number, pw_now_us());
-        session->daemon->more = true;
+        session->daemon->loop.more = true;
 }
 
 /* What its lanes have now is to be read. */
@@ -376,7 +376,7 @@ static uint32_t go_on_passing(struct pw_dsession *session)
                 if (session->lanes[i]->mark)
                         make_hot(session->lanes[i]);
         if (records)
-                session->daemon->more = true;
+                session->daemon->loop.more = true;
         return records;
 }
 
@@ -399,7 +399,7 @@ bool pw_lanes_read_part(struct pw_dsession *session, uint64_t pass)
 
 bool pw_lanes_read(struct pw_dsession *session, uint64_t pass)
 {
-        session->daemon->round++;
+        session->daemon->clients.round++;
         return pw_lanes_read_part(session, pass);
 }
 
@@ -407,7 +407,7 @@ uint32_t pw_lanes_drain(struct pw_dsession *session)
 {
         uint32_t records = 0;
 
-        session->daemon->round += !session->dead; /* then it was read: process.c */
+        session->daemon->clients.round += !session->dead; /* then it was read: process.c */
         for (uint64_t pass = pw_lanes_pass(session), i = 0; i < 2 && !is_through(session, pass); i++)
                 records += go_on_passing(session);
         return records;
@@ -416,10 +416,10 @@ uint32_t pw_lanes_drain(struct pw_dsession *session)
 /* Who was read stands behind the others: where a tenant has more than its part of a round, its lanes take turns. */
 static void stand_behind(struct pw_dlane *lane)
 {
-        struct pw_list *hot = &lane->session->daemon->hot;
+        struct pw_list *hot = &lane->session->daemon->clients.hot;
 
         lane->quiet = 0;
-        lane->turned = lane->session->daemon->round;
+        lane->turned = lane->session->daemon->clients.round;
         if (lane->hot.next == hot)
                 return;
         pw_list_remove(&lane->hot);
@@ -432,9 +432,9 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
         struct pw_dlane *lane;
         bool any = false;
 
-        daemon->round++;
-        pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
-                if (lane->turned == daemon->round)
+        daemon->clients.round++;
+        pw_list_each(&daemon->clients.hot, lane, struct pw_dlane, hot) {
+                if (lane->turned == daemon->clients.round)
                         break; /* it and all behind it were read */
                 if (lane->session->ended) {
                         pw_list_remove(&lane->hot);
@@ -455,9 +455,9 @@ void pw_lanes_hungry(struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
 
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));) {
                 bool wanted = !session->ended && session->role == PW_ROLE_CLIENT &&
-                              (daemon->runs_aside || pw_store_waits_for_room(daemon->store, session->number));
+                              (daemon->clients.runs_aside || pw_store_waits_for_room(daemon->store, session->number));
                 uint32_t count = wanted ? lane_count(session) : 0;
 
                 for (uint32_t j = 0; j < count; j++) {
@@ -472,7 +472,7 @@ bool pw_lanes_sleep(struct pw_daemon *daemon)
 {
         struct pw_dlane *lane;
 
-        pw_list_each(&daemon->hot, lane, struct pw_dlane, hot) {
+        pw_list_each(&daemon->clients.hot, lane, struct pw_dlane, hot) {
                 if (!pw_ring_sleep(&lane->reader, is_hungry(lane->session)))
                         return false;
                 pw_list_remove(&lane->hot);

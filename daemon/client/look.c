@@ -26,7 +26,7 @@ static void look_at(struct pw_dsession *session)
         struct pw_tenant *tenant = session->tenant;
         uint64_t pass = pw_lanes_pass(session);
 
-        if (tenant->look && tenant->look != daemon->look) {
+        if (tenant->look && tenant->look != daemon->clients.look) {
                 look_next(session);
                 return;
         }
@@ -37,8 +37,8 @@ static void look_at(struct pw_dsession *session)
         pw_list_append(&tenant->looking, &session->of_look);
         if (tenant->look)
                 return;
-        tenant->look = daemon->look;
-        pw_list_append(&daemon->looking, &tenant->of_looking);
+        tenant->look = daemon->clients.look;
+        pw_list_append(&daemon->clients.looking, &tenant->of_looking);
         pw_store_look_part(daemon->store, session->number);
 }
 
@@ -48,13 +48,13 @@ void pw_look(struct pw_daemon *daemon)
         const uint32_t *numbers = pw_store_look(daemon->store, &count);
         struct pw_dsession *session;
 
-        daemon->round++;
-        daemon->look++;
+        daemon->clients.round++;
+        daemon->clients.look++;
         for (uint32_t i = 0; i < count; i++)
                 if ((session = pw_session_get(daemon, numbers[i])))
                         look_at(session);
-        while (!pw_list_empty(&daemon->look_next)) {
-                session = pw_list_first(&daemon->look_next, struct pw_dsession, of_look);
+        while (!pw_list_empty(&daemon->clients.look_next)) {
+                session = pw_list_first(&daemon->clients.look_next, struct pw_dsession, of_look);
                 pw_list_remove(&session->of_look);
                 if (!session->ended)
                         look_at(session);
@@ -66,7 +66,7 @@ void pw_look_reclaim(struct pw_daemon *daemon, uint64_t now_us)
         if (!pw_store_reclaim_begin(daemon->store))
                 return;
         pw_look(daemon);
-        daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
+        daemon->loop.more |= pw_store_reclaim_finish(daemon->store, now_us);
 }
 
 /* Read what the tenant's look waits for. */
@@ -90,20 +90,20 @@ static void end_look(struct pw_tenant *tenant, struct pw_daemon *daemon, uint64_
 {
         tenant->look = 0;
         pw_list_remove(&tenant->of_looking);
-        pw_list_splice(&daemon->look_next, &tenant->look_next);
+        pw_list_splice(&daemon->clients.look_next, &tenant->look_next);
         pw_store_look_whole(daemon->store, tenant->name, now_us);
         pw_submit_looked(daemon, tenant, now_us);
-        daemon->more = true;
+        daemon->loop.more = true;
 }
 
 bool pw_looks_turn(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct pw_tenant *tenant;
 
-        if (pw_list_empty(&daemon->looking))
+        if (pw_list_empty(&daemon->clients.looking))
                 return false;
-        daemon->round++;
-        pw_list_each(&daemon->looking, tenant, struct pw_tenant, of_looking) {
+        daemon->clients.round++;
+        pw_list_each(&daemon->clients.looking, tenant, struct pw_tenant, of_looking) {
                 read_looking(tenant);
                 if (pw_list_empty(&tenant->looking))
                         end_look(tenant, daemon, now_us);

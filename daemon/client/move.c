@@ -30,13 +30,13 @@ static enum pw_status move(struct pw_dsession *session, struct pw_object *object
         uint64_t now_us = pw_now_us();
         enum pw_status status;
 
-        daemon->settle(daemon, now_us);
+        daemon->loop.settle(daemon, now_us);
         status = pw_store_move_begin(daemon->store, session->number, object, with, ret_err);
         if (status != PW_OK)
                 return status;
         if (pw_store_reclaim_begin(daemon->store)) {
                 pw_look(daemon);
-                daemon->more |= pw_store_reclaim_finish(daemon->store, now_us);
+                daemon->loop.more |= pw_store_reclaim_finish(daemon->store, now_us);
         } else {
                 pw_look(daemon);
         }
@@ -66,7 +66,7 @@ static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t
         pw_id_format(pw_object_id(daemon->store, object), id);
         pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to,
                (unsigned long long)entry->bytes, session->client);
-        daemon->onlooker->moved(daemon, &(struct pw_moved){ id, to, session->client, session->tenant->name, entry->bytes,
+        daemon->clients.onlooker->moved(daemon, &(struct pw_moved){ id, to, session->client, session->tenant->name, entry->bytes,
                                                             now_us - pw_min_u64(now_us, took_us), now_us });
 }
 

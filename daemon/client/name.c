@@ -18,7 +18,7 @@
 #define WANTED_BYTES 96            /* of a name, besides its letters */
 #define TOLD_PART 128u            /* lookups that are answered in a turn */
 
-/* Lookups of one name of one tenant, that nobody has bound yet. In daemon->wanted, by the hash of both; chained, where that is
+/* Lookups of one name of one tenant, that nobody has bound yet. In pw_clients.wanted, by the hash of both; chained, where that is
  * one. */
 struct wanted {
         struct wanted *same_key;
@@ -29,9 +29,9 @@ struct wanted {
 };
 
 struct lookup {
-        struct pw_list link;         /* of its name; in daemon->found once that is bound */
+        struct pw_list link;         /* of its name; in daemon->clients.found once that is bound */
         struct pw_list of_session;
-        struct pw_heap_item end;     /* in daemon->lookups, by when it gives up, until it is found */
+        struct pw_heap_item end;     /* in daemon->clients.lookups, by when it gives up, until it is found */
         struct pw_dsession *session;
         struct wanted *wanted;       /* NULL: found */
         uint64_t id;                 /* of the request */
@@ -78,7 +78,7 @@ static void answer_object(struct pw_dsession *session, uint64_t id, struct pw_ob
 
 static struct wanted *find_wanted(const struct pw_daemon *daemon, const struct pw_tenant *tenant, const char *name)
 {
-        struct wanted *wanted = pw_table_get(&daemon->wanted, pw_hash_pair(&daemon->hash_secret, tenant->name, name));
+        struct wanted *wanted = pw_table_get(&daemon->clients.wanted, pw_hash_pair(&daemon->hash_secret, tenant->name, name));
 
         while (wanted && (wanted->tenant != tenant || strcmp(wanted->name, name) != 0))
                 wanted = wanted->same_key;
@@ -95,10 +95,10 @@ static struct wanted *make_wanted(struct pw_daemon *daemon, struct pw_tenant *te
                 return NULL;
         wanted->tenant = tenant;
         wanted->key = pw_hash_pair(&daemon->hash_secret, tenant->name, name);
-        wanted->same_key = pw_table_get(&daemon->wanted, wanted->key);
+        wanted->same_key = pw_table_get(&daemon->clients.wanted, wanted->key);
         pw_list_init(&wanted->lookups);
         strcpy(wanted->name, name);
-        if (!pw_table_put(&daemon->wanted, wanted->key, wanted)) {
+        if (!pw_table_put(&daemon->clients.wanted, wanted->key, wanted)) {
                 free(wanted);
                 return NULL;
         }
@@ -109,7 +109,7 @@ static struct wanted *make_wanted(struct pw_daemon *daemon, struct pw_tenant *te
 /* Unless somebody still waits for it. */
 static void forget_wanted(struct pw_daemon *daemon, struct wanted *wanted)
 {
-        struct wanted *first = pw_table_get(&daemon->wanted, wanted->key), **at = &first;
+        struct wanted *first = pw_table_get(&daemon->clients.wanted, wanted->key), **at = &first;
 
         if (!pw_list_empty(&wanted->lookups))
                 return;
@@ -117,9 +117,9 @@ static void forget_wanted(struct pw_daemon *daemon, struct wanted *wanted)
                 at = &(*at)->same_key;
         *at = wanted->same_key;
         if (first)
-                (void)!pw_table_put(&daemon->wanted, wanted->key, first); /* its cell is there */
+                (void)!pw_table_put(&daemon->clients.wanted, wanted->key, first); /* its cell is there */
         else
-                pw_table_remove(&daemon->wanted, wanted->key);
+                pw_table_remove(&daemon->clients.wanted, wanted->key);
         pw_kept_count(daemon, wanted->tenant, PW_KEPT_REQUESTS, -wanted_bytes(wanted));
         free(wanted);
 }
@@ -130,7 +130,7 @@ static void free_lookup(struct lookup *lookup)
 
         pw_list_remove(&lookup->link);
         pw_list_remove(&lookup->of_session);
-        pw_heap_remove(&session->daemon->lookups, &lookup->end);
+        pw_heap_remove(&session->daemon->clients.lookups, &lookup->end);
         session->lookup_count--;
         session->tenant->lookups--;
         pw_kept_count(session->daemon, session->tenant, PW_KEPT_REQUESTS, -LOOKUP_BYTES);
@@ -161,7 +161,7 @@ static enum pw_status wait_for(struct pw_dsession *session, uint64_t id, const P
 
         if (lookup && !wanted)
                 wanted = make_wanted(daemon, session->tenant, request->name);
-        if (!wanted || !pw_heap_add(&daemon->lookups, &lookup->end, until_us)) {
+        if (!wanted || !pw_heap_add(&daemon->clients.lookups, &lookup->end, until_us)) {
                 if (wanted)
                         forget_wanted(daemon, wanted);
                 free(lookup);
@@ -193,14 +193,14 @@ static void serve_lookups(const struct pw_dsession *binder, const char *name, st
                 struct pw_owner owner = { PW_OWNER_SESSION, lookup->session->number };
 
                 lookup->status = pw_store_hold(daemon->store, object, owner, NULL);
-                pw_heap_remove(&daemon->lookups, &lookup->end);
+                pw_heap_remove(&daemon->clients.lookups, &lookup->end);
                 pw_list_remove(&lookup->link);
-                pw_list_append(&daemon->found, &lookup->link);
+                pw_list_append(&daemon->clients.found, &lookup->link);
                 lookup->wanted = NULL;
                 lookup->object = pw_object_id(daemon->store, object);
         }
         forget_wanted(daemon, wanted);
-        daemon->more = true;
+        daemon->loop.more = true;
 }
 
 static void refuse_found(struct pw_dsession *session, uint64_t id, struct pw_id object, enum pw_status status)
@@ -218,8 +218,8 @@ bool pw_names_turn(struct pw_daemon *daemon)
 {
         uint32_t told = 0;
 
-        for (; told < TOLD_PART && !pw_list_empty(&daemon->found); told++) {
-                struct lookup *lookup = pw_list_first(&daemon->found, struct lookup, link);
+        for (; told < TOLD_PART && !pw_list_empty(&daemon->clients.found); told++) {
+                struct lookup *lookup = pw_list_first(&daemon->clients.found, struct lookup, link);
                 struct pw_dsession *session = lookup->session;
                 struct pw_id object = lookup->object;
                 uint64_t id = lookup->id;
@@ -253,7 +253,7 @@ static void each_of(const struct lookup *lookup, void (*row)(void *, const struc
 void pw_names_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
                         void (*row)(void *, const struct pw_wait_row *), void *context)
 {
-        const struct pw_heap *lookups = &daemon->lookups;
+        const struct pw_heap *lookups = &daemon->clients.lookups;
         struct lookup *lookup;
 
         for (uint32_t i = 0; !session && i < lookups->count; i++)
@@ -274,18 +274,18 @@ void pw_names_each_wait_of(const struct pw_daemon *daemon, const struct pw_tenan
                         each_of(lookup, row, context);
 }
 
-uint64_t pw_names_next_us(const struct pw_daemon *daemon) { return pw_heap_first_key(&daemon->lookups); }
+uint64_t pw_names_next_us(const struct pw_daemon *daemon) { return pw_heap_first_key(&daemon->clients.lookups); }
 
 void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         for (uint32_t told = 0; pw_names_next_us(daemon) <= now_us; told++) {
-                struct lookup *lookup = pw_container_of(pw_heap_first(&daemon->lookups), struct lookup, end);
+                struct lookup *lookup = pw_container_of(pw_heap_first(&daemon->clients.lookups), struct lookup, end);
                 struct pw_dsession *session = lookup->session;
                 uint64_t id = lookup->id;
                 struct pw_error err;
 
                 if (told == TOLD_PART) {
-                        daemon->more = true;
+                        daemon->loop.more = true;
                         return;
                 }
                 pw_error_set(&err, PW_DEADLINE, "name %s: nobody bound it before the deadline", lookup->wanted->name);
@@ -296,8 +296,8 @@ void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us)
 
 void pw_names_done(struct pw_daemon *daemon)
 {
-        pw_table_done(&daemon->wanted);
-        pw_heap_done(&daemon->lookups);
+        pw_table_done(&daemon->clients.wanted);
+        pw_heap_done(&daemon->clients.lookups);
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */

@@ -32,8 +32,8 @@ static void free_process(struct pw_process *process)
                 event_free(process->event);
         pw_backing_leave(process);
         pw_close_fd(&process->pidfd);
-        if (pw_table_get(&process->daemon->processes, (uint64_t)process->pid) == process)
-                pw_table_remove(&process->daemon->processes, (uint64_t)process->pid);
+        if (pw_table_get(&process->daemon->registry.processes, (uint64_t)process->pid) == process)
+                pw_table_remove(&process->daemon->registry.processes, (uint64_t)process->pid);
         free(process->ended);
         free(process);
 }
@@ -57,8 +57,8 @@ static void on_exit_(evutil_socket_t fd, short what, void *context)
         event_del(process->event);
         pw_close_fd(&process->pidfd);
         process->pidfd = -1;
-        pw_list_append(&daemon->dying, &process->dying);
-        daemon->more = true;
+        pw_list_append(&daemon->clients.dying, &process->dying);
+        daemon->loop.more = true;
 }
 
 /* Is all read that it published? It writes no more. All that end in a turn have one part of it together. */
@@ -78,7 +78,7 @@ static bool die_in_part(struct pw_process *process)
 
         for (; part && process->ended_count; part--)
                 end_last(process);
-        process->daemon->round++;
+        process->daemon->clients.round++;
         pw_list_each(&process->sessions, session, struct pw_dsession, of_process) {
                 if (!part)
                         break;
@@ -96,12 +96,12 @@ bool pw_processes_turn(struct pw_daemon *daemon)
 {
         struct pw_process *process;
 
-        if (pw_list_empty(&daemon->dying))
+        if (pw_list_empty(&daemon->clients.dying))
                 return false;
-        process = pw_list_first(&daemon->dying, struct pw_process, dying);
+        process = pw_list_first(&daemon->clients.dying, struct pw_process, dying);
         pw_list_remove(&process->dying);
         if (die_in_part(process))
-                pw_list_append(&daemon->dying, &process->dying); /* behind others */
+                pw_list_append(&daemon->clients.dying, &process->dying); /* behind others */
         else
                 free_if_unused(process);
         return true;
@@ -109,7 +109,7 @@ bool pw_processes_turn(struct pw_daemon *daemon)
 
 enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_process **ret_process, struct pw_error *ret_err)
 {
-        struct pw_process *process = pw_table_get(&daemon->processes, (uint64_t)pid);
+        struct pw_process *process = pw_table_get(&daemon->registry.processes, (uint64_t)pid);
 
         if (process && process->pidfd >= 0) {
                 *ret_process = process;
@@ -129,8 +129,9 @@ enum pw_status pw_process_get(struct pw_daemon *daemon, pid_t pid, struct pw_pro
                 free(process);
                 return pw_error_errno(ret_err, number, "pidfd_open of process %d", (int)pid);
         }
-        process->event = event_new(daemon->base, process->pidfd, EV_READ, on_exit_, process);
-        if (!process->event || event_add(process->event, NULL) < 0 || !pw_table_put(&daemon->processes, (uint64_t)pid, process)) {
+        process->event = event_new(daemon->loop.base, process->pidfd, EV_READ, on_exit_, process);
+        if (!process->event || event_add(process->event, NULL) < 0 ||
+            !pw_table_put(&daemon->registry.processes, (uint64_t)pid, process)) {
                 free_process(process);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a process");
         }
@@ -151,8 +152,8 @@ void pw_processes_done(struct pw_daemon *daemon)
 {
         struct pw_process *process;
 
-        while (daemon->processes.count) /* each removal may move another behind the cursor */
-                for (uint32_t i = 0; (process = pw_table_next(&daemon->processes, &i));)
+        while (daemon->registry.processes.count) /* each removal may move another behind the cursor */
+                for (uint32_t i = 0; (process = pw_table_next(&daemon->registry.processes, &i));)
                         free_process(process);
-        pw_table_done(&daemon->processes);
+        pw_table_done(&daemon->registry.processes);
 }

@@ -17,7 +17,7 @@
 #include "daemon/session/object.h"
 #include "daemon/session/output.h"
 #include "daemon/work/cancel.h"
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 #include "daemon/work/program.h"
 #include "daemon/work/slice.h"
 #include "store/object.h"
@@ -192,12 +192,12 @@ static void take_move(struct pw_dsession *session, const Pathways__Wire__Request
 
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        session->daemon->onlooker->list(session, request->id, request->list);
+        session->daemon->clients.onlooker->list(session, request->id, request->list);
 }
 
 static void take_trace(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        session->daemon->onlooker->trace(session, request->id, request->trace);
+        session->daemon->clients.onlooker->trace(session, request->id, request->trace);
 }
 
 static void take_module(struct pw_dsession *session, const Pathways__Wire__Request *request)
@@ -256,7 +256,7 @@ void pw_request_take(struct pw_dsession *session, const struct pw_frame *frame)
         bool compiles;
         uint64_t id = pw_program_request_id(frame, &compiles);
 
-        session->daemon->more = true;
+        session->daemon->loop.more = true;
         if (session->role == PW_ROLE_CLIENT && compiles) {
                 pw_program_take(session, id, frame);
                 return;
@@ -283,7 +283,7 @@ void pw_request_answered(struct pw_dsession *session, const struct pw_frame *fra
                 pw_session_end(session, "a reply that nobody asked for");
                 return;
         }
-        session->daemon->more = true;
+        session->daemon->loop.more = true;
         pw_describe_answered(session->daemon, reply);
         pathways__wire__reply__free_unpacked(reply, NULL);
 }

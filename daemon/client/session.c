@@ -36,6 +36,7 @@
 
 static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
+        struct pw_clients *clients = &daemon->clients;
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         enum pw_status status;
 
@@ -43,16 +44,16 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
                 return pw_error_set(ret_err, PW_INVALID, "--run-dir: %s is too long for a socket (%zu bytes at most)",
                                     daemon->socket_path, sizeof address.sun_path - 1);
         strcpy(address.sun_path, daemon->socket_path);
-        daemon->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (daemon->listen_fd < 0)
+        clients->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (clients->listen_fd < 0)
                 return pw_error_errno(ret_err, errno, "socket");
-        daemon->may_be_sent_files = !pw_closer_refuse_files(daemon->listen_fd); /* who connects gets a socket like it */
+        clients->may_be_sent_files = !pw_closer_refuse_files(clients->listen_fd); /* who connects gets a socket like it */
         status = pw_old_socket_remove(daemon->socket_path, ret_err); /* a dead daemon's: the lock of the run dir is ours */
         if (status != PW_OK)
                 return status;
-        if (bind(daemon->listen_fd, (struct sockaddr *)&address, sizeof address) < 0)
+        if (bind(clients->listen_fd, (struct sockaddr *)&address, sizeof address) < 0)
                 return pw_error_errno(ret_err, errno, "bind %s", daemon->socket_path);
-        if (chmod(daemon->socket_path, daemon->settings.socket_mode) < 0 || listen(daemon->listen_fd, 1024) < 0)
+        if (chmod(daemon->socket_path, daemon->settings.socket_mode) < 0 || listen(clients->listen_fd, 1024) < 0)
                 return pw_error_errno(ret_err, errno, "listen on %s", daemon->socket_path);
         return PW_OK;
 }
@@ -62,17 +63,17 @@ static void refuse(struct pw_daemon *daemon, int fd, const struct pw_error *err)
 {
         if (fd >= 0)
                 pw_session_refuse(fd, err->status, err->text);
-        if (!daemon->refusing)
+        if (!daemon->clients.refusing)
                 pw_log(&daemon->log, PW_LOG_WARNING, "connection refused reason=\"%s\"", err->text);
-        daemon->refusing = true;
+        daemon->clients.refusing = true;
         daemon->counters.refused++;
 }
 
-static bool has_reserve(struct pw_daemon *daemon)
+static bool has_reserve(struct pw_clients *clients)
 {
-        if (daemon->reserve_fd < 0)
-                daemon->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return daemon->reserve_fd >= 0;
+        if (clients->reserve_fd < 0)
+                clients->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return clients->reserve_fd >= 0;
 }
 
 /* No descriptor is left. A client that stayed in the queue would wake the loop for ever: the reserve lets it in, to be told. */
@@ -83,9 +84,9 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
         bool came = false;
         int fd;
 
-        pw_close_fd(&daemon->reserve_fd);
-        daemon->reserve_fd = -1;
-        fd = accept4(daemon->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        pw_close_fd(&daemon->clients.reserve_fd);
+        daemon->clients.reserve_fd = -1;
+        fd = accept4(daemon->clients.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         getrlimit(RLIMIT_NOFILE, &limit);
         pw_error_set(&err, PW_LIMIT,
                      "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the "
@@ -95,18 +96,18 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
                 pw_closer_take_socket(daemon, &fd);
                 came = true;
         }
-        (void)has_reserve(daemon); /* who was refused may be open for a moment yet */
+        (void)has_reserve(&daemon->clients); /* who was refused may be open for a moment yet */
         return came;
 }
 
 /* --- who did not say Hello ---------------------------------------------------------------------------------------------------- */
 
-static void be_patient(struct pw_daemon *daemon)
+static void be_patient(struct pw_clients *clients)
 {
-        const struct pw_dsession *oldest = pw_list_first(&daemon->strangers, struct pw_dsession, stranger);
+        const struct pw_dsession *oldest = pw_list_first(&clients->strangers, struct pw_dsession, stranger);
         uint64_t now_us = pw_now_us(), until_us = oldest->came_us + HELLO_US, left_us = until_us > now_us ? until_us - now_us : 0;
 
-        event_add(daemon->impatience, &(struct timeval){ (time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000) });
+        event_add(clients->impatience, &(struct timeval){ (time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000) });
 }
 
 static void on_impatience(evutil_socket_t fd, short what, void *context)
@@ -118,24 +119,24 @@ static void on_impatience(evutil_socket_t fd, short what, void *context)
         (void)fd;
         (void)what;
         pw_woken(daemon);
-        pw_list_each(&daemon->strangers, session, struct pw_dsession, stranger) {
+        pw_list_each(&daemon->clients.strangers, session, struct pw_dsession, stranger) {
                 if (session->came_us + HELLO_US > now_us)
                         break;
                 pw_session_end(session, "it did not say Hello within 10 s");
         }
-        if (!pw_list_empty(&daemon->strangers))
-                be_patient(daemon);
+        if (!pw_list_empty(&daemon->clients.strangers))
+                be_patient(&daemon->clients);
 }
 
 static void estrange(struct pw_dsession *session)
 {
-        bool first = pw_list_empty(&session->daemon->strangers);
+        bool first = pw_list_empty(&session->daemon->clients.strangers);
 
         session->came_us = pw_now_us();
         session->tenant->strangers++;
-        pw_list_append(&session->daemon->strangers, &session->stranger);
+        pw_list_append(&session->daemon->clients.strangers, &session->stranger);
         if (first)
-                be_patient(session->daemon);
+                be_patient(&session->daemon->clients);
 }
 
 void pw_session_known(struct pw_dsession *session)
@@ -150,21 +151,21 @@ void pw_session_known(struct pw_dsession *session)
  * for operators. */
 static bool is_crowded(const struct pw_daemon *daemon, int fd, bool operator_)
 {
-        uint64_t kept = pw_min_u64(FDS_KEPT, daemon->fd_limit / 4);
+        uint64_t kept = pw_min_u64(FDS_KEPT, daemon->clients.fd_limit / 4);
 
-        return (uint32_t)fd + FDS_OF_CLIENT + kept + (operator_ ? 0 : kept / 2) > daemon->fd_limit;
+        return (uint32_t)fd + FDS_OF_CLIENT + kept + (operator_ ? 0 : kept / 2) > daemon->clients.fd_limit;
 }
 
 /* Who is told only by being refused: where waiting for its Hello would take what is for operators, or too much. */
 static enum pw_status check_place(const struct pw_daemon *daemon, int fd, uid_t uid, struct pw_error *ret_err)
 {
-        const struct pw_tenant *tenant = pw_table_get(&daemon->tenants, (uint64_t)uid + 1);
+        const struct pw_tenant *tenant = pw_table_get(&daemon->registry.tenants, (uint64_t)uid + 1);
 
         if (!tenant)
-                tenant = pw_table_get(&daemon->users, (uint64_t)uid + 1);
+                tenant = pw_table_get(&daemon->registry.users, (uint64_t)uid + 1);
         if (pw_operators_has(daemon, fd, uid))
                 return PW_OK;
-        if (tenant && tenant->strangers >= daemon->fd_limit / STRANGERS_PART)
+        if (tenant && tenant->strangers >= daemon->clients.fd_limit / STRANGERS_PART)
                 return pw_error_set(ret_err, PW_LIMIT,
                                     "user %u has %u connections that did not say Hello, as many as there may be", (unsigned)uid,
                                     tenant->strangers);
@@ -172,7 +173,7 @@ static enum pw_status check_place(const struct pw_daemon *daemon, int fd, uid_t 
                 return PW_OK;
         return pw_error_set(ret_err, PW_LIMIT,
                             "pathwaysd has %u descriptors for %u sessions: end some, or raise its limit (LimitNOFILE, ulimit -n)",
-                            daemon->fd_limit, daemon->sessions.count);
+                            daemon->clients.fd_limit, daemon->registry.sessions.count);
 }
 
 /* The process that connected, whatever its number names by now; -1: the kernel does not say (before Linux 6.5). */
@@ -214,7 +215,7 @@ static void accept_one(struct pw_daemon *daemon, int fd)
                 refuse(daemon, fd, &err);
                 pw_closer_take_socket(daemon, &fd);
         } else if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK) {
-                daemon->refusing = false;
+                daemon->clients.refusing = false;
                 session->crowded = is_crowded(daemon, fd, session->operator_);
                 estrange(session);
                 if (is_dead(peer_fd))
@@ -230,14 +231,14 @@ static void on_listen_again(evutil_socket_t fd, short what, void *context)
 
         (void)fd;
         (void)what;
-        event_add(daemon->listener, NULL);
+        event_add(daemon->clients.listener, NULL);
 }
 
 /* Until what a refused client sent is closed, the queue waits: nobody in it could be told. */
 static void rest_from_listening(struct pw_daemon *daemon)
 {
-        if (event_add(daemon->listen_again, &(struct timeval){ 0, LISTEN_AGAIN_US }) == 0)
-                event_del(daemon->listener);
+        if (event_add(daemon->clients.listen_again, &(struct timeval){ 0, LISTEN_AGAIN_US }) == 0)
+                event_del(daemon->clients.listener);
 }
 
 static void on_accept(evutil_socket_t listen_fd, short what, void *context)
@@ -247,7 +248,7 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *context)
         (void)what;
         pw_woken(daemon);
         for (int i = 0; i < ACCEPT_BUDGET; i++) {
-                if (!has_reserve(daemon)) {
+                if (!has_reserve(&daemon->clients)) {
                         rest_from_listening(daemon);
                         return;
                 }
@@ -262,15 +263,17 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *context)
 
 enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
+        struct pw_clients *clients = &daemon->clients;
         enum pw_status status = bind_socket(daemon, ret_err);
 
         if (status != PW_OK)
                 return status;
-        (void)has_reserve(daemon);
-        daemon->listener = event_new(daemon->base, daemon->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
-        daemon->listen_again = evtimer_new(daemon->base, on_listen_again, daemon);
-        daemon->impatience = evtimer_new(daemon->base, on_impatience, daemon);
-        if (!daemon->listener || !daemon->listen_again || !daemon->impatience || event_add(daemon->listener, NULL) < 0)
+        (void)has_reserve(clients);
+        clients->listener = event_new(daemon->loop.base, clients->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
+        clients->listen_again = evtimer_new(daemon->loop.base, on_listen_again, daemon);
+        clients->impatience = evtimer_new(daemon->loop.base, on_impatience, daemon);
+        if (!clients->listener || !clients->listen_again || !clients->impatience ||
+            event_add(clients->listener, NULL) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the listener");
         return PW_OK;
 }
@@ -310,9 +313,9 @@ static enum pw_status join(struct pw_dsession *session, uid_t uid, struct pw_err
         if (status != PW_OK)
                 return status;
         pw_list_append(&session->process->sessions, &session->of_process);
-        session->readable = event_new(daemon->base, session->fd, EV_READ | EV_PERSIST, on_readable, session);
+        session->readable = event_new(daemon->loop.base, session->fd, EV_READ | EV_PERSIST, on_readable, session);
         if (!session->readable || event_add(session->readable, NULL) < 0 ||
-            !pw_table_put(&daemon->sessions, session->number, session))
+            !pw_table_put(&daemon->registry.sessions, session->number, session))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a session");
         return PW_OK;
 }
@@ -373,10 +376,10 @@ static void hang_up(struct pw_dsession *session)
                 event_del(session->sendable);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
-        session->daemon->onlooker->session_ended(session);
+        session->daemon->clients.onlooker->session_ended(session);
         pw_names_session_end(session);
         pw_programs_session_end(session);
-        pw_list_append(&session->daemon->ended, &session->of_ended);
+        pw_list_append(&session->daemon->clients.ended, &session->of_ended);
 }
 
 static void end(struct pw_dsession *session, const char *why)
@@ -394,7 +397,7 @@ static void end(struct pw_dsession *session, const char *why)
                        session->client, why);
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
-        daemon->doing = "the end of a session";
+        daemon->loop.doing = "the end of a session";
         session->left &= !why; /* who broke the protocol is believed nothing */
         if (why && session->in_store)
                 pw_store_session_misbehaved(daemon->store, session->number);
@@ -402,7 +405,7 @@ static void end(struct pw_dsession *session, const char *why)
         leave_store(session);
         if (session->role == PW_ROLE_EXECUTOR || session->role == PW_ROLE_DESCRIBER)
                 pw_child_detached(session);
-        daemon->more = true;
+        daemon->loop.more = true;
 }
 
 static const struct pw_session_calls calls = { .end = end, .mind = pw_session_input_mind };
@@ -422,7 +425,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->fd = fd_take;
         session->sendable_fd = -1;
         session->pid = pid;
-        session->number = ++daemon->next_session;
+        session->number = ++daemon->registry.next_session;
         session->heard = true;
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
@@ -440,7 +443,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         if (status != PW_OK) {
                 if (ret_err)
                         pw_session_refuse(fd_take, status, ret_err->text);
-                pw_table_remove(&daemon->sessions, session->number);
+                pw_table_remove(&daemon->registry.sessions, session->number);
                 free_session(session);
                 return status;
         }
@@ -452,20 +455,20 @@ void pw_sessions_reap(struct pw_daemon *daemon)
 {
         uint32_t part = REAPED_PART;
 
-        while (part && !pw_list_empty(&daemon->ended)) {
-                struct pw_dsession *session = pw_list_first(&daemon->ended, struct pw_dsession, of_ended);
+        while (part && !pw_list_empty(&daemon->clients.ended)) {
+                struct pw_dsession *session = pw_list_first(&daemon->clients.ended, struct pw_dsession, of_ended);
 
                 pw_list_remove(&session->of_ended);
                 if (!pw_lanes_end(session, &part)) {
-                        pw_list_append(&daemon->ended, &session->of_ended); /* behind others */
+                        pw_list_append(&daemon->clients.ended, &session->of_ended); /* behind others */
                         break;
                 }
                 part -= part != 0;
-                daemon->onlooker->session_freed(session);
-                pw_table_remove(&daemon->sessions, session->number);
+                daemon->clients.onlooker->session_freed(session);
+                pw_table_remove(&daemon->registry.sessions, session->number);
                 free_session(session);
         }
-        daemon->more |= !pw_list_empty(&daemon->ended);
+        daemon->loop.more |= !pw_list_empty(&daemon->clients.ended);
 }
 
 void pw_sessions_done(struct pw_daemon *daemon)
@@ -473,21 +476,21 @@ void pw_sessions_done(struct pw_daemon *daemon)
         struct pw_dsession *session;
 
         /* Nothing is decided any more: whoever waits hears that the daemon is gone. */
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
                 if (!session->ended)
                         hang_up(session);
-        while (!pw_list_empty(&daemon->ended))
+        while (!pw_list_empty(&daemon->clients.ended))
                 pw_sessions_reap(daemon);
-        pw_table_done(&daemon->sessions);
-        if (daemon->listener)
-                event_free(daemon->listener);
-        if (daemon->listen_again)
-                event_free(daemon->listen_again);
-        if (daemon->impatience)
-                event_free(daemon->impatience);
-        pw_close_fd(&daemon->reserve_fd);
-        if (daemon->listen_fd >= 0) {
-                close(daemon->listen_fd);
+        pw_table_done(&daemon->registry.sessions);
+        if (daemon->clients.listener)
+                event_free(daemon->clients.listener);
+        if (daemon->clients.listen_again)
+                event_free(daemon->clients.listen_again);
+        if (daemon->clients.impatience)
+                event_free(daemon->clients.impatience);
+        pw_close_fd(&daemon->clients.reserve_fd);
+        if (daemon->clients.listen_fd >= 0) {
+                close(daemon->clients.listen_fd);
                 (void)!pw_old_socket_remove(daemon->socket_path, NULL);
         }
 }

@@ -66,11 +66,11 @@ void pw_tally_each(struct pw_daemon *daemon, void (*found)(void *context, const 
         struct teller teller = { daemon->store, found, context };
         struct pw_dsession *session;
 
-        clear(&daemon->tenants);
-        clear(&daemon->users);
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+        clear(&daemon->registry.tenants);
+        clear(&daemon->registry.users);
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
                 if (session->tenant)
                         add(&session->tenant->tally, session);
-        judge_all(&teller, &daemon->tenants);
-        judge_all(&teller, &daemon->users);
+        judge_all(&teller, &daemon->registry.tenants);
+        judge_all(&teller, &daemon->registry.users);
 }

@@ -107,13 +107,13 @@ static struct pw_tenant *new_tenant(uid_t uid)
 enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_tenant **ret_tenant, struct pw_error *ret_err)
 {
         uint64_t key = (uint64_t)uid + 1;
-        struct pw_tenant *tenant = pw_table_get(&daemon->tenants, key);
+        struct pw_tenant *tenant = pw_table_get(&daemon->registry.tenants, key);
 
         if (!tenant)
-                tenant = pw_table_get(&daemon->users, key);
+                tenant = pw_table_get(&daemon->registry.users, key);
         if (!tenant) {
                 tenant = new_tenant(uid);
-                if (!tenant || !pw_table_put(&daemon->users, key, tenant)) {
+                if (!tenant || !pw_table_put(&daemon->registry.users, key, tenant)) {
                         if (tenant)
                                 free_tenant(tenant);
                         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
@@ -167,7 +167,7 @@ static bool end(struct pw_daemon *daemon, struct pw_tenant *tenant)
         if (!is_empty(daemon, tenant) || !pw_scheduler_segments_end(daemon->scheduler, tenant->name))
                 return false;
         pw_log(&daemon->log, PW_LOG_DEBUG, "tenant gone tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
-        pw_table_remove(&daemon->tenants, (uint64_t)tenant->uid + 1);
+        pw_table_remove(&daemon->registry.tenants, (uint64_t)tenant->uid + 1);
         drop_devices(daemon, tenant);
         pw_overhead_forget_tenant(daemon, tenant);
         drop_memory(daemon, tenant);
@@ -181,7 +181,7 @@ static void end_empty(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));)
                 if (end(daemon, tenant))
                         i = 0; /* a removal may move another behind the cursor */
 }
@@ -190,7 +190,7 @@ void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
         if (--tenant->connections || tenant->begun)
                 return;
-        pw_table_remove(&daemon->users, (uint64_t)tenant->uid + 1);
+        pw_table_remove(&daemon->registry.users, (uint64_t)tenant->uid + 1);
         free_tenant(tenant);
 }
 
@@ -202,13 +202,13 @@ enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenan
                 return PW_OK;
         end_empty(daemon);
         status = make_memory(daemon, tenant, ret_err);
-        if (status == PW_OK && !pw_table_put(&daemon->tenants, (uint64_t)tenant->uid + 1, tenant))
+        if (status == PW_OK && !pw_table_put(&daemon->registry.tenants, (uint64_t)tenant->uid + 1, tenant))
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a tenant");
         if (status != PW_OK) {
                 drop_memory(daemon, tenant);
                 return status;
         }
-        pw_table_remove(&daemon->users, (uint64_t)tenant->uid + 1);
+        pw_table_remove(&daemon->registry.users, (uint64_t)tenant->uid + 1);
         tenant->begun = true;
         pw_log(&daemon->log, PW_LOG_DEBUG, "tenant seen tenant=%s uid=%u", tenant->name, (unsigned)tenant->uid);
         return PW_OK;
@@ -218,10 +218,10 @@ void pw_tenants_done(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));)
                 free_tenant(tenant);
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->users, &i));)
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.users, &i));)
                 free_tenant(tenant);
-        pw_table_done(&daemon->tenants);
-        pw_table_done(&daemon->users);
+        pw_table_done(&daemon->registry.tenants);
+        pw_table_done(&daemon->registry.users);
 }

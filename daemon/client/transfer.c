@@ -29,8 +29,8 @@ static struct pw_dsession *find_session(struct pw_daemon *daemon, const struct p
         const char *tenant = pw_object_tenant(daemon->store, object);
         struct pw_dsession *session, *oldest = NULL;
 
-        daemon->round++;
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
+        daemon->clients.round++;
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));) {
                 if (session->ended || session->role != PW_ROLE_CLIENT || strcmp(session->tenant->name, tenant) ||
                     !is_called(session, to))
                         continue;

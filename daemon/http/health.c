@@ -10,7 +10,7 @@ bool pw_health(const struct pw_daemon *daemon, char text[PW_HEALTH_BYTES])
         uint32_t ready = 0, down = 0;
 
         for (uint32_t i = 0; i < daemon->device_count; i++) {
-                if (daemon->children[i].state == PW_CHILD_READY)
+                if (daemon->children.all[i].state == PW_CHILD_READY)
                         ready++;
                 else
                         down = i;

@@ -152,8 +152,8 @@ static void on_count(evutil_socket_t fd, short what, void *context)
         (void)fd;
         (void)what;
         pw_woken(http->daemon);
-        http->daemon->doing = "counting for /metrics";
-        http->daemon->more = true;
+        http->daemon->loop.doing = "counting for /metrics";
+        http->daemon->loop.more = true;
         do {
                 more = pw_store_census(http->daemon->store, &http->census, PART_SLOTS);
                 now_us = pw_now_us();
@@ -393,7 +393,7 @@ static enum pw_status open_socket(struct pw_http *http, int *ret_fd, struct pw_e
 
 static enum pw_status serve(struct pw_http *http, struct pw_error *ret_err)
 {
-        struct event_base *base = http->daemon->base;
+        struct event_base *base = http->daemon->loop.base;
         int fd = -1;
         enum pw_status status = open_socket(http, &fd, ret_err);
 

@@ -114,7 +114,7 @@ static void sessions(const struct sampling *to, const struct metric *metric)
         struct pw_dsession *session;
         uint64_t count = 0;
 
-        for (uint32_t i = 0; (session = pw_table_next(&to->daemon->sessions, &i));)
+        for (uint32_t i = 0; (session = pw_table_next(&to->daemon->registry.sessions, &i));)
                 count += session->role == PW_ROLE_CLIENT && !session->ended;
         sample(to, metric, NULL, count);
 }
@@ -131,7 +131,7 @@ static void refused_total(const struct sampling *to, const struct metric *metric
 
 static void tenants(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, NULL, to->daemon->tenants.count);
+        sample(to, metric, NULL, to->daemon->registry.tenants.count);
 }
 
 /* --- the store -------------------------------------------------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void puts_waiting(const struct sampling *to, const struct metric *metric)
 
 static void runs_submitted(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, NULL, to->daemon->runs_done + to->daemon->runs_in_flight);
+        sample(to, metric, NULL, to->daemon->work.runs_done + to->daemon->work.runs_in_flight);
 }
 
 static void runs_ended(const struct sampling *to, const struct metric *metric)
@@ -191,7 +191,7 @@ static void runs_ended(const struct sampling *to, const struct metric *metric)
 
 static void runs_in_flight(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, NULL, to->daemon->runs_in_flight);
+        sample(to, metric, NULL, to->daemon->work.runs_in_flight);
 }
 
 static void runs_waiting(const struct sampling *to, const struct metric *metric)
@@ -238,7 +238,7 @@ static void devices_up(const struct sampling *to, const struct metric *metric)
 
         for (uint32_t i = 0; i < to->daemon->device_count; i++) {
                 snprintf(labels, sizeof labels, "device=\"h%u:%u\",kind=\"%s\"", to->daemon->host, i, to->daemon->kind);
-                sample(to, metric, labels, to->daemon->children[i].state == PW_CHILD_READY);
+                sample(to, metric, labels, to->daemon->children.all[i].state == PW_CHILD_READY);
         }
 }
 
@@ -248,9 +248,9 @@ static void restarts(const struct sampling *to, const struct metric *metric)
 
         for (uint32_t i = 0; i < to->daemon->device_count; i++) {
                 snprintf(labels, sizeof labels, "device=\"h%u:%u\"", to->daemon->host, i);
-                sample(to, metric, labels, to->daemon->children[i].restarts);
+                sample(to, metric, labels, to->daemon->children.all[i].restarts);
         }
-        sample(to, metric, "device=\"none\"", to->daemon->children[to->daemon->device_count].restarts);
+        sample(to, metric, "device=\"none\"", to->daemon->children.all[to->daemon->device_count].restarts);
 }
 
 /* --- the table -------------------------------------------------------------------------------------------------------- */

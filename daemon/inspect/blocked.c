@@ -9,13 +9,13 @@ struct search { const struct pw_daemon *daemon; uint32_t device; const struct pw
 
 static bool is_behind(const struct pw_daemon *daemon, uint32_t device, uint64_t seq)
 {
-        return device < daemon->device_count && atomic_load(&daemon->children[device].board->done.seq) < seq;
+        return device < daemon->device_count && atomic_load(&daemon->children.all[device].board->done.seq) < seq;
 }
 
 static const struct pw_slice_record *slice_of(const struct search *search, uint32_t slice)
 {
         const struct pw_run_record *record = search->order->record;
-        const struct pw_island_board *board = search->daemon->islands[record->image_island].board;
+        const struct pw_island_board *board = search->daemon->children.islands[record->image_island].board;
 
         return (const void *)((const char *)board + (uint64_t)RECORD_AT(record, uint32_t, record->slices)[slice] * PW_LINE_BYTES);
 }

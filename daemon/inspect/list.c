@@ -65,7 +65,7 @@ static void enlist(struct pw_lister *lister)
 
         pw_list_append(&tenant->listers, &lister->link);
         if (pw_list_empty(&tenant->listing))
-                pw_list_append(&lister->daemon->listing, &tenant->listing);
+                pw_list_append(&lister->daemon->inspection.listing, &tenant->listing);
 }
 
 static void delist(struct pw_lister *lister)
@@ -167,8 +167,8 @@ static bool read_lanes(struct pw_daemon *daemon, const struct pw_tenant *tenant)
         struct pw_dsession *session;
         bool all = true;
 
-        daemon->round++;
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+        daemon->clients.round++;
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
                 if (!session->ended && session->tenant && (!tenant || session->tenant == tenant))
                         all &= pw_lanes_read_part(session, pw_lanes_pass(session));
         return all;
@@ -302,7 +302,7 @@ static void list_part(struct pw_tenant *tenant)
         struct pw_lister *lister = pw_list_first(&tenant->listers, struct pw_lister, link);
         bool more;
 
-        lister->daemon->doing = lister->kind->what;
+        lister->daemon->loop.doing = lister->kind->what;
         if (!catch_up(lister))
                 return;
         lister->now_us = pw_now_us();
@@ -322,19 +322,19 @@ bool pw_lists_turn(struct pw_daemon *daemon)
         uint64_t until_us;
         struct pw_list now;
 
-        if (pw_list_empty(&daemon->listing))
+        if (pw_list_empty(&daemon->inspection.listing))
                 return false;
         until_us = pw_now_us() + ROUND_US;
         pw_list_init(&now);
-        pw_list_splice(&now, &daemon->listing);
+        pw_list_splice(&now, &daemon->inspection.listing);
         do {
                 struct pw_tenant *tenant = pw_list_first(&now, struct pw_tenant, listing);
 
                 pw_list_remove(&tenant->listing);
-                pw_list_append(&daemon->listing, &tenant->listing);
+                pw_list_append(&daemon->inspection.listing, &tenant->listing);
                 list_part(tenant);
         } while (!pw_list_empty(&now) && pw_now_us() < until_us);
-        pw_list_splice(&now, &daemon->listing); /* whose part is still to come is first in the next */
-        pw_list_splice(&daemon->listing, &now);
+        pw_list_splice(&now, &daemon->inspection.listing); /* whose part is still to come is first in the next */
+        pw_list_splice(&daemon->inspection.listing, &now);
         return true;
 }

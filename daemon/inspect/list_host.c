@@ -35,7 +35,7 @@ static uint32_t client_count(const struct pw_daemon *daemon)
         struct pw_dsession *session;
         uint32_t count = 0;
 
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));)
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
                 count += session->role == PW_ROLE_CLIENT;
         return count;
 }
@@ -47,8 +47,8 @@ static struct counts count(const struct pw_lister *lister)
         struct counts counts = { .lister = lister };
 
         if (lister->session->operator_) {
-                counts.runs_in_flight = daemon->runs_in_flight;
-                counts.runs_done = daemon->runs_done;
+                counts.runs_in_flight = daemon->work.runs_in_flight;
+                counts.runs_done = daemon->work.runs_done;
                 counts.runs_waiting = pw_scheduler_run_counts(daemon->scheduler).waiting_input +
                                       pw_scheduler_run_counts(daemon->scheduler).waiting_room;
                 counts.puts_waiting = pw_store_puts_waiting(daemon->store);
@@ -73,7 +73,7 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         uint64_t ready = 0;
 
         for (uint32_t i = 0; i < daemon->device_count; i++)
-                ready += daemon->children[i].state == PW_CHILD_READY;
+                ready += daemon->children.all[i].state == PW_CHILD_READY;
         pw_rows_begin(rows);
         pw_rows_text(rows, "version", "%s", PACKAGE_VERSION);
         pw_rows_number(rows, "host", daemon->host);
@@ -96,8 +96,8 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
         if (daemon->http_address[0])
                 pw_rows_text(rows, "http", "%s", daemon->http_address);
-        if (daemon->capped[0])
-                pw_rows_text(rows, "capped", "%s", daemon->capped);
+        if (daemon->memory.capped[0])
+                pw_rows_text(rows, "capped", "%s", daemon->memory.capped);
         pw_rows_number(rows, "prepare_messages", actions->prepares);
         pw_rows_number(rows, "order_messages", actions->order_batches);
         pw_rows_number(rows, "notice_messages", actions->notices);
@@ -130,7 +130,7 @@ static void device_row(void *context, const struct pw_device_row *row)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
-        const struct pw_child *child = &lister->daemon->children[row->device];
+        const struct pw_child *child = &lister->daemon->children.all[row->device];
 
         if (!pw_rows_begin(rows))
                 return;

@@ -226,7 +226,7 @@ enum pw_status pw_list_owners(struct pw_lister *lister)
         if (sorted)
                 qsort(sorted, count, sizeof *sorted, by_size);
         lister->rows->failed |= !sorted || owners->failed;
-        for (uint32_t i = 0; sorted && (tenant = pw_table_next(&lister->daemon->tenants, &i));)
+        for (uint32_t i = 0; sorted && (tenant = pw_table_next(&lister->daemon->registry.tenants, &i));)
                 if (pw_list_visible(lister, tenant->name))
                         tenant_rows(lister, tenant, sorted, count);
         free(sorted);

@@ -142,7 +142,7 @@ static void quota_terms(struct pw_lister *lister)
         struct pw_daemon *daemon = lister->daemon;
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));) {
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));) {
                 if (!pw_list_visible(lister, tenant->name))
                         continue;
                 quota_term(lister, tenant, "host", pw_store_use(daemon->store, tenant->name).host_bytes, tenant->quota.host_bytes);

@@ -40,9 +40,10 @@ static void device_terms(void *context, const struct pw_device_row *row)
 static void host_terms(const struct teller *teller)
 {
         struct pw_memory_terms sums;
+        const char *capped = teller->daemon->memory.capped;
         char memory[16], capacity[240];
 
-        snprintf(capacity, sizeof capacity, "of host memory%s%s", teller->daemon->capped[0] ? ": " : "", teller->daemon->capped);
+        snprintf(capacity, sizeof capacity, "of host memory%s%s", *capped ? ": " : "", capped);
         pw_overhead_refresh(teller->daemon);
         pw_store_terms(teller->daemon->store, &sums);
         snprintf(memory, sizeof memory, "h%u", teller->daemon->host);

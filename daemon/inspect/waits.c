@@ -42,7 +42,7 @@ bool pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (
         struct pw_dsession *other;
         bool all = !session || each_of(session, until_us, row, context);
 
-        for (uint32_t i = 0; all && !session && (other = pw_table_next(&daemon->sessions, &i));)
+        for (uint32_t i = 0; all && !session && (other = pw_table_next(&daemon->registry.sessions, &i));)
                 all = each_of(other, until_us, row, context);
         pw_rooms_each_wait(daemon, session, row, context);
         pw_names_each_wait(daemon, session, row, context);

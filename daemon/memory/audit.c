@@ -30,7 +30,7 @@ struct pw_measure {
 struct record { struct pw_backing *backing; uint64_t granted, outside, has; bool seen, lacking; };
 
 struct pw_audit {
-        struct pw_list link;      /* in daemon->audits */
+        struct pw_list link;      /* in daemon->memory.audits */
         struct pw_daemon *daemon;
         uint32_t session;
         const struct pw_tenant *tenant; /* of the session, to be compared */
@@ -163,13 +163,13 @@ static void add_measures(struct pw_audit *audit)
         struct pw_backing *backing;
         struct pw_segment *segment;
 
-        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+        pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 backing->segments = 0;
-        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
                 segment->backed.backing->segments++;
-        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+        pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 measure_it(audit, backing);
-        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));) {
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));) {
                 struct pw_measure *measure = segment->backed.backing->tenant ? segment->backed.backing->measure : NULL;
 
                 if (!measure)
@@ -184,7 +184,7 @@ static enum pw_status check_count(const struct pw_dsession *session, struct pw_e
         const struct pw_audit *audit;
         uint32_t count = 0, of_tenant = 0;
 
-        pw_list_each(&session->daemon->audits, audit, struct pw_audit, link) {
+        pw_list_each(&session->daemon->memory.audits, audit, struct pw_audit, link) {
                 if (audit->session == session->number)
                         return pw_error_set(ret_err, PW_LIMIT,
                                             "an audit of this session is under way; ask again when it has answered");
@@ -204,7 +204,7 @@ enum pw_status pw_audit_begin(struct pw_dsession *session, pw_audited_fn done, v
 
         if (check_count(session, ret_err) != PW_OK)
                 return PW_LIMIT;
-        for (const struct pw_list *at = daemon->backings.next; at != &daemon->backings; at = at->next)
+        for (const struct pw_list *at = daemon->memory.backings.next; at != &daemon->memory.backings; at = at->next)
                 count++;
         audit = calloc(1, sizeof *audit + count * sizeof audit->records[0]);
         if (!audit)
@@ -222,9 +222,9 @@ enum pw_status pw_audit_begin(struct pw_dsession *session, pw_audited_fn done, v
         add_measures(audit);
         for (uint32_t i = 0; i < count; i++)
                 if (audit->records[i].backing->measure)
-                        pw_worker_ask(daemon->worker, &(struct pw_work){ .backing = audit->records[i].backing,
+                        pw_worker_ask(daemon->memory.worker, &(struct pw_memory_work){ .backing = audit->records[i].backing,
                                                                          .measure = audit->records[i].backing->measure });
-        pw_list_append(&daemon->audits, &audit->link); /* what was answered at once did not end it */
+        pw_list_append(&daemon->memory.audits, &audit->link); /* what was answered at once did not end it */
         if (!audit->waits && pw_list_empty(&audit->measures))
                 answer(audit);
         return PW_OK;
@@ -234,21 +234,23 @@ void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct pw_audit *audit;
 
-        pw_list_each(&daemon->audits, audit, struct pw_audit, link)
+        pw_list_each(&daemon->memory.audits, audit, struct pw_audit, link)
                 if (now_us >= audit->until_us)
                         answer(audit);
 }
 
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon)
 {
-        return pw_list_empty(&daemon->audits) ? UINT64_MAX : pw_list_first(&daemon->audits, struct pw_audit, link)->until_us;
+        const struct pw_list *audits = &daemon->memory.audits;
+
+        return pw_list_empty(audits) ? UINT64_MAX : pw_list_first(audits, struct pw_audit, link)->until_us;
 }
 
 void pw_audits_done(struct pw_daemon *daemon)
 {
         struct pw_audit *audit;
 
-        pw_list_each(&daemon->audits, audit, struct pw_audit, link)
+        pw_list_each(&daemon->memory.audits, audit, struct pw_audit, link)
                 forget(audit);
 }
 
@@ -276,9 +278,9 @@ static void judge(const struct pw_audit *audit, const struct record *record, con
         char where[100];
 
         if (record->seen ? backing->works || record->has <= granted
-                         : !record->lacking && !pw_worker_is_held(audit->daemon->worker, backing))
+                         : !record->lacking && !pw_worker_is_held(audit->daemon->memory.worker, backing))
                 return;
-        for (uint32_t i = 0; !any && (segment = pw_table_next(&audit->daemon->segments, &i));)
+        for (uint32_t i = 0; !any && (segment = pw_table_next(&audit->daemon->memory.segments, &i));)
                 any = segment->backed.backing == backing ? segment : NULL;
         if (any)
                 snprintf(where, sizeof where, "segment %x of session %u", any->number, any->session);
@@ -298,7 +300,7 @@ static void each_sole(const struct pw_audit *audit, const struct teller *teller)
         const struct pw_segment *segment;
         char where[64];
 
-        for (uint32_t i = 0; (segment = pw_table_next(&audit->daemon->segments, &i));) {
+        for (uint32_t i = 0; (segment = pw_table_next(&audit->daemon->memory.segments, &i));) {
                 const struct pw_backing *backing = segment->backed.backing;
                 uint64_t has;
 

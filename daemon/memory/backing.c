@@ -109,7 +109,7 @@ enum pw_status pw_backing_place(const struct pw_place_params *params, struct pw_
                 if (status != PW_OK)
                         return status;
                 pw_backing_leave(process);
-                pw_list_append(&process->daemon->backings, &backing->of_daemon);
+                pw_list_append(&process->daemon->memory.backings, &backing->of_daemon);
                 backing->tenant = params->tenant;
                 backing->daemon = process->daemon;
                 backing->tenant->backings++;
@@ -127,8 +127,8 @@ void pw_backed_unmap(struct pw_daemon *daemon, struct pw_backed *backed, struct 
         if (!backed->backing || daemon->phase == PW_STOPPING)
                 pw_unmap(map);
         else
-                pw_worker_ask(daemon->worker,
-                              &(struct pw_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
+                pw_worker_ask(daemon->memory.worker,
+                              &(struct pw_memory_work){ .punch = true, .backing = backed->backing, .offset = backed->offset,
                                                                  .bytes = backed->bytes, .unmap = *map, .leaving = *leaving });
         *map = (struct pw_map){ 0 };
         if (backed->backing)

@@ -33,7 +33,7 @@ struct pw_backing {
         uint64_t place_bytes;
         struct pw_daemon *daemon;    /* of sessions; else NULL */
         struct pw_tenant *tenant;    /* of sessions: whose */
-        struct pw_list of_daemon;    /* of sessions: in daemon->backings */
+        struct pw_list of_daemon;    /* of sessions: in daemon->memory.backings */
         struct pw_list segments_in;  /* of sessions, that lie in it */
         uint32_t lanes;              /* of sessions, that its process ever used: their rings are no grant */
         uint64_t granted_bytes, overhead_bytes; /* for overhead.c: the latter told to the store */

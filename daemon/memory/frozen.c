@@ -24,7 +24,7 @@ struct pw_freezer {
 };
 
 struct pw_frozen {
-        struct pw_list link; /* in daemon->frozen while it is copied; else alone */
+        struct pw_list link; /* in daemon->memory.frozen while it is copied; else alone */
         struct pw_freezer *freezer;
         uint32_t session, lane; /* lane: of the freezer */
         uint64_t id, token;
@@ -87,7 +87,7 @@ static enum pw_status freezer_of(struct pw_daemon *daemon, struct pw_tenant *ten
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for frozen puts");
         }
         freezer->control = (struct pw_map){ control, PW_CONTROL_BYTES, true };
-        freezer->session = ++daemon->next_session;
+        freezer->session = ++daemon->registry.next_session;
         status = open_freezer(daemon, tenant, freezer, ret_err);
         if (status != PW_OK) {
                 pw_freezer_free(freezer);
@@ -109,7 +109,7 @@ void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant)
         tenant->freezer = NULL;
         pw_store_session_end(daemon->store, freezer->session, true, pw_now_us());
         pw_freezer_free(freezer);
-        daemon->more = true;
+        daemon->loop.more = true;
 }
 
 static bool take_lane(struct pw_frozen *frozen)
@@ -164,7 +164,7 @@ static void ask_room(struct pw_dsession *session, struct pw_frozen *frozen, uint
                                                                         .need_bytes = frozen->room_bytes,
                                                                         .now_us = pw_now_us(),
                                                                         .deadline_us = until_us });
-        daemon->more = true;
+        daemon->loop.more = true;
 }
 
 void pw_frozen_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Freeze *request)
@@ -251,8 +251,8 @@ void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const st
                 return;
         }
         pw_store_extent_end(daemon->store, &action->grant, pw_now_us()); /* it goes when the object does */
-        pw_list_append(&daemon->frozen, &frozen->link);
-        pw_worker_ask(daemon->worker, &(struct pw_work){ .backing = segment->backed.backing,
+        pw_list_append(&daemon->memory.frozen, &frozen->link);
+        pw_worker_ask(daemon->memory.worker, &(struct pw_memory_work){ .backing = segment->backed.backing,
                                                          .offset = segment->backed.offset + frozen->described.room_offset,
                                                          .bytes = frozen->room_bytes,
                                                          .from = session->own->backed.backing,
@@ -290,7 +290,7 @@ void pw_frozen_copied(struct pw_daemon *daemon, uint64_t token, enum pw_status s
 {
         struct pw_frozen *frozen;
 
-        pw_list_each(&daemon->frozen, frozen, struct pw_frozen, link) {
+        pw_list_each(&daemon->memory.frozen, frozen, struct pw_frozen, link) {
                 if (frozen->token != token)
                         continue;
                 hand_over(daemon, frozen, status);
@@ -303,6 +303,6 @@ void pw_frozen_done(struct pw_daemon *daemon)
 {
         struct pw_frozen *frozen;
 
-        pw_list_each(&daemon->frozen, frozen, struct pw_frozen, link)
+        pw_list_each(&daemon->memory.frozen, frozen, struct pw_frozen, link)
                 pw_frozen_free(frozen);
 }

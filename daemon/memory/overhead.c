@@ -30,11 +30,11 @@ void pw_overhead_grants(struct pw_daemon *daemon)
         struct pw_backing *backing;
         struct pw_segment *segment;
 
-        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+        pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 backing->granted_bytes = 0; /* also where no segment is left */
-        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
                 segment->backed.backing->granted_bytes = 0;
-        for (uint32_t i = 0; (segment = pw_table_next(&daemon->segments, &i));)
+        for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
                 if (segment->layout.kind == PW_SEGMENT_CLIENT)
                         segment->backed.backing->granted_bytes += pw_store_segment_bytes(daemon->store, segment->number);
 }
@@ -77,7 +77,7 @@ static void look(struct pw_backing *backing)
 
         count(backing, pw_min_u64(beyond, most));
         backing->exceeds = beyond > most || is_over(backing);
-        backing->daemon->exceeding |= backing->exceeds;
+        backing->daemon->memory.exceeding |= backing->exceeds;
 }
 
 void pw_overhead_forget(struct pw_backing *backing)
@@ -92,15 +92,15 @@ void pw_overhead_returned(struct pw_backing *backing)
         if (!backing->daemon)
                 return;
         pw_list_remove(&backing->of_daemon);
-        pw_list_prepend(&backing->daemon->backings, &backing->of_daemon);
-        backing->daemon->overhead_looks++;
+        pw_list_prepend(&backing->daemon->memory.backings, &backing->of_daemon);
+        backing->daemon->memory.overhead_looks++;
 }
 
 void pw_overhead_reserved(struct pw_backing *backing)
 {
         pw_overhead_returned(backing);
         if (backing->daemon)
-                backing->daemon->overhead_looks += LOOKS;
+                backing->daemon->memory.overhead_looks += LOOKS;
 }
 
 /* Clients map its futures to read; what they make of them so is given back. */
@@ -112,7 +112,7 @@ static void look_at_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant)
         uint64_t bytes = allocated(tenant->hints_fd) + pw_min_u64(has, most);
 
         backing->exceeds = has > most;
-        daemon->exceeding |= backing->exceeds;
+        daemon->memory.exceeding |= backing->exceeds;
         pw_kept_count(daemon, tenant, PW_KEPT_FUTURES, (int64_t)bytes - (int64_t)tenant->measured_bytes);
         tenant->measured_bytes = bytes;
 }
@@ -126,13 +126,13 @@ void pw_overhead_forget_tenant(struct pw_daemon *daemon, struct pw_tenant *tenan
 /* Of what no session and no tenant makes. */
 static uint64_t measure_rest(struct pw_daemon *daemon)
 {
-        uint64_t sum = allocated(daemon->bells_fd), boards = 0;
+        uint64_t sum = allocated(daemon->children.bells_fd), boards = 0;
 
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
-                boards += allocated(daemon->islands[i].fd);
-        sum += boards - pw_min_u64(boards, daemon->placed_bytes); /* programs there are charged */
+                boards += allocated(daemon->children.islands[i].fd);
+        sum += boards - pw_min_u64(boards, daemon->work.placed_bytes); /* programs there are charged */
         for (uint32_t i = 0; i < daemon->device_count; i++)
-                sum += allocated(daemon->children[i].board_fd);
+                sum += allocated(daemon->children.all[i].board_fd);
         return sum;
 }
 
@@ -156,12 +156,12 @@ void pw_overhead_refresh(struct pw_daemon *daemon)
         struct pw_backing *backing;
         struct pw_tenant *tenant;
 
-        pw_store_overhead(daemon->store, (int64_t)rest - (int64_t)daemon->overhead_bytes);
-        daemon->overhead_bytes = rest;
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));)
+        pw_store_overhead(daemon->store, (int64_t)rest - (int64_t)daemon->memory.overhead_bytes);
+        daemon->memory.overhead_bytes = rest;
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));)
                 look_at_tenant(daemon, tenant);
         give_up(daemon, true);
-        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon)
+        pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 look(backing);
         give_up(daemon, false);
 }
@@ -190,7 +190,7 @@ static void punch(void *context, uint64_t offset, uint64_t bytes)
 {
         const struct hole *hole = context;
 
-        pw_worker_ask(hole->daemon->worker, &(struct pw_work){ .punch = true,
+        pw_worker_ask(hole->daemon->memory.worker, &(struct pw_memory_work){ .punch = true,
                                                                .backing = hole->segment->backed.backing,
                                                                .offset = hole->segment->backed.offset + offset,
                                                                .bytes = bytes });
@@ -200,7 +200,7 @@ static void punch_futures(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->tenants, &i));) {
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));) {
                 struct pw_backing *backing = tenant->futures->backed.backing;
 
                 if (backing->exceeds && !backing->works)
@@ -221,14 +221,15 @@ static void punch_holes(struct pw_backing *backing)
 
                 used[place] = true;
                 if (!pw_session_get(backing->daemon, segment->session)) /* its lanes: nobody reads them */
-                        pw_worker_ask(backing->daemon->worker,
-                                      &(struct pw_work){ .punch = true, .backing = backing, .offset = place * backing->place_bytes,
-                                                         .bytes = segment->backed.offset % backing->place_bytes });
+                        pw_worker_ask(backing->daemon->memory.worker,
+                                      &(struct pw_memory_work){ .punch = true, .backing = backing,
+                                                                .offset = place * backing->place_bytes,
+                                                                .bytes = segment->backed.offset % backing->place_bytes });
                 pw_store_each_hole(backing->daemon->store, segment->number, punch, &(struct hole){ backing->daemon, segment });
         }
         for (uint32_t i = 0; i < backing->taken; i++)
                 if (!used[i])
-                        pw_worker_ask(backing->daemon->worker, &(struct pw_work){ .punch = true,
+                        pw_worker_ask(backing->daemon->memory.worker, &(struct pw_memory_work){ .punch = true,
                                                                                   .backing = backing,
                                                                                   .offset = i * backing->place_bytes,
                                                                                   .bytes = backing->place_bytes });
@@ -236,11 +237,11 @@ static void punch_holes(struct pw_backing *backing)
 
 static void look_in_turn(struct pw_daemon *daemon)
 {
-        for (; daemon->overhead_looks && !pw_list_empty(&daemon->backings); daemon->overhead_looks--) {
-                struct pw_backing *backing = pw_list_first(&daemon->backings, struct pw_backing, of_daemon);
+        for (; daemon->memory.overhead_looks && !pw_list_empty(&daemon->memory.backings); daemon->memory.overhead_looks--) {
+                struct pw_backing *backing = pw_list_first(&daemon->memory.backings, struct pw_backing, of_daemon);
 
                 pw_list_remove(&backing->of_daemon);
-                pw_list_append(&daemon->backings, &backing->of_daemon);
+                pw_list_append(&daemon->memory.backings, &backing->of_daemon);
                 look(backing);
         }
 }
@@ -250,11 +251,11 @@ void pw_overhead_turn(struct pw_daemon *daemon)
         struct pw_backing *backing;
 
         look_in_turn(daemon);
-        if (!daemon->exceeding)
+        if (!daemon->memory.exceeding)
                 return;
-        daemon->exceeding = false;
+        daemon->memory.exceeding = false;
         punch_futures(daemon);
-        pw_list_each(&daemon->backings, backing, struct pw_backing, of_daemon) {
+        pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon) {
                 if (!backing->exceeds)
                         continue;
                 backing->exceeds = false;

@@ -85,7 +85,7 @@ uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment)
         (void)store;
         return segment == SEGMENT ? world.granted : 0;
 }
-void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
+void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work)
 {
         (void)worker, (void)work;
         world.asked++;
@@ -101,10 +101,10 @@ static void begin(struct place *place)
                                               .daemon = &place->daemon,
                                              .tenant = &world.tenant } };
         world.tenant.quota.host_bytes = PW_QUOTA_NONE;
-        pw_list_init(&place->daemon.backings);
+        pw_list_init(&place->daemon.memory.backings);
         pw_list_init(&place->backing.of_daemon);
         pw_list_init(&place->backing.segments_in);
-        pw_list_append(&place->daemon.backings, &place->backing.of_daemon);
+        pw_list_append(&place->daemon.memory.backings, &place->backing.of_daemon);
         world.segment = (struct pw_segment){ .number = SEGMENT, .backed = { &place->backing, 0, PW_GIB } };
         pw_list_append(&place->backing.segments_in, &world.segment.of_backing);
         world.has = world.granted = GRANTED;

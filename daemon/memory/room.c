@@ -31,8 +31,8 @@ static struct pw_room_wait *note_wait(struct pw_dsession *session, const struct 
                 return NULL;
         *wait = *like;
         wait->session = session->number;
-        wait->token = ++session->daemon->next_token;
-        if (pw_table_put(&session->daemon->room_tokens, wait->token, wait)) {
+        wait->token = ++session->daemon->memory.next_token;
+        if (pw_table_put(&session->daemon->memory.room_tokens, wait->token, wait)) {
                 pw_list_append(&session->room_waits, &wait->of_session);
                 return wait;
         }
@@ -85,7 +85,7 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                                                          .need_bytes = request->room_bytes,
                                                          .now_us = now_us,
                                                          .deadline_us = wait->until_us });
-        daemon->more = true;
+        daemon->loop.more = true;
 }
 
 static void send_grant(struct pw_dsession *session, uint64_t id, const struct pw_store_action *action)
@@ -108,7 +108,7 @@ static void send_grant(struct pw_dsession *session, uint64_t id, const struct pw
 
 void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action)
 {
-        struct pw_room_wait *wait = pw_table_remove(&daemon->room_tokens, action->token);
+        struct pw_room_wait *wait = pw_table_remove(&daemon->memory.room_tokens, action->token);
         struct pw_dsession *session = wait ? pw_session_get(daemon, wait->session) : NULL;
 
         if (wait)
@@ -130,7 +130,7 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
 {
         const struct pw_room_wait *wait;
 
-        for (uint32_t i = 0; (wait = pw_table_next(&daemon->room_tokens, &i));) {
+        for (uint32_t i = 0; (wait = pw_table_next(&daemon->memory.room_tokens, &i));) {
                 struct pw_dsession *asker = pw_session_get(daemon, wait->session);
 
                 if (asker && (!session || asker == session))
@@ -155,7 +155,7 @@ void pw_rooms_session_end(struct pw_dsession *session)
 
         pw_list_each(&session->room_waits, wait, struct pw_room_wait, of_session) {
                 pw_store_room_cancel(session->daemon->store, wait->token);
-                pw_table_remove(&session->daemon->room_tokens, wait->token);
+                pw_table_remove(&session->daemon->memory.room_tokens, wait->token);
                 free_wait(wait);
         }
 }
@@ -164,7 +164,7 @@ void pw_rooms_done(struct pw_daemon *daemon)
 {
         struct pw_room_wait *wait;
 
-        for (uint32_t i = 0; (wait = pw_table_next(&daemon->room_tokens, &i));)
+        for (uint32_t i = 0; (wait = pw_table_next(&daemon->memory.room_tokens, &i));)
                 free_wait(wait);
-        pw_table_done(&daemon->room_tokens);
+        pw_table_done(&daemon->memory.room_tokens);
 }

@@ -45,16 +45,16 @@ static enum pw_status tell_store(struct pw_daemon *daemon, struct pw_segment *se
 }
 
 /* A number that named something never names anything else; one whose segment was never granted from, it serves again. */
-static uint32_t take_number(struct pw_daemon *daemon)
+static uint32_t take_number(struct pw_memory *memory)
 {
-        return daemon->spare_segment_count ? daemon->spare_segments[--daemon->spare_segment_count] : ++daemon->next_segment;
+        return memory->spare_segment_count ? memory->spare_segments[--memory->spare_segment_count] : ++memory->next_segment;
 }
 
-static void give_number(struct pw_daemon *daemon, uint32_t number)
+static void give_number(struct pw_memory *memory, uint32_t number)
 {
-        if (pw_grow((void **)&daemon->spare_segments, &daemon->spare_segment_capacity, daemon->spare_segment_count + 1,
+        if (pw_grow((void **)&memory->spare_segments, &memory->spare_segment_capacity, memory->spare_segment_count + 1,
                     sizeof number))
-                daemon->spare_segments[daemon->spare_segment_count++] = number;
+                memory->spare_segments[memory->spare_segment_count++] = number;
 }
 
 enum pw_status pw_segment_begin(struct pw_daemon *daemon, struct pw_segment *segment, struct pw_error *ret_err)
@@ -63,19 +63,19 @@ enum pw_status pw_segment_begin(struct pw_daemon *daemon, struct pw_segment *seg
 
         if (segment->number)
                 return PW_OK;
-        segment->number = take_number(daemon);
+        segment->number = take_number(&daemon->memory);
         status = segment->number > PW_SEGMENT_MAX
                          ? pw_error_set(ret_err, PW_LIMIT, "pathwaysd: segment numbers are used up, restart it")
                          : make_memory(segment, ret_err);
-        if (status == PW_OK && !pw_table_put(&daemon->segments, segment->number, segment))
+        if (status == PW_OK && !pw_table_put(&daemon->memory.segments, segment->number, segment))
                 status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
         if (status == PW_OK)
                 status = tell_store(daemon, segment, ret_err);
         if (status == PW_OK)
                 return PW_OK;
-        pw_table_remove(&daemon->segments, segment->number);
+        pw_table_remove(&daemon->memory.segments, segment->number);
         pw_unmap(&segment->map);
-        give_number(daemon, segment->number);
+        give_number(&daemon->memory, segment->number);
         segment->number = 0;
         return status;
 }
@@ -121,7 +121,7 @@ void pw_segment_quiet(struct pw_segment *segment) { pw_unmap(&segment->map); }
 
 struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
 {
-        return pw_table_get(&daemon->segments, number);
+        return pw_table_get(&daemon->memory.segments, number);
 }
 
 void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
@@ -130,13 +130,13 @@ void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
 
         if (segment->number && segment->layout.kind != PW_SEGMENT_DEVICE) {
                 if (!pw_store_segment_bytes(daemon->store, segment->number) && daemon->phase != PW_STOPPING)
-                        give_number(daemon, segment->number);
+                        give_number(&daemon->memory, segment->number);
                 leaving = pw_store_segment_remove(daemon->store, segment->number);
         }
         if (segment->number)
                 pw_children_segment_gone(daemon, segment->number);
         if (segment->number)
-                pw_table_remove(&daemon->segments, segment->number);
+                pw_table_remove(&daemon->memory.segments, segment->number);
         segment->tenant->segments--;
         free_segment(daemon, segment, &leaving);
 }

@@ -32,7 +32,7 @@
 
 struct item {
         struct pw_list link;       /* in its backing's queue, then among the running, then the done */
-        struct pw_work work;
+        struct pw_memory_work work;
         uint64_t at;               /* done up to here */
         uint32_t twice;            /* steps of a punch that found no pages: the next one is twice as long */
         uint64_t since_us;         /* running since then */
@@ -55,7 +55,7 @@ struct pw_worker {
         struct event *event;
 };
 
-static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t bytes, struct pw_error *ret_err)
+static enum pw_status do_step(const struct pw_memory_work *work, uint64_t at, uint64_t bytes, struct pw_error *ret_err)
 {
         enum pw_status status;
 
@@ -68,7 +68,7 @@ static enum pw_status do_step(const struct pw_work *work, uint64_t at, uint64_t 
 }
 
 /* If that cannot be told: many. */
-static uint64_t allocated(const struct pw_work *work)
+static uint64_t allocated(const struct pw_memory_work *work)
 {
         uint64_t bytes;
 
@@ -89,7 +89,7 @@ static uint64_t step_bytes(const struct item *item, uint64_t had)
 /* The next step: true: there are more. Other memfds get their turn before them. *ret_gone: bytes that it gave back. */
 static bool do_next(struct item *item, uint64_t *ret_gone)
 {
-        struct pw_work *work = &item->work;
+        struct pw_memory_work *work = &item->work;
         uint64_t bytes, had, has;
         struct pw_error err;
 
@@ -244,7 +244,7 @@ static void *work_loop(void *context)
 }
 
 /* The pages are there, and booked by nobody: from now on they count as overhead, until they are granted again or the memfd goes. */
-static void refused(struct pw_worker *worker, const struct pw_work *work, const char *why)
+static void refused(struct pw_worker *worker, const struct pw_memory_work *work, const char *why)
 {
         work->backing->refused++;
         pw_log(&worker->daemon->log, PW_LOG_ERROR, "pages not given back offset=%llu bytes=%llu reason=\"%s\"",
@@ -252,7 +252,7 @@ static void refused(struct pw_worker *worker, const struct pw_work *work, const 
         pw_overhead_refresh(worker->daemon);
 }
 
-static void tell(struct pw_worker *worker, const struct pw_work *work, enum pw_status status)
+static void tell(struct pw_worker *worker, const struct pw_memory_work *work, enum pw_status status)
 {
         if (work->measure)
                 pw_measure_done(work->measure, status);
@@ -262,7 +262,7 @@ static void tell(struct pw_worker *worker, const struct pw_work *work, enum pw_s
                 pw_store_populated(worker->daemon->store, work->token, status, pw_now_us());
 }
 
-static void let_go(const struct pw_work *work)
+static void let_go(const struct pw_memory_work *work)
 {
         pw_backing_worked(work->backing);
         if (work->from)
@@ -334,7 +334,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
                 pw_list_remove(&item->link);
                 report(worker, item);
         }
-        worker->daemon->more = true;
+        worker->daemon->loop.more = true;
 }
 
 enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err)
@@ -357,7 +357,7 @@ enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_wo
                 pw_worker_free(worker);
                 return pw_error_errno(ret_err, number, "pipe of the worker");
         }
-        worker->event = event_new(daemon->base, worker->pipe_fds[0], EV_READ | EV_PERSIST, on_done, worker);
+        worker->event = event_new(daemon->loop.base, worker->pipe_fds[0], EV_READ | EV_PERSIST, on_done, worker);
         pthread_mutex_lock(&worker->lock);
         number = !worker->event || event_add(worker->event, NULL) < 0 ? ENOMEM : start_thread(worker);
         pthread_mutex_unlock(&worker->lock);
@@ -383,7 +383,7 @@ static void enqueue(struct pw_worker *worker, struct item *item)
                 make_ready(worker, backing);
 }
 
-void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
+void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work)
 {
         struct item *item = calloc(1, sizeof *item);
 

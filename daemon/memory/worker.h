@@ -18,7 +18,7 @@
 struct pw_backing;
 struct pw_measure;
 
-struct pw_work {
+struct pw_memory_work {
         bool punch;     /* give pages back; else allocate them */
         struct pw_measure *measure; /* then only look what is there, audit.h; NULL: do not */
         struct pw_backing *from; /* then copy from `from_offset` there, to pages that are there; NULL: do not */
@@ -32,7 +32,7 @@ struct pw_work {
 
 PW_MUST_CHECK enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err);
 /* Out of memory answers the work as failed. */
-void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work);
+void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work);
 /* A work of that memfd takes so long that somebody else must hold it. */
 bool pw_worker_is_held(struct pw_worker *worker, const struct pw_backing *backing);
 void pw_worker_free(struct pw_worker *worker);

@@ -110,7 +110,7 @@ static int begin(void **state)
         punches = 0;
         stopped_us = 0;
         place->daemon.log.fd = -1;
-        place->daemon.base = event_base_new();
+        place->daemon.loop.base = event_base_new();
         assert_int_equal(pw_worker_new(&place->daemon, &place->worker, NULL), PW_OK);
         for (int i = 0; i < 2; i++) {
                 pw_list_init(&place->lines[i].ready);
@@ -127,7 +127,7 @@ static int end(void **state)
         struct place *place = *state;
 
         pw_worker_free(place->worker);
-        event_base_free(place->daemon.base);
+        event_base_free(place->daemon.loop.base);
         for (int i = 0; i < BACKINGS; i++) {
                 assert_int_equal(place->backings[i].works, 0);
                 close(place->backings[i].fd);
@@ -148,19 +148,20 @@ static bool is_busy(const struct place *place)
 static void await_all(const struct place *place)
 {
         while (is_busy(place))
-                assert_int_equal(event_base_loop(place->daemon.base, EVLOOP_ONCE), 0);
+                assert_int_equal(event_base_loop(place->daemon.loop.base, EVLOOP_ONCE), 0);
 }
 
 static void ask(struct place *place, int backing, uint64_t offset, uint64_t token)
 {
         pw_worker_ask(place->worker,
-                      &(struct pw_work){ .backing = &place->backings[backing], .offset = offset, .bytes = ROOM, .token = token });
+                      &(struct pw_memory_work){ .backing = &place->backings[backing], .offset = offset, .bytes = ROOM,
+                                                .token = token });
 }
 
 static void ask_punch(struct place *place, int backing, uint64_t token)
 {
-        pw_worker_ask(place->worker, &(struct pw_work){ .punch = true, .backing = &place->backings[backing], .bytes = LONG_BYTES,
-                                                        .token = token });
+        pw_worker_ask(place->worker, &(struct pw_memory_work){ .punch = true, .backing = &place->backings[backing],
+                                                               .bytes = LONG_BYTES, .token = token });
 }
 
 static uint64_t has(const struct place *place, int backing)

@@ -281,7 +281,7 @@ static void looked(struct pw_daemon *daemon, struct pw_module_look *at)
         struct pw_error err;
         enum pw_status status;
 
-        daemon->doing = "a module that was read";
+        daemon->loop.doing = "a module that was read";
         pw_list_remove(&look->link);
         status = settle(modules, look, &version, &err);
         if (version)

@@ -81,7 +81,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
                 pw_list_remove(&look->link);
                 looker->looked(looker->daemon, look);
         }
-        looker->daemon->more = true;
+        looker->daemon->loop.more = true;
 }
 
 enum pw_status pw_looker_new(struct pw_daemon *daemon, pw_looked_fn looked, struct pw_looker **ret_looker, struct pw_error *ret_err)
@@ -102,7 +102,7 @@ enum pw_status pw_looker_new(struct pw_daemon *daemon, pw_looked_fn looked, stru
                 free(looker);
                 return pw_error_errno(ret_err, number, "pipe of the thread that reads modules");
         }
-        looker->event = event_new(daemon->base, looker->pipe_fds[0], EV_READ | EV_PERSIST, on_done, looker);
+        looker->event = event_new(daemon->loop.base, looker->pipe_fds[0], EV_READ | EV_PERSIST, on_done, looker);
         if (!looker->event || event_add(looker->event, NULL) < 0)
                 number = ENOMEM;
         else

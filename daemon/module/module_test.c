@@ -61,7 +61,7 @@ static int begin(void **state)
         place->items[0] = place->folder;
         place->daemon.settings.modules = (struct pw_text_list){ place->items, 1 };
         place->daemon.log.fd = -1;
-        place->daemon.base = event_base_new();
+        place->daemon.loop.base = event_base_new();
         overhead = 0;
         assert_int_equal(pw_modules_new(&place->daemon, &place->daemon.modules, NULL), PW_OK);
         *state = place;
@@ -74,7 +74,7 @@ static int end(void **state)
 
         pw_modules_free(place->daemon.modules);
         assert_int_equal(overhead, 0);
-        event_base_free(place->daemon.base);
+        event_base_free(place->daemon.loop.base);
         unlink(place->path);
         unlink(place->other);
         assert_int_equal(rmdir(place->folder), 0);
@@ -108,7 +108,7 @@ static struct found ask(struct place *place, const char *name)
 
         pw_module_ask(&place->daemon, name, found, &found_it);
         while (!found_it.done)
-                assert_int_equal(event_base_loop(place->daemon.base, EVLOOP_ONCE), 0);
+                assert_int_equal(event_base_loop(place->daemon.loop.base, EVLOOP_ONCE), 0);
         return found_it;
 }
 
@@ -269,7 +269,7 @@ static void who_leaves_is_forgotten(void **state)
         pw_module_ask(&place->daemon, "one", found, &two);
         pw_module_forget(asker);
         while (!two.done)
-                assert_int_equal(event_base_loop(place->daemon.base, EVLOOP_ONCE), 0);
+                assert_int_equal(event_base_loop(place->daemon.loop.base, EVLOOP_ONCE), 0);
         assert_false(one.done);
         assert_int_equal(two.status, PW_OK);
         pw_module_unuse(&place->daemon, two.version);

@@ -8,7 +8,7 @@
 struct pw_dlane {
         struct pw_ring_reader reader;
         struct pw_dsession *session;
-        struct pw_list hot;  /* in daemon->hot, or alone */
+        struct pw_list hot;  /* in daemon->clients.hot, or alone */
         uint32_t quiet;      /* turns without a record */
         uint32_t due;        /* cells that are to be read in this round */
         uint64_t seen;       /* the tenant's look at all its lanes at which, or after which, that was seen */

@@ -161,7 +161,7 @@ static void wait_to_send(struct pw_dsession *session, enum sent why)
                 session->sendable_fd = fcntl(session->fd, F_DUPFD_CLOEXEC, 0);
                 if (session->sendable_fd >= 0)
                         session->sendable =
-                                event_new(session->daemon->base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST,
+                                event_new(session->daemon->loop.base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST,
                                           on_sendable, session);
         }
         if (!session->sendable || event_add(session->sendable, why == UNREAD ? NULL : &again) < 0)

@@ -25,7 +25,7 @@ struct pw_process {
         struct event *event;
         struct pw_daemon *daemon;
         struct pw_list sessions; /* struct pw_dsession.of_process */
-        struct pw_list dying;    /* dead, and not all that its sessions held is gone: in daemon->dying; else alone */
+        struct pw_list dying;    /* dead, and not all that its sessions held is gone: in daemon->clients.dying; else alone */
         struct pw_backing *backing; /* where its next session gets memory; NULL: none yet */
         struct pw_ended_session *ended;  /* its ended sessions that the store waits for */
         uint32_t ended_count, ended_capacity;

@@ -3,7 +3,7 @@
 
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
 {
-        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
+        struct pw_dsession *session = pw_table_get(&daemon->registry.sessions, number);
 
         return session && !session->ended ? session : NULL;
 }

@@ -52,7 +52,7 @@ struct pw_dsession {
         bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
         bool trace_ended;          /* its trace did, as nobody asked for it */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
-        struct pw_list stranger;   /* in daemon->strangers until it says Hello; else alone */
+        struct pw_list stranger;   /* in daemon->clients.strangers until it says Hello; else alone */
         uint64_t came_us;          /* then */
         struct pw_backed control_backed;
         struct pw_map control_map;

@@ -4,6 +4,7 @@
 #define PW_DAEMON_SESSION_TENANT_H
 
 #include "daemon/daemon.h"
+#include "daemon/session/speakers.h"
 #include "store/account/quota.h"
 
 #include <sys/types.h>
@@ -43,10 +44,10 @@ struct pw_tenant {
         uint32_t part;          /* of its lanes that may still be read in it */
         uint64_t look;          /* that goes on over several turns: look.h; 0: none does */
         struct pw_list looking, look_next; /* sessions it waits for; that are to be in the next */
-        struct pw_list of_looking; /* in daemon->looking, or alone */
+        struct pw_list of_looking; /* in daemon->clients.looking, or alone */
         struct pw_list submitted, batch; /* runs that were read, and those whose look is under way */
-        struct pw_list of_submitted; /* in daemon->submitted, or alone */
-        struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->ready, or alone */
+        struct pw_list of_submitted; /* in daemon->work.submitted, or alone */
+        struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->work.ready, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
         uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
@@ -55,7 +56,7 @@ struct pw_tenant {
         struct pw_quota quota;
         struct pw_compiling *compiling; /* program.h */
         struct pw_speakers speakers;
-        struct pw_list listing, listers; /* in daemon->listing, or alone; its listings that were asked for */
+        struct pw_list listing, listers; /* in daemon->inspection.listing, or alone; its listings that were asked for */
         struct pw_tally tally;  /* of the last `check` */
 };
 

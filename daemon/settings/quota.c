@@ -191,9 +191,9 @@ enum pw_status pw_quotas_apply(struct pw_daemon *daemon, struct pw_error *ret_er
         enum pw_status status = PW_OK;
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->tenants, &i));)
+        for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->registry.tenants, &i));)
                 status = pw_quota_apply(daemon, tenant, ret_err);
-        daemon->more = true; /* who waited may have room now */
+        daemon->loop.more = true; /* who waited may have room now */
         return status;
 }
 

@@ -131,7 +131,8 @@ static void apply(struct pw_daemon *daemon, struct pw_settings *fresh)
         for (uint32_t i = 0; i < pw_settings_options.count; i++) {
                 const struct pw_option *option = &pw_settings_options.items[i];
 
-                if (!strcmp(option->name, "host-memory") && (!fresh->host_memory || fresh->host_memory == daemon->asked_memory))
+                if (!strcmp(option->name, "host-memory") &&
+                    (!fresh->host_memory || fresh->host_memory == daemon->memory.asked_bytes))
                         continue; /* measured at the start */
                 if (pw_option_same(option, &daemon->settings, fresh))
                         continue;
@@ -234,7 +235,7 @@ static struct pw_reload *new_reload(struct pw_daemon *daemon)
         reload->daemon = daemon;
         reload->fds[0] = reload->fds[1] = -1;
         if (pipe2(reload->fds, O_CLOEXEC | O_NONBLOCK) == 0)
-                reload->read = event_new(daemon->base, reload->fds[0], EV_READ | EV_PERSIST, on_read, reload);
+                reload->read = event_new(daemon->loop.base, reload->fds[0], EV_READ | EV_PERSIST, on_read, reload);
         if (reload->read && event_add(reload->read, NULL) == 0)
                 return reload;
         pw_reload_free(reload);

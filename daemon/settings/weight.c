@@ -69,7 +69,7 @@ enum pw_status pw_weights_apply(struct pw_daemon *daemon, struct pw_error *ret_e
         enum pw_status status = PW_OK;
         struct pw_tenant *tenant;
 
-        for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->tenants, &i));)
+        for (uint32_t i = 0; status == PW_OK && (tenant = pw_table_next(&daemon->registry.tenants, &i));)
                 status = pw_weight_apply(daemon, tenant, ret_err);
         return status;
 }

@@ -9,7 +9,7 @@
 #define PW_DAEMON_WORK_COMPILE_H
 
 #include "daemon/session/session.h"
-#include "daemon/work/shapes.h"
+#include "daemon/work/shape/shapes.h"
 
 #define PW_COMPILE_MODULES_MAX 64u
 

@@ -126,7 +126,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
                 pw_list_remove(&work->link);
                 work->done(work);
         }
-        compiler->daemon->more = true;
+        compiler->daemon->loop.more = true;
 }
 
 enum pw_status pw_compiler_new(struct pw_daemon *daemon, struct pw_compiler **ret_compiler, struct pw_error *ret_err)
@@ -148,7 +148,7 @@ enum pw_status pw_compiler_new(struct pw_daemon *daemon, struct pw_compiler **re
                 pw_compiler_free(compiler);
                 return pw_error_errno(ret_err, number, "pipe of the compiler");
         }
-        compiler->event = event_new(daemon->base, compiler->pipe_fds[0], EV_READ | EV_PERSIST, on_done, compiler);
+        compiler->event = event_new(daemon->loop.base, compiler->pipe_fds[0], EV_READ | EV_PERSIST, on_done, compiler);
         pthread_mutex_lock(&compiler->lock);
         number = !compiler->event || event_add(compiler->event, NULL) < 0 ? ENOMEM : start_thread(compiler);
         pthread_mutex_unlock(&compiler->lock);

@@ -56,7 +56,7 @@ static int begin(void **state)
         struct place *place = calloc(1, sizeof *place);
 
         assert_non_null(place);
-        place->daemon.base = event_base_new();
+        place->daemon.loop.base = event_base_new();
         pthread_mutex_init(&place->lock, NULL);
         pthread_cond_init(&place->changed, NULL);
         assert_int_equal(pw_compiler_new(&place->daemon, &place->compiler, NULL), PW_OK);
@@ -71,7 +71,7 @@ static int end(void **state)
         struct place *place = *state;
 
         pw_compiler_free(place->compiler);
-        event_base_free(place->daemon.base);
+        event_base_free(place->daemon.loop.base);
         pthread_cond_destroy(&place->changed);
         pthread_mutex_destroy(&place->lock);
         free(place);
@@ -116,7 +116,7 @@ static void let_go(struct place *place, uint32_t count)
 static void await_done(struct place *place, uint32_t count)
 {
         while (place->done < count)
-                assert_int_equal(event_base_loop(place->daemon.base, EVLOOP_ONCE), 0);
+                assert_int_equal(event_base_loop(place->daemon.loop.base, EVLOOP_ONCE), 0);
 }
 
 /* Does one work: then its thread rests, the only one. */

@@ -5,7 +5,7 @@
 
 #include "daemon/session/tenant.h"
 #include "daemon/work/compiler.h"
-#include "daemon/work/shapes.h"
+#include "daemon/work/shape/shapes.h"
 
 struct pw_compiling {
         struct pw_compile_lane lane;

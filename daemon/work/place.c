@@ -24,7 +24,7 @@ enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tena
         }
         row->payer = tenant;
         row->kept_bytes = row->placed_bytes + plan_bytes;
-        daemon->placed_bytes += row->placed_bytes;
+        daemon->work.placed_bytes += row->placed_bytes;
         pw_kept_count(daemon, tenant, PW_KEPT_PROGRAMS, (int64_t)row->kept_bytes);
         return PW_OK;
 }
@@ -33,7 +33,7 @@ enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tena
 struct leaving {
         struct pw_compile_work work; /* first */
         struct pw_daemon *daemon;
-        struct pw_list link;         /* in daemon->leaving */
+        struct pw_list link;         /* in daemon->work.leaving */
         struct pw_tenant *payer;     /* NULL: nobody was charged */
         uint64_t kept_bytes, placed_bytes;
         struct pw_image_place range;
@@ -46,14 +46,14 @@ static void give_pages(struct pw_compile_work *work)
         struct pw_error err; /* who takes the place has the pages then */
 
         if (range->bytes)
-                (void)!pw_memfd_punch(leaving->daemon->islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES,
+                (void)!pw_memfd_punch(leaving->daemon->children.islands[range->island].fd, (uint64_t)range->line * PW_LINE_BYTES,
                                       range->bytes, &err);
 }
 
 static void give_place(const struct leaving *leaving)
 {
         pw_boards_image_give(leaving->daemon->boards, &leaving->range);
-        leaving->daemon->placed_bytes -= leaving->placed_bytes;
+        leaving->daemon->work.placed_bytes -= leaving->placed_bytes;
         if (leaving->payer)
                 pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
 }
@@ -72,7 +72,7 @@ void pw_program_unplace(struct pw_daemon *daemon, struct pw_program_row *row)
 {
         struct leaving now = { .daemon = daemon, .payer = row->payer, .kept_bytes = row->kept_bytes,
                                .placed_bytes = row->placed_bytes };
-        struct leaving *leaving = daemon->compiler ? malloc(sizeof *leaving) : NULL;
+        struct leaving *leaving = daemon->work.compiler ? malloc(sizeof *leaving) : NULL;
 
         now.range = pw_boards_image_detach(daemon->boards, row);
         row->payer = NULL;
@@ -83,11 +83,11 @@ void pw_program_unplace(struct pw_daemon *daemon, struct pw_program_row *row)
         }
         *leaving = now;
         pw_list_init(&leaving->link);
-        pw_list_append(&daemon->leaving, &leaving->link);
-        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->compiler), .work = give_pages,
+        pw_list_append(&daemon->work.leaving, &leaving->link);
+        leaving->work = (struct pw_compile_work){ .lane = pw_compiler_lane(daemon->work.compiler), .work = give_pages,
                                                   .done = pages_given };
         pw_list_init(&leaving->work.link);
-        pw_compiler_ask(daemon->compiler, &leaving->work);
+        pw_compiler_ask(daemon->work.compiler, &leaving->work);
 }
 
 void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row)
@@ -103,11 +103,11 @@ void pw_program_look_away(const struct pw_daemon *daemon, const struct pw_progra
         uint64_t from = pw_round_up(begin, PAGE_BYTES), end = (begin + range.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
 
         if (from < end)
-                (void)madvise((char *)daemon->islands[range.island].board + from, end - from, MADV_DONTNEED);
+                (void)madvise((char *)daemon->children.islands[range.island].board + from, end - from, MADV_DONTNEED);
 }
 
 void pw_program_places_done(struct pw_daemon *daemon)
 {
-        while (!pw_list_empty(&daemon->leaving))
-                let_go(pw_list_first(&daemon->leaving, struct leaving, link));
+        while (!pw_list_empty(&daemon->work.leaving))
+                let_go(pw_list_first(&daemon->work.leaving, struct leaving, link));
 }

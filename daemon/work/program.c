@@ -7,7 +7,7 @@
 #include "daemon/session/output.h"
 #include "daemon/work/compile.h"
 #include "daemon/work/compiling.h"
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 #include "daemon/work/place.h"
 #include "daemon/work/slice.h"
 
@@ -20,7 +20,7 @@
 struct job {
         struct pw_compile_work work; /* first: what a thread is handed */
         struct pw_compile compile;
-        struct pw_list link;         /* in daemon->jobs */
+        struct pw_list link;         /* in daemon->work.jobs */
         struct pw_list of_session;
         struct pw_daemon *daemon;
         struct pw_tenant *tenant;
@@ -84,14 +84,15 @@ static void drop_now(struct job *job)
 /* To give many pages back takes the system longer than a turn may: it is charged until a thread has done that. */
 static void drop(struct job *job)
 {
-        if (!job->daemon->compiler || job->charged_bytes < LARGE_BYTES) {
+        if (!job->daemon->work.compiler || job->charged_bytes < LARGE_BYTES) {
                 drop_now(job);
                 return;
         }
         job->dropped = true;
-        job->work = (struct pw_compile_work){ .lane = pw_compiler_lane(job->daemon->compiler), .work = work_drop, .done = dropped };
+        job->work = (struct pw_compile_work){ .lane = pw_compiler_lane(job->daemon->work.compiler), .work = work_drop,
+                                              .done = dropped };
         pw_list_init(&job->work.link);
-        pw_compiler_ask(job->daemon->compiler, &job->work);
+        pw_compiler_ask(job->daemon->work.compiler, &job->work);
 }
 
 /* Nothing of it is at a thread. */
@@ -125,7 +126,7 @@ static void free_job(struct job *job)
 static void hand_over(struct job *job, void (*work)(struct pw_compile_work *work))
 {
         job->work.work = work;
-        pw_compiler_ask(job->daemon->compiler, &job->work);
+        pw_compiler_ask(job->daemon->work.compiler, &job->work);
 }
 
 static void work_read(struct pw_compile_work *work) { pw_compile_read(&((struct job *)work)->compile); }
@@ -241,8 +242,8 @@ static void ask(struct job *job)
 /* Functions with time limits are looked after while runs are in flight. */
 static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
 {
-        if (limit_us && (!daemon->shortest_limit_us || limit_us < daemon->shortest_limit_us))
-                daemon->shortest_limit_us = limit_us;
+        if (limit_us && (!daemon->work.shortest_limit_us || limit_us < daemon->work.shortest_limit_us))
+                daemon->work.shortest_limit_us = limit_us;
 }
 
 /* Until the client is told nobody but the job knows its number. */
@@ -329,7 +330,7 @@ static void begin_next(struct pw_daemon *daemon, struct pw_compiling *compiling)
 {
         struct job *job;
 
-        if (!daemon->compiler || compiling->begun >= BEGUN_MAX || pw_list_empty(&compiling->waiting))
+        if (!daemon->work.compiler || compiling->begun >= BEGUN_MAX || pw_list_empty(&compiling->waiting))
                 return;
         job = pw_list_first(&compiling->waiting, struct job, work.link);
         pw_list_remove(&job->work.link);
@@ -375,12 +376,12 @@ static enum pw_status take(struct pw_dsession *session, uint64_t id, struct pw_f
                 free(job);
                 return status;
         }
-        pw_compile_init(&job->compile, buffer, frame, ++daemon->next_compilation);
+        pw_compile_init(&job->compile, buffer, frame, ++daemon->work.next_compilation);
         job->compile.id = id;
         job->compile.secret = &daemon->hash_secret;
         job->compile.shapes = &job->compiling->shapes;
         charge(job, bytes + sizeof *job);
-        pw_list_append(&daemon->jobs, &job->link);
+        pw_list_append(&daemon->work.jobs, &job->link);
         pw_list_append(&session->jobs, &job->of_session);
         session->job_count++;
         pw_list_append(&job->compiling->waiting, &job->work.link);
@@ -404,7 +405,7 @@ void pw_programs_each_wait(struct pw_daemon *daemon, const struct pw_dsession *s
 {
         struct job *job;
 
-        pw_list_each(&daemon->jobs, job, struct job, link)
+        pw_list_each(&daemon->work.jobs, job, struct job, link)
                 if (job->session && (!session || job->session == session))
                         row(context, &(struct pw_wait_row){ .kind = job->asked_us ? PW_WAIT_KIND_SHAPE : PW_WAIT_KIND_COMPILE,
                                                             .session = job->session,
@@ -461,8 +462,8 @@ void pw_programs_session_end(struct pw_dsession *session)
 
 void pw_programs_done(struct pw_daemon *daemon)
 {
-        while (!pw_list_empty(&daemon->jobs)) {
-                struct job *job = pw_list_first(&daemon->jobs, struct job, link);
+        while (!pw_list_empty(&daemon->work.jobs)) {
+                struct job *job = pw_list_first(&daemon->work.jobs, struct job, link);
 
                 if (job->dropped)
                         drop_now(job);

@@ -65,11 +65,11 @@ static void locate_moved(struct pw_daemon *daemon, struct pw_object *object, str
 
 static struct awaited *awaited_of(struct pw_daemon *daemon, struct pw_object *object)
 {
-        struct awaited *awaited = pw_table_get(&daemon->watched, (uintptr_t)object);
+        struct awaited *awaited = pw_table_get(&daemon->work.watched, (uintptr_t)object);
 
         if (awaited || !(awaited = malloc(sizeof *awaited)))
                 return awaited;
-        if (!pw_table_put(&daemon->watched, (uintptr_t)object, awaited)) {
+        if (!pw_table_put(&daemon->work.watched, (uintptr_t)object, awaited)) {
                 free(awaited);
                 return NULL;
         }
@@ -84,8 +84,8 @@ static void awaited_done(struct pw_daemon *daemon, struct awaited *awaited)
 {
         if (!pw_list_empty(&awaited->watches))
                 return;
-        if (pw_table_get(&daemon->watched, (uintptr_t)awaited->object) == awaited)
-                pw_table_remove(&daemon->watched, (uintptr_t)awaited->object);
+        if (pw_table_get(&daemon->work.watched, (uintptr_t)awaited->object) == awaited)
+                pw_table_remove(&daemon->work.watched, (uintptr_t)awaited->object);
         pw_list_remove(&awaited->of_ready);
         free(awaited);
 }
@@ -182,7 +182,7 @@ static uint64_t deadline(uint64_t us, uint64_t now_us)
 static void enlist(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
         if (!tenant->look && pw_list_empty(&tenant->of_submitted) && !pw_list_empty(&tenant->submitted))
-                pw_list_append(&daemon->submitted, &tenant->of_submitted);
+                pw_list_append(&daemon->work.submitted, &tenant->of_submitted);
 }
 
 /* The program named by the record, if the session may run it. */
@@ -217,7 +217,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         waiting->run = run;
         pw_list_append(&lane->session->tenant->submitted, &waiting->link);
         enlist(daemon, lane->session->tenant);
-        daemon->runs_in_flight++;
+        daemon->work.runs_in_flight++;
         lane->session->tenant->runs++;
         for (uint32_t i = 0; i < results; i++) {
                 if (take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
@@ -241,7 +241,7 @@ void pw_submit_close_batch(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;
 
-        pw_list_each(&daemon->submitted, tenant, struct pw_tenant, of_submitted) {
+        pw_list_each(&daemon->work.submitted, tenant, struct pw_tenant, of_submitted) {
                 if (tenant->look) {
                         pw_list_remove(&tenant->of_submitted);
                         continue;
@@ -300,7 +300,7 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
         struct pw_list due; /* who has more comes into the next */
 
         pw_list_init(&due);
-        pw_list_splice(&due, &daemon->submitted);
+        pw_list_splice(&due, &daemon->work.submitted);
         while (!pw_list_empty(&due)) {
                 tenant = pw_list_first(&due, struct pw_tenant, of_submitted);
                 pw_list_remove(&tenant->of_submitted);
@@ -311,14 +311,14 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
 
 void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
 {
-        struct awaited *awaited = pw_table_remove(&daemon->watched, (uintptr_t)object);
+        struct awaited *awaited = pw_table_remove(&daemon->work.watched, (uintptr_t)object);
         struct pw_tenant *tenant = awaited ? pw_segment_get(daemon, object->segment)->tenant : NULL;
 
         if (!awaited)
                 return;
         pw_list_append(&tenant->ready, &awaited->of_ready);
         if (pw_list_empty(&tenant->of_ready))
-                pw_list_append(&daemon->ready, &tenant->of_ready);
+                pw_list_append(&daemon->work.ready, &tenant->of_ready);
 }
 
 /* Returns the weight of its run that was told. */
@@ -341,22 +341,22 @@ static uint64_t tell_one(struct pw_daemon *daemon, struct awaited *awaited, uint
 /* Of a tenant those whose objects came first are told first. */
 void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
 {
-        for (uint64_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->ready);) {
-                struct pw_tenant *tenant = pw_list_first(&daemon->ready, struct pw_tenant, of_ready);
+        for (uint64_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->work.ready);) {
+                struct pw_tenant *tenant = pw_list_first(&daemon->work.ready, struct pw_tenant, of_ready);
                 uint64_t end = told + TOLD_OF_TENANT;
 
                 while (told < end && !pw_list_empty(&tenant->ready))
                         told += tell_one(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready), now_us);
                 pw_list_remove(&tenant->of_ready);
                 if (!pw_list_empty(&tenant->ready))
-                        pw_list_append(&daemon->ready, &tenant->of_ready);
+                        pw_list_append(&daemon->work.ready, &tenant->of_ready);
         }
 }
 
 void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
                             void (*row)(void *, const struct pw_run *, uint32_t), void *context)
 {
-        struct awaited *awaited = pw_table_get(&daemon->watched, (uintptr_t)object);
+        struct awaited *awaited = pw_table_get(&daemon->work.watched, (uintptr_t)object);
         struct watch *watch;
 
         if (awaited)
@@ -387,10 +387,10 @@ void pw_submit_done(struct pw_daemon *daemon)
         struct pw_tenant *tenant;
         struct awaited *awaited;
 
-        pw_list_each(&daemon->ready, tenant, struct pw_tenant, of_ready)
+        pw_list_each(&daemon->work.ready, tenant, struct pw_tenant, of_ready)
                 while (!pw_list_empty(&tenant->ready))
                         free_awaited(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready));
-        for (uint32_t i = 0; (awaited = pw_table_next(&daemon->watched, &i)); i = 0)
+        for (uint32_t i = 0; (awaited = pw_table_next(&daemon->work.watched, &i)); i = 0)
                 free_awaited(daemon, awaited);
-        pw_table_done(&daemon->watched);
+        pw_table_done(&daemon->work.watched);
 }

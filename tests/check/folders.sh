@@ -12,7 +12,7 @@ http
 inspect/why inspect/trace inspect
 client
 settings
-work
+work work/shape
 memory
 module
 child

@@ -106,7 +106,7 @@ static void forget(struct fuzz_host *host, struct fuzz_bytes *bytes)
 
 static void one_step(struct fuzz_host *host, struct fuzz_bytes *bytes, uint32_t *used)
 {
-        struct pw_device_board *board = host->daemon.children[HOSTILE].board;
+        struct pw_device_board *board = host->daemon.children.all[HOSTILE].board;
         uint8_t op = (uint8_t)fuzz_take(bytes, 1);
 
         switch (op % 16) {
@@ -116,7 +116,7 @@ static void one_step(struct fuzz_host *host, struct fuzz_bytes *bytes, uint32_t 
         case 3:
         case 4: report(board, bytes); break;
         case 5: remember(board, bytes); break;
-        case 6: atomic_store(&host->daemon.bells->sleepers[op >> 4].bits, fuzz_take(bytes, 8)); break;
+        case 6: atomic_store(&host->daemon.children.bells->sleepers[op >> 4].bits, fuzz_take(bytes, 8)); break;
         case 7: memset((uint8_t *)board + fuzz_take(bytes, 3) % sizeof *board / 64 * 64, op, 64); break;
         case 8:
         case 9: fuzz_host_work(host, op >> 4 & 3); break;

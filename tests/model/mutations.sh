@@ -77,7 +77,7 @@ mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_
         'a full ring is written over'
 mutate reclaim libclient/object/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
         'a reference by id without the second look'
-mutate reclaim daemon/turn.c 's/^        pw_look(daemon);//' \
+mutate reclaim daemon/loop/turn.c 's/^        pw_look(daemon);//' \
         'freed without a look at the rings'
 mutate reclaim store/object/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
         'freed after a look that read a part'

@@ -105,7 +105,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         if (inputs)
                 take_input(lane, run, pw_ring_peek(&lane->reader, 2), now_us);
         runs_seen.refused += run->gone;
-        pw_list_append(&world.daemon.submitted, &run->link);
+        pw_list_append(&world.daemon.work.submitted, &run->link);
         if (pw_store_claim(world.daemon.store, lane->session->number, pw_ring_peek(&lane->reader, 2 + inputs), run->number, NULL,
                            &run->result, NULL) != PW_OK)
                 return 0;
@@ -116,7 +116,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
 void pw_submit_close_batch(struct pw_daemon *daemon)
 {
         if (!world.tenant.look)
-                pw_list_splice(&world.tenant.batch, &daemon->submitted);
+                pw_list_splice(&world.tenant.batch, &daemon->work.submitted);
 }
 
 void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
@@ -129,7 +129,7 @@ void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64
                 if (run->donated)
                         run->alone = pw_store_donated_alone(daemon->store, run->input);
                 pw_list_append(&runs.in_flight, &run->link);
-                daemon->more = true;
+                daemon->loop.more = true;
         }
 }
 
@@ -146,7 +146,7 @@ void runs_cancel(uint64_t number)
         pw_list_each(&runs.in_flight, run, struct run, link)
                 if (run->number == number)
                         run->cancelled = true;
-        world.daemon.more = true;
+        world.daemon.loop.more = true;
 }
 
 /* One run more is done, or none whose input is ready is there. */
@@ -166,7 +166,7 @@ void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
                 if (run->input)
                         pw_store_release(store, run->input, (struct pw_owner){ PW_OWNER_RUN, run->number }, now_us);
                 free(run);
-                world.daemon.more = true;
+                world.daemon.loop.more = true;
                 return;
         }
 }

@@ -13,7 +13,7 @@
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/session/object.h"
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 #include "tests/model/runs.h"
 
 struct pw_client_segment *world_segment(uint32_t number)
@@ -47,7 +47,7 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
                 else if (action.kind == PW_STORE_END_SESSION)
                         pw_session_end(&world.clients[action.number - 1].session, action.text);
                 else if (action.kind == PW_STORE_DRAIN)
-                        daemon->more = true, pw_lanes_hungry(daemon);
+                        daemon->loop.more = true, pw_lanes_hungry(daemon);
                 else if (action.kind == PW_STORE_POPULATE)
                         pw_store_populated(daemon->store, action.token, PW_OK, now_us);
         }
@@ -66,25 +66,25 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         session->ended = true;
         pw_list_remove(&session->of_speakers);
         pw_list_remove(&session->of_look);
-        pw_list_append(&world.daemon.ended, &session->of_ended);
+        pw_list_append(&world.daemon.clients.ended, &session->of_ended);
         pw_store_session_end(world.daemon.store, session->number, client->noticed, pw_now_us());
-        world.daemon.more = true;
+        world.daemon.loop.more = true;
 }
 
 void pw_sessions_reap(struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
 
-        pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
+        pw_list_each(&daemon->clients.ended, session, struct pw_dsession, of_ended) {
                 pw_list_remove(&session->of_ended);
                 (void)pw_lanes_end(session, &(uint32_t){ UINT32_MAX });
-                pw_table_remove(&daemon->sessions, session->number);
+                pw_table_remove(&daemon->registry.sessions, session->number);
         }
 }
 
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
 {
-        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
+        struct pw_dsession *session = pw_table_get(&daemon->registry.sessions, number);
 
         return session && !session->ended ? session : NULL;
 }

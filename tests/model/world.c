@@ -6,7 +6,7 @@
 #include "daemon/client/look.h"
 #include "daemon/client/onlooker.h"
 #include "daemon/effect.h"
-#include "daemon/turn.h"
+#include "daemon/loop/turn.h"
 #include "store/object.h"
 #include "tests/model/runs.h"
 
@@ -50,7 +50,7 @@ static bool is_read(struct world_client *client, uint64_t *until)
         if (!*until)
                 *until = pw_lanes_pass(&client->session);
         if (!pw_lanes_read(&client->session, *until)) {
-                world.daemon.more = true;
+                world.daemon.loop.more = true;
                 return false;
         }
         *until = 0;
@@ -70,7 +70,7 @@ static void poll_one(uint32_t i, struct told told)
                         pw_store_session_dead(world.daemon.store, client->session.number, pw_now_us());
                 else
                         pw_session_end(&client->session, NULL);
-                world.daemon.more = true;
+                world.daemon.loop.more = true;
         } else if (!told.died && told.hung_up && !client->session.ended && is_read(client, &client->until.hung_up)) {
                 pw_session_end(&client->session, NULL);
         }
@@ -133,7 +133,7 @@ static void open_session(uint32_t i)
         pw_list_init(&session->of_look);
         pw_list_init(&session->of_speakers);
         client->control->lane_count = 1;
-        pw_table_put(&world.daemon.sessions, session->number, session);
+        pw_table_put(&world.daemon.registry.sessions, session->number, session);
         model_must(pw_store_session_open(world.daemon.store, &(struct pw_store_session_params){ .session = i + 1, .tenant = "ann",
                            .client = "model", .control = client->control, .control_bytes = control_bytes }, NULL) == PW_OK &&
                    pw_store_segment_add(world.daemon.store, &(struct pw_store_segment_params){ .segment = client->segment.number,
@@ -201,19 +201,15 @@ void world_begin(uint32_t clients)
         model_share(world.tenant.hints->changes, sizeof world.tenant.hints->changes);
         runs_begin();
         world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
-        world.daemon.settle = pw_effects;
-        world.daemon.onlooker = &world_onlooker;
-        pw_list_init(&world.daemon.hot);
-        pw_list_init(&world.daemon.recounts);
-        pw_list_init(&world.daemon.ended);
-        pw_list_init(&world.daemon.submitted);
-        pw_list_init(&world.daemon.looking);
-        pw_list_init(&world.daemon.look_next);
+        world.daemon.loop.settle = pw_effects;
+        world.daemon.clients.onlooker = &world_onlooker;
+        pw_clients_init(&world.daemon.clients);
+        pw_memory_init(&world.daemon.memory);
+        pw_work_init(&world.daemon.work);
+        pw_inspection_init(&world.daemon.inspection);
         pw_looks_tenant_init(&world.tenant);
         pw_list_init(&world.tenant.submitted);
         pw_list_init(&world.tenant.batch);
-        pw_list_init(&world.daemon.speaking);
-        pw_speakers_init(&world.daemon.child_speakers);
         pw_speakers_init(&world.tenant.speakers);
         model_thread("daemon", -1, true, serve, &world.daemon);
         for (uint32_t i = 0; i < world.client_count; i++) {

@@ -34,7 +34,7 @@ static struct pw_trace *trace_of(const struct pw_dsession *session)
 {
         struct pw_trace *trace;
 
-        pw_list_each(&session->daemon->traces, trace, struct pw_trace, link)
+        pw_list_each(&session->daemon->inspection.traces, trace, struct pw_trace, link)
                 if (trace->session == session)
                         return trace;
         return NULL;
@@ -65,7 +65,7 @@ static void trim(struct pw_trace_log *log)
         struct pw_trace_place told = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
         struct pw_trace *trace;
 
-        pw_list_each(&log->daemon->traces, trace, struct pw_trace, link) {
+        pw_list_each(&log->daemon->inspection.traces, trace, struct pw_trace, link) {
                 if (trace->log != log)
                         continue;
                 told.gang = pw_min_u64(told.gang, trace->at.gang);
@@ -111,7 +111,7 @@ static void put_devices(const struct pw_trace *trace, struct parts *parts, Pathw
                 pathways__wire__trace_device__init(&parts->devices[i]);
                 snprintf(parts->device_names[i], sizeof parts->device_names[i], "h%u:%u", daemon->host, i);
                 parts->devices[i].device = i;
-                parts->devices[i].island = daemon->children[i].island;
+                parts->devices[i].island = daemon->children.all[i].island;
                 parts->devices[i].name = parts->device_names[i];
                 parts->device_pointers[message->n_devices++] = &parts->devices[i];
         }
@@ -247,7 +247,7 @@ void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us)
         struct pw_trace *trace;
 
         pw_trace_logs_gangs(daemon);
-        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
+        pw_list_each(&daemon->inspection.traces, trace, struct pw_trace, link)
                 if (due(trace, now_us))
                         answer(trace, now_us);
 }
@@ -270,7 +270,7 @@ static enum pw_status begin(struct pw_dsession *session, uint64_t now_us, struct
         trace->at = (struct pw_trace_place){ trace->log->gangs.end, trace->log->runs.end, trace->log->moves.end,
                                              trace->log->programs.end };
         trace->lost_before = trace->log->lost;
-        pw_list_append(&session->daemon->traces, &trace->link);
+        pw_list_append(&session->daemon->inspection.traces, &trace->link);
         *ret_trace = trace;
         return PW_OK;
 }
@@ -341,10 +341,10 @@ void pw_trace_session_end(struct pw_dsession *session)
 
 uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
-        const struct pw_list *node = daemon->traces.next;
+        const struct pw_list *node = daemon->inspection.traces.next;
         uint32_t count = 0;
 
-        for (; node != &daemon->traces; node = node->next)
+        for (; node != &daemon->inspection.traces; node = node->next)
                 count += !tenant || pw_list_item(node, const struct pw_trace, link)->session->tenant == tenant;
         return count;
 }
@@ -366,7 +366,7 @@ uint64_t pw_traces_next_us(const struct pw_daemon *daemon)
         uint64_t next_us = UINT64_MAX;
         struct pw_trace *trace;
 
-        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
+        pw_list_each(&daemon->inspection.traces, trace, struct pw_trace, link)
                 next_us = pw_min_u64(next_us, trace->until_us == UINT64_MAX ? trace->ends_us : trace->until_us);
         return next_us;
 }
@@ -377,7 +377,7 @@ void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us)
 
         if (pw_traces_next_us(daemon) > now_us)
                 return;
-        pw_list_each(&daemon->traces, trace, struct pw_trace, link)
+        pw_list_each(&daemon->inspection.traces, trace, struct pw_trace, link)
                 if (trace->until_us == UINT64_MAX && trace->ends_us <= now_us) {
                         trace->session->trace_ended = true;
                         free_trace(trace);

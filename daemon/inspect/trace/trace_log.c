@@ -88,7 +88,7 @@ static struct pw_trace_log *find(struct pw_daemon *daemon, const struct pw_dsess
 {
         struct pw_trace_log *log;
 
-        pw_list_each(&daemon->trace_logs, log, struct pw_trace_log, link)
+        pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link)
                 if (session->operator_ ? log->operators : !log->operators && log->tenant == session->tenant)
                         return log;
         return NULL;
@@ -113,8 +113,8 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_trace_log **r
                                       .programs = { .item_bytes = sizeof(struct pw_traced_program *), .most = PROGRAMS_MAX } };
         pw_trace_logs_gangs(daemon); /* what was done before is not for it */
         for (uint32_t i = 0; i < daemon->device_count; i++)
-                daemon->traced[i] = atomic_load(&daemon->children[i].board->history_count);
-        pw_list_append(&daemon->trace_logs, &log->link);
+                daemon->inspection.traced[i] = atomic_load(&daemon->children.all[i].board->history_count);
+        pw_list_append(&daemon->inspection.trace_logs, &log->link);
         settle(log);
         *ret_log = log;
         return PW_OK;
@@ -258,25 +258,25 @@ static void take_gang(struct looking *looking, uint32_t device, const struct pw_
                 looking->program = order.record->program;
                 looking->tenant = row ? row->tenant : NULL;
         }
-        pw_list_each(&looking->daemon->trace_logs, log, struct pw_trace_log, link)
+        pw_list_each(&looking->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
                 if (found ? has(log, looking->tenant) : log->operators)
                         add_gang(log, (uint16_t)device, past, found ? &order : NULL);
 }
 
 static void take_device(struct looking *looking, uint32_t device)
 {
-        const struct pw_device_board *board = looking->daemon->children[device].board;
+        const struct pw_device_board *board = looking->daemon->children.all[device].board;
         uint64_t count = atomic_load(&board->history_count);
         struct pw_trace_log *log;
-        uint64_t seen = pw_min_u64(looking->daemon->traced[device], count), over = 0;
+        uint64_t seen = pw_min_u64(looking->daemon->inspection.traced[device], count), over = 0;
 
         if (count - seen > PW_HISTORY) { /* overwritten, if the executor is to be believed */
                 over = count - seen - PW_HISTORY;
                 seen = count - PW_HISTORY;
         }
-        looking->daemon->traced[device] = count;
+        looking->daemon->inspection.traced[device] = count;
         if (over)
-                pw_list_each(&looking->daemon->trace_logs, log, struct pw_trace_log, link)
+                pw_list_each(&looking->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
                         log->lost += over;
         for (; seen < count; seen++)
                 take_gang(looking, device, &board->history[seen % PW_HISTORY]);
@@ -287,11 +287,11 @@ void pw_trace_logs_gangs(struct pw_daemon *daemon)
         struct looking looking = { .daemon = daemon };
         struct pw_trace_log *log;
 
-        if (pw_list_empty(&daemon->trace_logs))
+        if (pw_list_empty(&daemon->inspection.trace_logs))
                 return;
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 take_device(&looking, i);
-        pw_list_each(&daemon->trace_logs, log, struct pw_trace_log, link)
+        pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link)
                 settle(log);
 }
 
@@ -316,7 +316,7 @@ void pw_trace_logs_run(struct pw_daemon *daemon, const struct pw_traced_run *run
         struct pw_traced_run copy, *place;
         struct pw_trace_log *log;
 
-        pw_list_each(&daemon->trace_logs, log, struct pw_trace_log, link) {
+        pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link) {
                 if (!has(log, tenant))
                         continue;
                 if (!pw_traced_run_copy(&copy, run)) {
@@ -335,7 +335,7 @@ void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_moved *move)
 {
         struct pw_trace_log *log;
 
-        pw_list_each(&daemon->trace_logs, log, struct pw_trace_log, link) {
+        pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link) {
                 struct pw_trace_move *place = has(log, move->tenant) ? push(log, &log->moves) : NULL;
 
                 if (!place)

@@ -25,7 +25,7 @@ struct pw_traced_program {
 };
 
 struct pw_trace_log {
-        struct pw_list link; /* in daemon->trace_logs */
+        struct pw_list link; /* in daemon->inspection.trace_logs */
         struct pw_daemon *daemon;
         struct pw_tenant *tenant; /* who is charged for it; what is of others is not in it, unless it is the operators' */
         bool operators;

@@ -87,14 +87,14 @@ static void test_who_sees_what(void **state)
 {
         static struct pw_device_board board;
         struct pw_child child = { .board = &board };
-        struct pw_daemon daemon = { .children = &child, .device_count = 1 };
+        struct pw_daemon daemon = { .children.all = &child, .device_count = 1 };
         struct pw_tenant tenants[3] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "bo" } },
                                         { .name = (char[]){ "root" } } };
         struct pw_dsession sessions[3];
         struct pw_trace_log *logs[3];
 
         (void)state;
-        pw_list_init(&daemon.trace_logs);
+        pw_list_init(&daemon.inspection.trace_logs);
         for (int i = 0; i < 3; i++) {
                 sessions[i] = (struct pw_dsession){ .daemon = &daemon, .tenant = &tenants[i], .operator_ = i == 2 };
                 assert_int_equal(pw_trace_log_join(&sessions[i], &logs[i], NULL), PW_OK);
@@ -110,7 +110,7 @@ static void test_who_sees_what(void **state)
         for (int i = 0; i < 3; i++)
                 pw_trace_log_leave(logs[i]);
         assert_int_equal(kept, 0);
-        assert_true(pw_list_empty(&daemon.trace_logs));
+        assert_true(pw_list_empty(&daemon.inspection.trace_logs));
 }
 
 /* More than is kept was done since the last look, as a board says that a function wrote: what was missed is counted by all who
@@ -119,13 +119,13 @@ static void test_what_is_missed_is_counted(void **state)
 {
         static struct pw_device_board board;
         struct pw_child child = { .board = &board };
-        struct pw_daemon daemon = { .children = &child, .device_count = 1 };
+        struct pw_daemon daemon = { .children.all = &child, .device_count = 1 };
         struct pw_tenant tenants[2] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "root" } } };
         struct pw_dsession sessions[2];
         struct pw_trace_log *logs[2];
 
         (void)state;
-        pw_list_init(&daemon.trace_logs);
+        pw_list_init(&daemon.inspection.trace_logs);
         for (int i = 0; i < 2; i++) {
                 sessions[i] = (struct pw_dsession){ .daemon = &daemon, .tenant = &tenants[i], .operator_ = i == 1 };
                 assert_int_equal(pw_trace_log_join(&sessions[i], &logs[i], NULL), PW_OK);

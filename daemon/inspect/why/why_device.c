@@ -183,7 +183,7 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
 
 static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)
 {
-        const struct pw_child *child = &chain->lister->daemon->children[gang->device];
+        const struct pw_child *child = &chain->lister->daemon->children.all[gang->device];
         struct pw_child_order order;
         struct pw_blocked blocked;
         const char *name = "a gang";
@@ -222,7 +222,7 @@ void pw_why_device(struct pw_chain *chain, uint32_t device)
                 return;
         chain->devices |= UINT64_C(1) << device;
         pw_text_format(what, sizeof what, "device h%u:%u", daemon->host, device);
-        if (!pw_why_child(chain, &daemon->children[device], what) && pw_boards_next_gang(daemon->boards, device, &gang))
+        if (!pw_why_child(chain, &daemon->children.all[device], what) && pw_boards_next_gang(daemon->boards, device, &gang))
                 why_running(chain, &gang, what);
 }
 

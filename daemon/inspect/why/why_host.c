@@ -86,7 +86,7 @@ enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host)
                 pw_why_device(chain, device);
         }
         chain->depth = 0;
-        (void)pw_why_child(chain, &daemon->children[daemon->device_count], "the describing executor");
+        (void)pw_why_child(chain, &daemon->children.all[daemon->device_count], "the describing executor");
         if (chain->lister->rows->count)
                 return PW_OK;
         snprintf(waits, sizeof waits, "nothing: its %u device%s without a gang, nobody waits for its memory", daemon->device_count,

@@ -167,7 +167,7 @@ static uint32_t left_by(struct pw_daemon *daemon, char *pids, size_t pids_bytes)
         uint32_t count = 0;
         int at = 0;
 
-        for (uint32_t i = 0; (process = pw_table_next(&daemon->processes, &i));)
+        for (uint32_t i = 0; (process = pw_table_next(&daemon->registry.processes, &i));)
                 if (process->ended_count && count++ < SHOWN)
                         at += snprintf(pids + at, pids_bytes - (size_t)at, " %d", (int)process->pid);
         return count;

@@ -7,7 +7,7 @@
 #include "daemon/child/child.h"
 #include "daemon/client/name.h"
 #include "daemon/memory/segment.h"
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 #include "daemon/work/program.h"
 #include "store/object.h"
 
@@ -127,7 +127,7 @@ bool pw_why_name(struct pw_chain *chain, const char *name)
         const struct pw_tenant *tenant;
         bool found = false;
 
-        for (uint32_t i = 0; (tenant = pw_table_next(&chain->lister->daemon->tenants, &i));)
+        for (uint32_t i = 0; (tenant = pw_table_next(&chain->lister->daemon->registry.tenants, &i));)
                 found |= pw_list_visible(chain->lister, tenant->name) && why_name_of(chain, tenant, name);
         return found;
 }
@@ -157,7 +157,7 @@ static void why_shape(struct pw_chain *chain, const struct pw_wait_row *wait)
 
         pw_text_format(waits, sizeof waits, "the shapes of %s, to compile a program", wait->name);
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
-        if (pw_why_child(chain, &daemon->children[daemon->device_count], "the describing executor") || !now.since_us)
+        if (pw_why_child(chain, &daemon->children.all[daemon->device_count], "the describing executor") || !now.since_us)
                 return;
         pw_text_format(what, sizeof what, "the shape function of %s",
                  named ? function : asker ? "another tenant" : "a client that has left");
@@ -237,7 +237,7 @@ enum pw_status pw_why_process(struct pw_chain *chain, const char *text)
         struct pw_dsession *session;
         uint32_t found = 0;
 
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->sessions, &i));) {
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));) {
                 if (session->ended || session->role != PW_ROLE_CLIENT || !pw_list_visible(chain->lister, session->tenant->name) ||
                     (pid ? (unsigned long)session->pid != pid : strcmp(session->client, text) != 0))
                         continue;

@@ -120,7 +120,7 @@ static uint32_t rank_of(struct pw_daemon *daemon, uint32_t device, uint64_t run)
         rank = 1 + (gang.run == run) + (left.found ? 8 : 0);
         if (gang.running && pw_child_order(daemon, device, gang.seq, &order) && order.node->kind == PW_NODE_CALL)
                 rank += 2;
-        if (daemon->children[device].state != PW_CHILD_READY || pw_process_stopped(daemon->children[device].pid))
+        if (daemon->children.all[device].state != PW_CHILD_READY || pw_process_stopped(daemon->children.all[device].pid))
                 rank += 4;
         return rank;
 }

@@ -15,8 +15,8 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
-#include "daemon/turn.h"
-#include "daemon/work/describe.h"
+#include "daemon/loop/turn.h"
+#include "daemon/work/shape/describe.h"
 #include "daemon/work/place.h"
 #include "daemon/work/program.h"
 #include "daemon/work/submit.h"
@@ -44,7 +44,7 @@ static struct fuzz_client *client_of(const struct pw_dsession *session)
 
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
 {
-        struct pw_dsession *session = pw_table_get(&daemon->sessions, number);
+        struct pw_dsession *session = pw_table_get(&daemon->registry.sessions, number);
 
         return session && !session->ended ? session : NULL;
 }
@@ -60,20 +60,20 @@ void pw_session_end(struct pw_dsession *session, const char *why)
                 return;
         session->ended = true;
         pw_list_remove(&session->of_look);
-        pw_list_append(&session->daemon->ended, &session->of_ended);
+        pw_list_append(&session->daemon->clients.ended, &session->of_ended);
         pw_store_session_end(session->daemon->store, session->number, client_of(session)->dead, pw_now_us());
-        session->daemon->more = true;
+        session->daemon->loop.more = true;
 }
 
 void pw_sessions_reap(struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
 
-        pw_list_each(&daemon->ended, session, struct pw_dsession, of_ended) {
+        pw_list_each(&daemon->clients.ended, session, struct pw_dsession, of_ended) {
                 pw_list_remove(&session->of_ended);
                 (void)pw_lanes_end(session, &(uint32_t){ UINT32_MAX });
                 pw_trace_session_end(session);
-                pw_table_remove(&daemon->sessions, session->number);
+                pw_table_remove(&daemon->registry.sessions, session->number);
         }
 }
 
@@ -108,7 +108,7 @@ void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)
         pw_store_segment_remove(daemon->store, segment->number);
         segment->number = 0;
 }
-void pw_worker_ask(struct pw_worker *worker, const struct pw_work *work)
+void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work)
 {
         (void)worker;
         if (!work->punch)
@@ -118,7 +118,7 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
 {
         (void)status, (void)why;
-        if (atomic_load(&daemon->children[device].board->running) == seq)
+        if (atomic_load(&daemon->children.all[device].board->running) == seq)
                 now->ending |= UINT64_C(1) << device;
 }
 void pw_child_kill(struct pw_daemon *daemon, uint32_t device, enum pw_status status, const char *why)
@@ -168,19 +168,19 @@ static void open_boards(struct fuzz_host *host)
         enum pw_status status = PW_OK;
 
         daemon->boards = pw_boards_new();
-        daemon->bells = zeroed(&bells, sizeof *daemon->bells);
+        daemon->children.bells = zeroed(&bells, sizeof *daemon->children.bells);
         assert(daemon->boards);
-        pw_boards_bells(daemon->boards, daemon->bells);
+        pw_boards_bells(daemon->boards, daemon->children.bells);
         for (uint32_t i = 0; i < FUZZ_ISLANDS && status == PW_OK; i++) {
-                daemon->islands[i].board = zeroed(&islands[i], PW_ISLAND_BOARD_BYTES);
-                status = pw_boards_island(daemon->boards, i, daemon->islands[i].board, PW_ISLAND_BOARD_BYTES, NULL);
+                daemon->children.islands[i].board = zeroed(&islands[i], PW_ISLAND_BOARD_BYTES);
+                status = pw_boards_island(daemon->boards, i, daemon->children.islands[i].board, PW_ISLAND_BOARD_BYTES, NULL);
         }
         for (uint32_t i = 0; i < FUZZ_DEVICES && status == PW_OK; i++) {
                 struct pw_device_add add = { i, i / 2, "emulated", DEVICE_BYTES };
 
-                daemon->children[i] = (struct pw_child){ .daemon = daemon, .number = i, .island = i / 2,
+                daemon->children.all[i] = (struct pw_child){ .daemon = daemon, .number = i, .island = i / 2,
                                                          .board = zeroed(&devices[i], sizeof(struct pw_device_board)) };
-                status = pw_boards_device(daemon->boards, i, i / 2, daemon->children[i].board, NULL);
+                status = pw_boards_device(daemon->boards, i, i / 2, daemon->children.all[i].board, NULL);
                 if (status == PW_OK)
                         status = pw_scheduler_device_add(daemon->scheduler, &add, NULL);
                 if (status == PW_OK)
@@ -266,7 +266,7 @@ static void open_client(struct fuzz_host *host, struct fuzz_client *client)
         pw_list_init(&session->of_ended);
         pw_list_init(&session->of_look);
         atomic_store(&session->control->lane_count, 3);
-        pw_table_put(&host->daemon.sessions, session->number, session);
+        pw_table_put(&host->daemon.registry.sessions, session->number, session);
         client->rooms = fixture_grant(&host->fixture, client->memory, 256, FUZZ_SLOTS);
         client->futures = fixture_grant_futures(&host->fixture, client->memory, FUZZ_SLOTS);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
@@ -340,21 +340,17 @@ void fuzz_host_open(struct fuzz_host *host)
         daemon->settings.host_memory = 16 * PW_MIB;
         daemon->phase = PW_SERVING;
         daemon->device_count = FUZZ_DEVICES;
-        daemon->settle = pw_effects;
+        daemon->loop.settle = pw_effects;
         daemon->store = host->fixture.store;
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = 4 }, NULL);
-        daemon->children = calloc(FUZZ_DEVICES + 1, sizeof *daemon->children);
-        assert(daemon->scheduler && daemon->children);
-        pw_list_init(&daemon->hot);
-        pw_list_init(&daemon->ended);
-        pw_list_init(&daemon->submitted);
-        pw_list_init(&daemon->ready);
-        pw_list_init(&daemon->looking);
-        pw_list_init(&daemon->look_next);
+        daemon->children.all = calloc(FUZZ_DEVICES + 1, sizeof *daemon->children.all);
+        assert(daemon->scheduler && daemon->children.all);
+        pw_clients_init(&daemon->clients);
+        pw_memory_init(&daemon->memory);
+        pw_work_init(&daemon->work);
+        pw_inspection_init(&daemon->inspection);
         pw_looks_tenant_init(&host->tenant);
         pw_submit_tenant_init(&host->tenant);
-        pw_list_init(&daemon->traces);
-        pw_list_init(&daemon->trace_logs);
         open_boards(host);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
                 open_client(host, &host->clients[i]);
@@ -375,8 +371,8 @@ void fuzz_host_turn(struct fuzz_host *host)
 
 void fuzz_host_work(struct fuzz_host *host, uint32_t device)
 {
-        struct pw_device_board *board = host->daemon.children[device].board;
-        const struct pw_island_board *orders = host->daemon.islands[host->daemon.children[device].island].board;
+        struct pw_device_board *board = host->daemon.children.all[device].board;
+        const struct pw_island_board *orders = host->daemon.children.islands[host->daemon.children.all[device].island].board;
         uint64_t head = atomic_load(&orders->head), seq = atomic_load(&board->done.seq) + 1;
 
         for (; seq <= head; seq++) {
@@ -396,7 +392,7 @@ void fuzz_host_work(struct fuzz_host *host, uint32_t device)
 void fuzz_host_kill_device(struct fuzz_host *host, uint32_t device)
 {
         host->ending &= ~(UINT64_C(1) << device);
-        pw_child_board_down(&host->daemon.children[device], PW_CRASHED, "SIGKILL");
+        pw_child_board_down(&host->daemon.children.all[device], PW_CRASHED, "SIGKILL");
         pw_scheduler_device_up(host->daemon.scheduler, device, pw_now_us());
 }
 
@@ -434,7 +430,7 @@ void fuzz_host_close(struct fuzz_host *host)
         assert(pw_scheduler_check(daemon->scheduler, found, NULL) == 0);
         fuzz_host_end(host, good, true);
         settle(host);
-        assert(daemon->runs_in_flight == 0);
+        assert(daemon->work.runs_in_flight == 0);
         pw_scheduler_each_device(daemon->scheduler, all_free, NULL);
         assert(pw_scheduler_check(daemon->scheduler, found, NULL) == 0);
         fixture_close(&host->fixture);
@@ -443,6 +439,6 @@ void fuzz_host_close(struct fuzz_host *host)
         pw_boards_free(daemon->boards);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
                 pw_table_done(&host->clients[i].session.programs);
-        pw_table_done(&daemon->sessions);
-        free(daemon->children);
+        pw_table_done(&daemon->registry.sessions);
+        free(daemon->children.all);
 }

@@ -1,8 +1,8 @@
 /* Questions to the describing executor: what a function makes of given shapes. Nothing is remembered of the answers here
  * (shapes.h).
  */
-#ifndef PW_DAEMON_WORK_DESCRIBE_H
-#define PW_DAEMON_WORK_DESCRIBE_H
+#ifndef PW_DAEMON_WORK_SHAPE_DESCRIBE_H
+#define PW_DAEMON_WORK_SHAPE_DESCRIBE_H
 
 #include "daemon/session/output.h"
 #include "program/graph/graph.h"

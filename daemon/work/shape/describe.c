@@ -1,5 +1,5 @@
 /* The queue of questions, one asked at a time, so that a crash names its question. */
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
@@ -112,7 +112,7 @@ static void ask_first(struct pw_describe *describe)
 
 void pw_describe_ask(struct pw_daemon *daemon, const struct pw_ask *ask)
 {
-        struct pw_describe *describe = daemon->describe;
+        struct pw_describe *describe = daemon->work.describe;
         struct question *question = calloc(1, sizeof *question);
         struct pw_error err;
 
@@ -130,7 +130,7 @@ void pw_describe_ask(struct pw_daemon *daemon, const struct pw_ask *ask)
 /* What is asked stays the first until it is answered: the executor does nothing else before, and its time counts on. */
 void pw_describe_forget(struct pw_daemon *daemon, void *context)
 {
-        struct pw_describe *describe = daemon->describe;
+        struct pw_describe *describe = daemon->work.describe;
         struct question *question;
 
         pw_list_each(&describe->queue, question, struct question, link) {
@@ -145,7 +145,7 @@ void pw_describe_forget(struct pw_daemon *daemon, void *context)
 
 struct pw_describe_now pw_describe_now(const struct pw_daemon *daemon)
 {
-        const struct pw_describe *describe = daemon->describe;
+        const struct pw_describe *describe = daemon->work.describe;
         const struct question *question = pw_list_first(&describe->queue, struct question, link);
 
         if (!describe->asked_us || pw_list_empty(&describe->queue))
@@ -173,7 +173,7 @@ static bool read_answer(struct pw_shape_task *task, const Pathways__Wire__Descri
 
 void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply *reply)
 {
-        struct pw_describe *describe = daemon->describe;
+        struct pw_describe *describe = daemon->work.describe;
         struct question *question = pw_list_first(&describe->queue, struct question, link);
         bool is_answer = reply->status == PW_OK && reply->body_case == PATHWAYS__WIRE__REPLY__BODY_DESCRIBED;
 
@@ -193,20 +193,20 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
 
 void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session)
 {
-        daemon->describe->session = session;
-        daemon->describe->pid = session->pid;
-        daemon->describe->asked_us = 0;
-        ask_first(daemon->describe);
+        daemon->work.describe->session = session;
+        daemon->work.describe->pid = session->pid;
+        daemon->work.describe->asked_us = 0;
+        ask_first(daemon->work.describe);
 }
 
 void pw_describe_detached(struct pw_daemon *daemon)
 {
-        daemon->describe->session = NULL;
+        daemon->work.describe->session = NULL;
 }
 
 void pw_describe_down(struct pw_daemon *daemon, const char *how)
 {
-        struct pw_describe *describe = daemon->describe;
+        struct pw_describe *describe = daemon->work.describe;
         char text[200];
 
         if (!describe->asked_us || pw_list_empty(&describe->queue))
@@ -217,12 +217,12 @@ void pw_describe_down(struct pw_daemon *daemon, const char *how)
 
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon)
 {
-        return daemon->describe->asked_us ? daemon->describe->look_us : UINT64_MAX;
+        return daemon->work.describe->asked_us ? daemon->work.describe->look_us : UINT64_MAX;
 }
 
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        struct pw_describe *describe = daemon->describe;
+        struct pw_describe *describe = daemon->work.describe;
         uint64_t took_us, queued;
 
         if (pw_describe_next_us(daemon) > now_us)

@@ -4,8 +4,8 @@
  * questions have the same key must not matter, so a hit compares all of the question.
  * Threads: one at a time.
  */
-#ifndef PW_DAEMON_WORK_SHAPES_H
-#define PW_DAEMON_WORK_SHAPES_H
+#ifndef PW_DAEMON_WORK_SHAPE_SHAPES_H
+#define PW_DAEMON_WORK_SHAPE_SHAPES_H
 
 #include "base/hash.h"
 #include "base/list.h"

@@ -1,7 +1,7 @@
 /* Turns of the loop.
  */
-#ifndef PW_DAEMON_TURN_H
-#define PW_DAEMON_TURN_H
+#ifndef PW_DAEMON_LOOP_TURN_H
+#define PW_DAEMON_LOOP_TURN_H
 
 #include "daemon/daemon.h"
 

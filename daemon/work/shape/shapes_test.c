@@ -1,5 +1,5 @@
 /* The cache of shapes: whole questions, bounded. */
-#include "daemon/work/shapes.h"
+#include "daemon/work/shape/shapes.h"
 
 #include "base/memory.h"
 

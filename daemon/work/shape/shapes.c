@@ -1,5 +1,5 @@
 /* Answers of shape functions by question. */
-#include "daemon/work/shapes.h"
+#include "daemon/work/shape/shapes.h"
 
 #include "base/memory.h"
 

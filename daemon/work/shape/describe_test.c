@@ -1,5 +1,5 @@
 /* Questions to the describing executor when it comes and goes. */
-#include "daemon/work/describe.h"
+#include "daemon/work/shape/describe.h"
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
@@ -52,7 +52,7 @@ static void a_describer_is_not_asked_after_its_session(void **state)
         enum pw_status statuses[3] = { 0 };
 
         (void)state;
-        assert_int_equal(pw_describe_new(&daemon, &daemon.describe, NULL), PW_OK);
+        assert_int_equal(pw_describe_new(&daemon, &daemon.work.describe, NULL), PW_OK);
         pw_describe_up(&daemon, first);
         ask(&daemon, &queries[0], &statuses[0]);
         ask(&daemon, &queries[1], &statuses[1]);
@@ -72,7 +72,7 @@ static void a_describer_is_not_asked_after_its_session(void **state)
         assert_int_equal(answered, 1);
         assert_int_equal(statuses[1], PW_CRASHED);
         assert_int_equal(killed, 0);
-        pw_describe_free(daemon.describe);
+        pw_describe_free(daemon.work.describe);
         free(second);
 }
 
@@ -88,7 +88,7 @@ static void what_is_asked_is_waited_for(void **state)
         (void)state;
         asked_count = killed = answered = 0;
         left->function = "m/left";
-        assert_int_equal(pw_describe_new(&daemon, &daemon.describe, NULL), PW_OK);
+        assert_int_equal(pw_describe_new(&daemon, &daemon.work.describe, NULL), PW_OK);
         pw_describe_up(&daemon, describer);
         ask(&daemon, left, &statuses[0]);
         assert_ptr_equal(pw_describe_now(&daemon).context, &statuses[0]);
@@ -106,7 +106,7 @@ static void what_is_asked_is_waited_for(void **state)
         pw_describe_up(&daemon, describer);
         assert_int_equal(asked_count, 2);
         assert_ptr_equal(pw_describe_now(&daemon).context, &statuses[1]);
-        pw_describe_free(daemon.describe);
+        pw_describe_free(daemon.work.describe);
         free(describer);
 }
 
@@ -141,7 +141,7 @@ static void answers_are_checked(void **state)
         (void)state;
         asked_count = answered = 0;
         next_id = 0;
-        assert_int_equal(pw_describe_new(&daemon, &daemon.describe, NULL), PW_OK);
+        assert_int_equal(pw_describe_new(&daemon, &daemon.work.describe, NULL), PW_OK);
         pw_describe_up(&daemon, describer);
         ask(&daemon, &query, &status);
         answer(&daemon, 99, 1, 2); /* to somebody else's question */
@@ -164,7 +164,7 @@ static void answers_are_checked(void **state)
         assert_int_equal(answered, 3);
         assert_int_equal(asked_count, 3);
         pw_describe_detached(&daemon);
-        pw_describe_free(daemon.describe);
+        pw_describe_free(daemon.work.describe);
         free(describer);
 }
 

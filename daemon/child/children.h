@@ -1,0 +1,29 @@
+/* What child/ has: the children, and the memory that they share with the daemon.
+ */
+#ifndef PW_DAEMON_CHILD_CHILDREN_H
+#define PW_DAEMON_CHILD_CHILDREN_H
+
+#include "plane/board.h"
+
+struct pw_child;
+struct pw_child_calls;
+
+struct pw_children {
+        const struct pw_child_calls *calls;
+        struct pw_child *all;         /* device_count, then the describer */
+        uint64_t start_us;            /* when one is started again; UINT64_MAX: none waits for that */
+        uint64_t looked_us;           /* when functions were looked at that take too long */
+        int bells_fd;
+        struct pw_bells *bells;
+        struct pw_shared_island { int fd, ro_fd; struct pw_island_board *board; } islands[PW_ISLANDS_MAX];
+};
+
+static inline void pw_children_init(struct pw_children *children)
+{
+        children->start_us = UINT64_MAX;
+        children->bells_fd = -1;
+        for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
+                children->islands[i].fd = children->islands[i].ro_fd = -1;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* What client/ has of all clients: where they come in, who waits for what, and the reading of their rings.
+ */
+#ifndef PW_DAEMON_CLIENT_CLIENTS_H
+#define PW_DAEMON_CLIENT_CLIENTS_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "daemon/session/speakers.h"
+
+struct event;
+struct pw_onlooker;
+
+struct pw_clients {
+        struct event *listener, *listen_again;
+        int listen_fd;
+        int reserve_fd;             /* given up for a moment to refuse a client when no descriptor is left */
+        uint32_t fd_limit;          /* of descriptors */
+        bool may_be_sent_files;     /* the system cannot refuse descriptors at the socket's door */
+        bool refusing;              /* the last connection was refused */
+        struct pw_list strangers;   /* connections that did not say Hello, the oldest first */
+        struct event *impatience;   /* at the end of what the oldest of them has for it */
+        const struct pw_onlooker *onlooker;
+        struct pw_list speaking;    /* struct pw_speakers.turn */
+        struct pw_speakers child_speakers;
+        struct pw_list ended;       /* sessions that ended in this turn */
+        struct pw_list dying;       /* processes that are dead, and hold something yet */
+        struct pw_list hot;         /* lanes that are read every turn */
+        uint64_t round;             /* of reading lanes, counts up: each lane is read once in it, but to catch up */
+        bool catching_up;           /* other lanes are being read before a record goes on: lane.c */
+        bool hungry;                /* somebody queues for room of the host's memory */
+        bool runs_aside;            /* a run waits for room of devices that sessions hold */
+        uint64_t look;              /* at lanes: look.h; counts up */
+        struct pw_list looking;     /* tenants whose look goes on */
+        struct pw_list look_next;   /* sessions that are to be in the next look */
+        struct pw_table wanted;     /* names that lookups wait for: name.c */
+        struct pw_heap lookups;     /* that wait, by when they give up */
+        struct pw_list found;       /* those whose name was bound, to be told */
+};
+
+static inline void pw_clients_init(struct pw_clients *clients)
+{
+        clients->listen_fd = clients->reserve_fd = -1;
+        pw_list_init(&clients->strangers);
+        pw_list_init(&clients->speaking);
+        pw_speakers_init(&clients->child_speakers);
+        pw_list_init(&clients->ended);
+        pw_list_init(&clients->dying);
+        pw_list_init(&clients->hot);
+        pw_list_init(&clients->looking);
+        pw_list_init(&clients->look_next);
+        pw_list_init(&clients->found);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* What inspect/ has: listings and traces that were asked for.
+ */
+#ifndef PW_DAEMON_INSPECT_INSPECTION_H
+#define PW_DAEMON_INSPECT_INSPECTION_H
+
+#include "base/list.h"
+#include "plane/board.h"
+
+struct pw_inspection {
+        struct pw_list listing;          /* tenants whose listings were asked for, in turn */
+        struct pw_list traces;           /* sessions that trace */
+        struct pw_list trace_logs;       /* what they are told of */
+        uint64_t traced[PW_DEVICES_MAX]; /* of each device's history: how much was taken into the logs */
+};
+
+static inline void pw_inspection_init(struct pw_inspection *inspection)
+{
+        pw_list_init(&inspection->listing);
+        pw_list_init(&inspection->traces);
+        pw_list_init(&inspection->trace_logs);
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* What the loop knows of itself: what wakes it, and whether there is more to do.
+ */
+#ifndef PW_DAEMON_LOOP_LOOP_H
+#define PW_DAEMON_LOOP_LOOP_H
+
+#include "daemon/loop/alarm.h"
+
+#include <stdbool.h>
+
+struct event;
+struct event_base;
+struct pw_daemon;
+
+struct pw_loop {
+        struct event_base *base;
+        struct pw_alarm alarm;    /* at the nearest deadline of all: timer.h */
+        struct event *signals[3];
+        struct event *watchdog;   /* tells systemd that the loop turns; NULL: nobody asks */
+        /* Do what store and scheduler want done by now (effect.c): for who cannot go on before. True: there was something. */
+        bool (*settle)(struct pw_daemon *daemon, uint64_t now_us);
+        uint64_t woken_us;        /* when the first event since the loop slept was taken; 0: none yet */
+        uint64_t ticked_us;       /* when deadlines were last looked at */
+        uint64_t stuck_until_us;  /* actions that found no memory are tried again; UINT64_MAX: there are none */
+        uint64_t stop_at_us;      /* while draining: when runs in flight are cut off; else UINT64_MAX */
+        const char *doing;        /* what took longest in this turn, as far as is known; NULL: nothing special */
+        bool more;                /* something was left to do in this turn */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* What work/ has: compilations under way, programs in boards, runs that were read and those that go on.
+ */
+#ifndef PW_DAEMON_WORK_WORK_H
+#define PW_DAEMON_WORK_WORK_H
+
+#include "base/list.h"
+#include "base/table.h"
+
+struct pw_compiler;
+struct pw_describe;
+
+struct pw_work {
+        struct pw_describe *describe;
+        struct pw_compiler *compiler; /* NULL: it has not begun, or is at its end */
+        uint64_t next_compilation;
+        struct pw_list jobs;          /* compilations under way */
+        struct pw_list leaving;       /* places of programs that go back */
+        uint64_t placed_bytes;        /* of programs, in boards: charged, so no overhead besides */
+        uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
+        struct pw_table watched;      /* object -> runs that wait for it */
+        struct pw_list ready;         /* tenants with objects whose runs are to be told */
+        struct pw_list submitted;     /* tenants with runs that were read */
+        uint64_t runs_done, runs_in_flight;
+};
+
+static inline void pw_work_init(struct pw_work *work)
+{
+        pw_list_init(&work->jobs);
+        pw_list_init(&work->leaving);
+        pw_list_init(&work->ready);
+        pw_list_init(&work->submitted);
+}
+
+#endif
