@@ -120,7 +120,8 @@ bool pw_table_put(struct pw_table *table, uint64_t key, void *value)
         }
         *cell = (struct pw_table_cell){ key, value };
         table->count++;
-        move_some(table, MOVED_AT_ONCE);
+        if (table->old)
+                move_some(table, MOVED_AT_ONCE);
         return true;
 }
 
@@ -151,7 +152,8 @@ void *pw_table_remove(struct pw_table *table, uint64_t key)
         else
                 return NULL;
         table->count--;
-        move_some(table, MOVED_AT_ONCE);
+        if (table->old)
+                move_some(table, MOVED_AT_ONCE);
         if (!table->old && table->capacity > CAPACITY_KEPT && table->count < table->capacity / 8)
                 (void)!set_capacity(table, table->capacity / 2); /* where there is no memory it stays as large */
         return value;

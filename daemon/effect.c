@@ -20,13 +20,14 @@ static struct pw_deciders deciders_of(struct pw_daemon *daemon);
 /* --- of the scheduler ------------------------------------------------------------------------------------------------------ */
 
 /* Both cores are in this process: it arrives at once. */
-static void send_core(void *context, const struct pw_core_message *message, const char *text, uint64_t now_us)
+static void send_core(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us)
 {
         struct pw_daemon *daemon = context;
         struct pw_deciders deciders = deciders_of(daemon);
         struct pw_error err;
 
-        if (pw_deciders_hear(&deciders, message, text, now_us, &err) != PW_OK && err.status == PW_PROTOCOL)
+        (void)frame; /* in one process messages that wait have none */
+        if (pw_deciders_hear(&deciders, message, NULL, now_us, &err) != PW_OK && err.status == PW_PROTOCOL)
                 pw_log(&daemon->log, PW_LOG_ERROR, "message refused reason=\"%s\"", err.text);
 }
 

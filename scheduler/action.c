@@ -11,6 +11,7 @@ bool pw_actions_init(struct pw_actions *actions)
 {
         *actions = (struct pw_actions){ .items = NULL };
         pw_list_init(&actions->ended_runs);
+        pw_list_init(&actions->ended_host_runs);
         pw_list_init(&actions->gone_results);
         pw_list_init(&actions->ended_programs);
         return pw_grow_ahead((void **)&actions->items, &actions->capacity, 0, sizeof *actions->items) &&
@@ -76,11 +77,14 @@ void *pw_action_bytes(struct pw_scheduler *scheduler, uint64_t bytes, uint64_t *
 static void recycle(struct pw_actions *actions)
 {
         struct pw_live *live;
+        struct pw_host_run *run;
         struct pw_result *result;
         struct pw_program *program;
 
         pw_list_each(&actions->ended_runs, live, struct pw_live, link)
                 pw_live_recycle(live);
+        pw_list_each(&actions->ended_host_runs, run, struct pw_host_run, link)
+                pw_host_run_recycle(run);
         pw_list_each(&actions->gone_results, result, struct pw_result, link)
                 pw_result_recycle(pw_result_live(result));
         pw_list_each(&actions->ended_programs, program, struct pw_program, link) {
@@ -91,8 +95,11 @@ static void recycle(struct pw_actions *actions)
 
 void pw_actions_clear(struct pw_actions *actions)
 {
-        for (uint32_t i = 0; i < actions->count; i++)
+        for (uint32_t i = 0; i < actions->count; i++) {
                 free(actions->items[i].text);
+                if (actions->items[i].kind == PW_ACT_CORE)
+                        free(actions->items[i].frame.bytes);
+        }
         actions->count = actions->done = actions->orders_count = 0;
         actions->bytes_count = 0;
         if (actions->bytes_capacity > BYTES_KEPT) {

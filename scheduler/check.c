@@ -51,17 +51,18 @@ static void add_block(struct check *check, const struct pw_host_run *run, uint32
 /* The last of a chain has its blocks. */
 static void add_rooms(struct check *check)
 {
-        struct pw_result *result;
-        struct pw_live *live;
-        uint32_t cursor = 0;
+        struct pw_host_result *result;
+        struct pw_host_run *run;
 
-        pw_list_each(&check->scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++)
-                        add_room(check, result->rooms[i], pw_result_live(result)->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
-        while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
-                for (uint32_t b = 0; live->here->placed && b < live->program->block_count; b++)
-                        if (!live->here->holds[live->program->blocks[b].chain].behind)
-                                add_block(check, live->here, b);
+        pw_list_each(&check->scheduler->host_results, result, struct pw_host_result, link)
+                for (uint32_t i = 0; !result->donated && i < result->room_count; i++)
+                        add_room(check, result->rooms[i], result->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
+        for (uint32_t i = 0; i < check->scheduler->host_run_capacity; i++) {
+                run = check->scheduler->host_runs_at[i];
+                for (uint32_t b = 0; run && run->placed && b < run->program->block_count; b++)
+                        if (!run->holds[run->program->blocks[b].chain].behind)
+                                add_block(check, run, b);
+        }
 }
 
 static int by_place(const void *a, const void *b)
@@ -169,12 +170,13 @@ static void check_part(struct check *check, struct pw_part *part)
 /* Who rests until something comes was woken when it came. */
 static void check_parts(struct check *check)
 {
-        const struct pw_live *live;
-        uint32_t cursor = 0;
+        const struct pw_host_run *run;
 
-        while ((live = pw_table_next(&check->scheduler->runs, &cursor)))
-                for (uint32_t c = 0; live->run.state == PW_RUN_ADMITTED && c < live->program->plan.column_count; c++)
-                        check_part(check, &live->here->parts[c]);
+        for (uint32_t i = 0; i < check->scheduler->host_run_capacity; i++) {
+                run = check->scheduler->host_runs_at[i];
+                for (uint32_t c = 0; run && run->state == PW_HOST_RUN_RESERVED && c < run->program->plan.column_count; c++)
+                        check_part(check, &run->parts[c]);
+        }
 }
 
 uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem),

@@ -3,173 +3,188 @@
 
 #include "base/error.h"
 
-/* NULL: it is over, or was never here. */
-static struct pw_live *find(struct pw_scheduler *scheduler, const struct pw_run_id *run, struct pw_error *ret_err)
+static enum pw_status over(const struct pw_run_id *run, struct pw_error *ret_err)
 {
-        bool is_ours = run->coordinator == scheduler->host && run->epoch == scheduler->epoch;
-        struct pw_live *live = is_ours ? pw_live_find(scheduler, run->number) : NULL;
-
-        if (!live)
-                pw_error_set(ret_err, PW_NOT_FOUND, "run %lu of host %u in epoch %x is over", (unsigned long)run->number,
-                             run->coordinator, run->epoch);
-        return live;
+        return pw_error_set(ret_err, PW_NOT_FOUND, "run %lu of host %u in epoch %x is over", (unsigned long)run->number,
+                            run->coordinator, run->epoch);
 }
 
-static enum pw_status find_part(const struct pw_live *live, const struct pw_core_message *message, struct pw_part **ret_part,
-                                struct pw_error *ret_err)
+static bool is_ours(const struct pw_scheduler *scheduler, const struct pw_run_id *run)
 {
-        *ret_part = pw_host_run_part(live->here, message->island);
-        if (!*ret_part)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has nothing in island %u", (unsigned long)message->run.number,
-                                    message->island);
-        return PW_OK;
+        return run->coordinator == scheduler->host && run->epoch == scheduler->epoch;
 }
 
-enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_part **ret_part,
-                                 struct pw_error *ret_err)
+struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                     struct pw_error *ret_err)
 {
-        struct pw_live *live = find(scheduler, &message->run, ret_err);
+        struct pw_host_run *run = message->slot < scheduler->host_run_capacity ? scheduler->host_runs_at[message->slot] : NULL;
 
-        return live ? find_part(live, message, ret_part, ret_err) : PW_NOT_FOUND;
+        if (run && pw_same_run(&run->id, &message->run))
+                return run;
+        over(&message->run, ret_err);
+        return NULL;
 }
 
-static enum pw_status expect(const struct pw_part *part, enum pw_part_state state, struct pw_error *ret_err)
+/* For what comes from outside, and knows a run by its number. */
+struct pw_host_run *pw_host_find(const struct pw_scheduler *scheduler, uint64_t number)
 {
-        if (part->state == state)
-                return PW_OK;
-        return pw_error_set(ret_err, part->state > state ? PW_EXISTS : PW_PROTOCOL, "run %lu in island %u is %s",
-                            (unsigned long)part->run->id.number, part->plan->island,
-                            part->state > state ? "beyond that" : "not so far");
+        const struct pw_live *live = pw_table_get(&scheduler->runs, number);
+        struct pw_host_run *run =
+                live && live->slot < scheduler->host_run_capacity ? scheduler->host_runs_at[live->slot] : NULL;
+
+        return run && run->id.number == number ? run : NULL;
 }
 
-static enum pw_status prepared(struct pw_part *part, const struct pw_core_message *message, const char *text,
-                               struct pw_error *ret_err)
+static struct pw_live *core_live(const struct pw_scheduler *scheduler, const struct pw_core_message *message)
 {
-        enum pw_status status = expect(part, PW_PART_RECORDED, ret_err);
+        struct pw_live *live = pw_handles_get(&scheduler->run_slots, message->slot);
 
-        if (status != PW_OK)
-                return status;
-        part->state = PW_PART_PREPARED;
-        pw_live_prepared(pw_live_find(part->run->program->scheduler, message->run.number), message->status, text);
-        pw_host_run_maybe_end(part->run);
-        return PW_OK;
+        return live && live->run.state != PW_RUN_ENDED && pw_same_run(&live->id, &message->run) ? live : NULL;
 }
 
-/* Its run may have been cancelled meanwhile. */
-static enum pw_status start(struct pw_part *part, struct pw_error *ret_err)
-{
-        enum pw_status status = expect(part, PW_PART_PREPARED, ret_err);
-        bool all = true;
+/* --- to a host ---------------------------------------------------------------------------------------------------------------- */
 
-        for (uint32_t c = 0; status == PW_OK && c < part->run->program->plan.column_count; c++)
-                all &= part->run->parts[c].state >= PW_PART_PREPARED;
-        if (!all)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared everywhere",
-                                    (unsigned long)part->run->id.number);
-        if (status != PW_OK)
-                return status;
-        if (part->run->stopped)
-                return pw_error_set(ret_err, PW_CANCELLED, "run %lu was stopped", (unsigned long)part->run->id.number);
-        pw_host_start(part->run, part->island->number);
-        return PW_OK;
+static enum pw_status hear_of_result(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                     struct pw_error *ret_err)
+{
+        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+
+        if (!result)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here", message->node,
+                                    (unsigned long)message->run.number);
+        return message->kind == PW_CORE_LET_GO ? pw_host_result_let_go(result) : pw_host_result_release(result);
 }
 
-/* Notices only count up: an old one changes nothing. */
-static enum pw_status notice(struct pw_part *part, const struct pw_core_message *message, struct pw_error *ret_err)
+static enum pw_status host_hears(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                 const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        const struct pw_part *from = pw_host_run_part(part->run, message->from);
+        struct pw_host_run *run = pw_core_host_run(scheduler, message, ret_err);
 
-        if (!from || message->node >= part->run->program->row.image->node_count)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no node %u in island %u",
-                                    (unsigned long)part->run->id.number, message->node, message->from);
-        pw_island_notice(part, from->column, message->node);
-        return PW_OK;
-}
-
-/* About a part of a run, in an island. */
-static enum pw_status hear_of_part(struct pw_live *live, const struct pw_core_message *message, const char *text,
-                                   struct pw_error *ret_err)
-{
-        struct pw_part *part;
-        enum pw_status status = find_part(live, message, &part, ret_err);
-
-        if (status != PW_OK)
-                return status;
+        if (!run)
+                return PW_NOT_FOUND;
         switch (message->kind) {
-        case PW_CORE_PREPARED: return prepared(part, message, text, ret_err);
-        case PW_CORE_START: return start(part, ret_err);
-        case PW_CORE_NOTICE: return notice(part, message, ret_err);
+        case PW_CORE_OVERDUE: return pw_host_overdue(run);
+        case PW_CORE_START: return pw_host_start(run, message->island, ret_err);
+        case PW_CORE_NOTICE: return pw_host_notice(run, message, ret_err);
+        case PW_CORE_CANCEL: return pw_host_cancel(run, message->node);
+        case PW_CORE_STOP: return pw_host_stop(run);
+        case PW_CORE_INPUT: return pw_host_input(run, message->node, message->status, ret_err);
+        case PW_CORE_EXPIRED: return pw_host_expire(run, message->node, body->text ? body->text : "");
         default: return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
         }
 }
 
-static enum pw_status hear_of_input(struct pw_host_run *run, const struct pw_core_message *message, struct pw_error *ret_err)
+/* --- to a coordinator ------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status result_is_lost(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                     const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        if (message->node >= run->program->row.input_count || message->status == PW_OK)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no input %u, or it is no error",
-                                    (unsigned long)run->id.number, message->node);
-        return pw_host_input(run, message->node, message->status);
+        struct pw_result_live *result = pw_result_find(scheduler, message);
+
+        if (!result)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is gone", message->node,
+                                    (unsigned long)message->run.number);
+        return pw_result_lost(result, message, body->text, ret_err);
 }
 
-static enum pw_status done(struct pw_live *live, const struct pw_core_message *message, struct pw_error *ret_err)
+/* What it needs to be believed: a result that the run has, an error where there must be one, a run that its host has. */
+static enum pw_status check(const struct pw_live *live, const struct pw_core_message *message, struct pw_error *ret_err)
 {
-        if (!live->asked)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu was not asked for", (unsigned long)live->run.number);
-        pw_live_done(live, message->node, message->from);
+        enum pw_core_kind kind = message->kind;
+        uint32_t result = kind == PW_CORE_SPOILED ? message->from : message->node;
+        bool of_result = kind == PW_CORE_SPOILED || kind == PW_CORE_PLACED || kind == PW_CORE_RESULT;
+        bool of_error = kind == PW_CORE_SPOILED || kind == PW_CORE_FAILED || kind == PW_CORE_REFUSED;
+        unsigned long number = (unsigned long)live->run.number;
+
+        if (of_result && result >= live->run.result_count)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no result %u", number, result);
+        if (of_error && message->status == PW_OK)
+                return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of an error that is none", (int)kind,
+                                    number);
+        if (!live->asked && kind != PW_CORE_REFUSED)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu was not asked for", number);
         return PW_OK;
 }
 
-static enum pw_status failed(struct pw_live *live, const struct pw_core_message *message, const char *text,
-                             struct pw_error *ret_err)
+static enum pw_status coordinator_hears(struct pw_live *live, const struct pw_core_message *message,
+                                        const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        if (message->status == PW_OK)
-                return pw_error_set(ret_err, PW_PROTOCOL, "node %u of run %lu failed with no error", message->node,
-                                    (unsigned long)live->run.number);
-        return pw_live_cause(live, message->node, message->device, message->status, text ? text : "");
-}
+        const char *text = body->text ? body->text : "";
 
-/* PW_EXISTS: it changes nothing. */
-static enum pw_status hear(struct pw_live *live, const struct pw_core_message *message, const char *text, struct pw_error *ret_err)
-{
         switch (message->kind) {
-        case PW_CORE_CANCEL: return pw_host_cancel(live->here, message->node);
-        case PW_CORE_STOP: return pw_host_stop(live->here);
-        case PW_CORE_INPUT: return hear_of_input(live->here, message, ret_err);
-        case PW_CORE_EXPIRED: return pw_host_expire(live->here, message->node, text ? text : "");
+        case PW_CORE_PLACED: return pw_live_placed(live, message->node, body, ret_err);
         case PW_CORE_RESERVED: return pw_live_reserved(live);
-        case PW_CORE_DONE: return done(live, message, ret_err);
-        case PW_CORE_FAILED: return failed(live, message, text, ret_err);
-        default: return hear_of_part(live, message, text, ret_err);
+        case PW_CORE_REFUSED: return pw_live_refused(live, message->node, message->status, text);
+        case PW_CORE_PREPARED: return pw_live_prepared(live, message->island, message->status, text, ret_err);
+        case PW_CORE_FAILED: return pw_live_cause(live, message->node, message->device, message->status, text);
+        case PW_CORE_SPOILED: return pw_live_spoiled(live, message->from, message, body->text);
+        case PW_CORE_RESULT: return pw_live_result(live, message->node);
+        case PW_CORE_DONE: pw_live_done(live, message->node, message->from); return PW_OK;
+        default: return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
         }
 }
 
-void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const char *text)
+/* --- both --------------------------------------------------------------------------------------------------------------------- */
+
+/* PW_EXISTS: it changes nothing. `believed`: it was made in this process. */
+static enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
+                           bool believed, struct pw_error *ret_err)
 {
+        enum pw_status status = PW_OK;
         struct pw_live *live;
+
+        switch (message->kind) {
+        case PW_CORE_EXPECT: return pw_host_expect(scheduler, message, body, ret_err);
+        case PW_CORE_RESERVE: return pw_host_reserve(scheduler, message, body, ret_err);
+        case PW_CORE_LET_GO:
+        case PW_CORE_RELEASE: return hear_of_result(scheduler, message, ret_err);
+        case PW_CORE_LOST: return result_is_lost(scheduler, message, body, ret_err);
+        case PW_CORE_PLACED:
+        case PW_CORE_RESERVED:
+        case PW_CORE_REFUSED:
+        case PW_CORE_PREPARED:
+        case PW_CORE_FAILED:
+        case PW_CORE_SPOILED:
+        case PW_CORE_RESULT:
+        case PW_CORE_DONE:
+                live = core_live(scheduler, message);
+                if (!live)
+                        return over(&message->run, ret_err);
+                if (believed || (status = check(live, message, ret_err)) == PW_OK)
+                        status = coordinator_hears(live, message, body, ret_err);
+                return status;
+        default: return host_hears(scheduler, message, body, ret_err);
+        }
+}
+
+static const struct pw_core_body nothing;
+
+void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body)
+{
         struct pw_action *action;
         struct pw_error err;
 
         if (!scheduler->linked) {
-                live = pw_live_find(scheduler, message->run.number);
-                if (live)
-                        hear(live, message, text, &err);
+                hear(scheduler, message, body ? body : &nothing, true, &err);
                 return;
         }
         action = pw_action_add(scheduler, PW_ACT_CORE);
         action->core = *message;
-        action->text = text ? strdup(text) : NULL;
+        action->frame.length = pw_core_bytes(body);
+        action->frame.bytes = malloc(action->frame.length);
+        if (action->frame.bytes)
+                pw_core_encode(message, body, action->frame.bytes);
 }
 
-enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message, const char *text,
-                                    uint64_t now_us, struct pw_error *ret_err)
+enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                    const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err)
 {
-        struct pw_live *live = find(scheduler, &message->run, ret_err);
         enum pw_status status;
 
         scheduler->now_us = now_us;
-        if (!live)
-                return PW_NOT_FOUND;
-        status = hear(live, message, text, ret_err);
+        if (!is_ours(scheduler, &message->run))
+                return over(&message->run, ret_err);
+        status = hear(scheduler, message, body ? body : &nothing, false, ret_err);
         if (status == PW_EXISTS)
                 pw_error_set(ret_err, PW_EXISTS, "message %d of run %lu changes nothing", (int)message->kind,
                              (unsigned long)message->run.number);

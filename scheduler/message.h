@@ -66,10 +66,24 @@ struct pw_behind { uint64_t run; uint32_t slot, seq_slot; };
 
 /* A run, whoever speaks of it: of this coordinator, a host, in this epoch of its. Never used again. */
 struct pw_run_id { uint32_t coordinator, epoch; uint64_t number; };
+static inline bool pw_same_run(const struct pw_run_id *a, const struct pw_run_id *b)
+{
+        return a->number == b->number && a->coordinator == b->coordinator && a->epoch == b->epoch;
+}
 
 /* What comes twice, too early, or of a run that has ended changes nothing: pw_scheduler_deliver(). */
 enum pw_core_kind {
-        PW_CORE_PREPARE = 1, /* to `island`: write the record of the run there; to be answered by */
+        /* to its host: a run of program `node` is to come, with such inputs; unless it can never fit there, nothing is answered */
+        PW_CORE_EXPECT = 1,
+        /* to its host, the `serial`th that this coordinator asks for: all its rooms or none; `from` 1: its nodes one by one */
+        PW_CORE_RESERVE,
+        PW_CORE_PLACED,      /* from its host: where result `node` is going to be; its rooms come along */
+        PW_CORE_RESERVED,    /* from its host: all its rooms are there */
+        /* from its host: it has nothing of the run, for `status`, in a sentence that comes along. `node` 1: which it was to
+         * reserve; 0: which it was to expect */
+        PW_CORE_REFUSED,
+        PW_CORE_OVERDUE,     /* to its host: if it waits for rooms it does so no longer, and is refused */
+        PW_CORE_PREPARE,     /* to `island`: write the record of the run there; to be answered by */
         /* from `island`: it is written, or with another status why it is not, in a sentence that comes along */
         PW_CORE_PREPARED,
         PW_CORE_START,       /* to `island`: all of the run's records are written, gangs of it may be ordered */
@@ -84,28 +98,67 @@ enum pw_core_kind {
         /* to its host, the `node`th time, from 1 on: members that are in a function of it are ended with their processes; a
          * sentence says why */
         PW_CORE_EXPIRED,
-        PW_CORE_RESERVED,    /* from its host: all its rooms are there */
-        PW_CORE_DONE,        /* from its host: it is over there; `node` gangs were to be ordered, `from` of them were */
         PW_CORE_FAILED,      /* from its host: `node` failed on `device`, in a sentence that comes along */
+        /* from its host: result `from` is going to be an error of `status`, as `node` failed on `device`. A sentence comes along
+         * where the device was lost */
+        PW_CORE_SPOILED,
+        PW_CORE_RESULT,      /* from its host: nobody writes result `node` any more: it is what it is */
+        /* From its host: result `node`, which was there, lies on `device` no more. PW_OK: in place `from`, and others hold the
+         * same; else it is lost for `status`, in a sentence that comes along. */
+        PW_CORE_LOST,
+        PW_CORE_LET_GO,      /* to its host: nobody wants result `node` but runs that read it */
+        PW_CORE_RELEASE,     /* to its host: nor do they, but for those which it has: its rooms go with them */
+        PW_CORE_DONE,        /* from its host: it is over there; `node` gangs were to be ordered, `from` of them were */
 };
-#define PW_CORE_KINDS PW_CORE_FAILED
+#define PW_CORE_KINDS PW_CORE_DONE
 
 struct pw_core_message {
         enum pw_core_kind kind;
         enum pw_status status;
         uint32_t island, from, node;
+        uint32_t slot;           /* where its coordinator finds the run; LOST, LET_GO, RELEASE: the result, which may outlive it */
         struct pw_device_id device;
         struct pw_run_id run;
+        uint64_t serial;
+};
+
+/* What a run reads. */
+enum pw_core_source { PW_SOURCE_ERROR = 0, PW_SOURCE_HOST, PW_SOURCE_RESULT };
+struct pw_core_input {
+        enum pw_core_source source;
+        enum pw_status status;   /* of PW_SOURCE_ERROR: it is loaded as that */
+        bool given;              /* away, to this run alone: it may be updated in place */
+        /* PW_SOURCE_HOST: one whole value, in `value` or in a segment of host memory */
+        bool is_inline;
+        uint8_t value[24];
+        uint32_t segment;
+        uint64_t offset, bytes;
+        /* PW_SOURCE_RESULT */
+        struct pw_run_id run;
+        uint32_t result, slot;
+};
+
+struct pw_room { uint32_t device, segment; uint64_t offset, bytes; };
+
+/* What comes along with a message and has no fixed size; who tells keeps it. All zero: nothing. */
+struct pw_core_body {
+        const char *text;                   /* a sentence; NULL: none */
+        const struct pw_core_input *inputs; /* RESERVE, EXPECT: all of the run's */
+        const uint32_t *slots;              /* RESERVE: of its results, at its coordinator */
+        const struct pw_room *rooms;        /* PLACED: per place */
+        uint32_t input_count, slot_count, room_count;
 };
 
 #define PW_CORE_TEXT_MAX 499u /* bytes of a sentence, as long as a struct pw_error has */
-#define PW_CORE_BYTES_MAX (40u + PW_CORE_TEXT_MAX)
-/* As bytes, which mean the same on every host; returns how many. `text` comes along, cut where it is too long; may be NULL. */
-size_t pw_core_encode(const struct pw_core_message *message, const char *text, uint8_t ret_bytes[PW_CORE_BYTES_MAX]);
-/* *ret_text has the sentence that came along. Errors: PW_PROTOCOL: another version, kind, status or length; nothing of it is to be
- * believed. */
+#define PW_CORE_INPUTS_MAX UINT16_MAX
+#define PW_CORE_ROOMS_MAX 4096u
+/* As bytes, which mean the same on every host: so many, then they are written. A longer sentence is cut. */
+size_t pw_core_bytes(const struct pw_core_body *body);
+void pw_core_encode(const struct pw_core_message *message, const struct pw_core_body *body, uint8_t *ret_bytes);
+/* Own: *ret_space is freed by the caller; `ret_body` points there. Errors: PW_PROTOCOL: another version, kind, status or length,
+ * nothing of it is to be believed; PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_core_decode(const uint8_t *bytes, size_t length, struct pw_core_message *ret_message,
-                                            struct pw_error *ret_text, struct pw_error *ret_err);
+                                            struct pw_core_body *ret_body, void **ret_space, struct pw_error *ret_err);
 
 struct pw_message_pools { const struct pw_order_item *orders; const uint8_t *bytes; };
 

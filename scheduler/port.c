@@ -15,28 +15,25 @@ static enum pw_status board(const struct pw_deciders *deciders, const struct pw_
 static enum pw_status prepare(const struct pw_deciders *deciders, const struct pw_core_message *prepare, uint64_t now_us,
                               struct pw_error *ret_err)
 {
-        struct pw_core_message answer = *prepare;
         struct pw_message message;
         struct pw_error err;
+        enum pw_status status = pw_scheduler_preparing(deciders->scheduler, prepare, &message, &err);
 
-        answer.kind = PW_CORE_PREPARED;
-        answer.status = pw_scheduler_preparing(deciders->scheduler, prepare, &message, &err);
-        if (answer.status != PW_OK && answer.status != PW_NO_MEMORY)
-                return pw_error_set(ret_err, answer.status, "%s", err.text);
-        if (answer.status == PW_OK) {
-                answer.status = board(deciders, &message, &err);
+        if (status != PW_OK && status != PW_NO_MEMORY)
+                return pw_error_set(ret_err, status, "%s", err.text);
+        if (status == PW_OK) {
+                status = board(deciders, &message, &err);
                 pw_actions_give_back(pw_scheduler_actions(deciders->scheduler), &message);
         }
-        deciders->port->send(deciders->context, &answer, answer.status == PW_OK ? NULL : err.text, now_us);
-        return PW_OK;
+        return pw_scheduler_prepared(deciders->scheduler, prepare, status, status == PW_OK ? NULL : err.text, now_us, ret_err);
 }
 
-enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message, const char *text,
-                                uint64_t now_us, struct pw_error *ret_err)
+enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
+                                const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err)
 {
         if (message->kind == PW_CORE_PREPARE)
                 return prepare(deciders, message, now_us, ret_err);
-        return pw_scheduler_deliver(deciders->scheduler, message, text, now_us, ret_err);
+        return pw_scheduler_deliver(deciders->scheduler, message, body, now_us, ret_err);
 }
 
 /* False: there is no memory for it now. */
@@ -48,7 +45,7 @@ static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_ac
 
         switch (action->kind) {
         case PW_ACT_BOARD: return board(deciders, &action->message, &err) != PW_NO_MEMORY;
-        case PW_ACT_CORE: port->send(deciders->context, &action->core, action->text, now_us); return true;
+        case PW_ACT_CORE: port->send(deciders->context, &action->core, &action->frame, now_us); return true;
         case PW_ACT_RESULT: pw_decision_tell(store, deciders->scheduler->host, action, now_us); return true;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)

@@ -14,8 +14,9 @@ struct pw_scheduler;
  * by then. Texts, messages and actions are borrowed for the call. */
 struct pw_port {
         /* --- of the scheduler */
-        /* `message` is on its way to the core that it is for: pw_deciders_hear(), now or later. `text` comes along, or NULL. */
-        void (*send)(void *context, const struct pw_core_message *message, const char *text, uint64_t now_us);
+        /* `message` is on its way to the core that it is for: pw_deciders_hear(), now or later. `frame`: the same with what comes
+         * along, in a scheduler that is linked; its bytes are NULL where nothing does. */
+        void (*send)(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us);
         /* Do what it says on the boards. Errors: those of pw_boards_apply(). Of PREPARE they are the answer; PW_NO_MEMORY of
          * another message: it is done later, and what is behind it too. */
         enum pw_status (*board)(void *context, const struct pw_message *message, const struct pw_message_pools *pools,
@@ -51,6 +52,6 @@ bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *
 /* A message of a core has arrived: PREPARE is done on the boards and answered, all else is pw_scheduler_deliver()'s.
  * Errors: as there; nothing was done or answered. */
 PW_MUST_CHECK enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
-                                              const char *text, uint64_t now_us, struct pw_error *ret_err);
+                                              const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
 
 #endif

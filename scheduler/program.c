@@ -2,6 +2,7 @@
 #include "scheduler/state.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 static bool copy_map(const struct pw_slice_map *from, struct pw_slice_map *to)
 {
@@ -137,6 +138,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
                                                 .tenant = strdup(of->tenant), .image = image, .input_count = image->input_count,
                                                 .result_count = image->result_count, .own = program };
         pw_list_init(&program->idle_runs);
+        pw_list_init(&program->idle_host_runs);
         pw_queue_init(&program->queue);
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
@@ -181,6 +183,17 @@ static void give_slices(struct pw_program *program)
         }
 }
 
+/* What its runs are asked for with. */
+static enum pw_status prepare_to_ask(struct pw_scheduler *scheduler, const struct pw_program *program, struct pw_error *ret_err)
+{
+        if (pw_grow((void **)&scheduler->asking, &scheduler->asking_capacity, program->row.input_count,
+                    sizeof *scheduler->asking) &&
+            pw_grow((void **)&scheduler->asking_slots, &scheduler->asking_slot_capacity, program->row.result_count,
+                    sizeof *scheduler->asking_slots))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+}
+
 enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
                                             struct pw_error *ret_err)
 {
@@ -193,6 +206,8 @@ enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, stru
                 status = take_devices(program, ret_err);
         if (status == PW_OK)
                 status = pw_place_check(program, ret_err);
+        if (status == PW_OK)
+                status = prepare_to_ask(scheduler, program, ret_err);
         if (status == PW_OK) {
                 program->row.program = pw_scheduler_number(&scheduler->programs, &scheduler->program_number);
                 if (!pw_table_put(&scheduler->programs, program->row.program, program))
@@ -229,10 +244,13 @@ enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct p
 
 void pw_program_destroy(struct pw_program *program)
 {
+        struct pw_host_run *run;
         struct pw_live *live;
 
         pw_list_each(&program->idle_runs, live, struct pw_live, link)
                 pw_live_free(live);
+        pw_list_each(&program->idle_host_runs, run, struct pw_host_run, link)
+                pw_host_run_free(run);
         give_slices(program);
         for (uint32_t i = 0; i < program->slice_count; i++)
                 free((void *)program->row.slices[i].places);

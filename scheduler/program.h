@@ -42,8 +42,8 @@ struct pw_program {
         uint32_t device_count;
         uint64_t device_mask, memory_mask;   /* all; those of which a run takes memory */
         struct pw_queue queue;               /* runs that are not admitted, but for those whose inputs may bring room */
-        struct pw_list idle_runs;            /* to be used again */
-        uint32_t idle_run_count;
+        struct pw_list idle_runs, idle_host_runs; /* records to be used again */
+        uint32_t idle_run_count, idle_host_run_count;
         struct pw_list link;                 /* among the ended ones */
         struct pw_list of_all;               /* of the scheduler's */
 };

@@ -12,8 +12,6 @@ struct pw_run;
 struct pw_island;
 struct pw_program_row;
 
-struct pw_room { uint32_t device, segment; uint64_t offset, bytes; };
-
 /* A result of a run: the payload of its object in the store. Lives until the object is gone and the run has ended. */
 struct pw_result {
         struct pw_run *run;     /* that makes it; NULL once that has ended */
@@ -22,16 +20,15 @@ struct pw_result {
         void *object;           /* the store's; NULL once it is gone */
         enum pw_status status;  /* PW_NOT_READY, PW_OK or its error */
         struct pw_error *error; /* of an error; owned */
-        /* From admission on: where it lies. */
         struct pw_image_value value; /* dtype, dims, sharding, shard_bytes */
         uint32_t slice;         /* id */
         uint32_t mesh[PW_MESH_AXES_MAX];
+        /* From admission on, as its host said: where it lies. */
         uint32_t room_count;    /* devices of the slice, 0 before admission */
         struct pw_room *rooms;  /* per place; owned */
-        uint64_t *seqs;         /* per place: seq of the writer on its device; 0 until ordered; owned */
-        uint32_t users;         /* runs that read it and have not ended: its rooms stay */
-        uint32_t losses;        /* how often devices of its places were lost since they were written: others hold the same */
+        uint32_t losses;        /* how often places of it were lost: others hold the same */
         _Atomic uint64_t *lost; /* these places (base/bits.h); owned */
+        uint32_t users;         /* runs that read it and have not ended */
         bool donated;           /* its rooms went on to a result of another run */
         struct pw_list link;
 };
@@ -113,15 +110,20 @@ enum pw_action_kind {
         PW_ACT_PROGRAM_ENDED, /* `program` is to be forgotten by the daemon: freed after this action. `message` tells the boards */
 };
 
+struct pw_core_frame { uint8_t *bytes; size_t length; };
+
 struct pw_action {
         enum pw_action_kind kind;
         enum pw_status status;
         struct pw_run *run;
         struct pw_program_row *program;
-        char *text; /* owned by the queue */
+        char *text; /* owned by the queue, as is `frame` */
         union {
                 struct pw_message message;
-                struct pw_core_message core;
+                struct {
+                        struct pw_core_message core;
+                        struct pw_core_frame frame; /* the same with its body, encoded; bytes NULL: it has none */
+                };
                 struct {
                         uint32_t device;
                         uint64_t seq, members;
@@ -143,7 +145,7 @@ struct pw_actions {
         /* Messages since the start, for `pathways status` and tests. */
         uint64_t prepares, order_batches, notices;
         /* What the actions name for the last time. */
-        struct pw_list ended_runs, gone_results, ended_programs;
+        struct pw_list ended_runs, ended_host_runs, gone_results, ended_programs;
 };
 /* Done with all of them. While they are worked off, calls of the scheduler append more: go by index, and copy an action before
  * such a call. */

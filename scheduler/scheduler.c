@@ -37,9 +37,12 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         pw_list_init(&scheduler->unread);
         pw_list_init(&scheduler->patient);
         pw_list_init(&scheduler->results);
+        pw_list_init(&scheduler->host_results);
         pw_list_init(&scheduler->changed_quotas);
-        for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
+        for (uint32_t i = 0; i < PW_RESULT_POOLS; i++) {
                 pw_list_init(&scheduler->idle_results[i]);
+                pw_list_init(&scheduler->idle_host_results[i]);
+        }
         return scheduler;
 }
 
@@ -52,10 +55,8 @@ static void free_results(struct pw_list *list)
 {
         struct pw_result *result;
 
-        pw_list_each(list, result, struct pw_result, link) {
-                free(result->error);
-                free(pw_result_live(result));
-        }
+        pw_list_each(list, result, struct pw_result, link)
+                pw_result_free(pw_result_live(result));
         pw_list_init(list);
 }
 
@@ -63,11 +64,14 @@ static void free_results(struct pw_list *list)
 static void free_runs(struct pw_scheduler *scheduler)
 {
         struct pw_live *live;
-        uint32_t cursor = 0;
 
-        while ((live = pw_table_next(&scheduler->runs, &cursor)))
+        for (uint32_t i = 0; (live = pw_table_next(&scheduler->runs, &i));)
                 pw_live_free(live);
+        for (uint32_t i = 0; i < scheduler->host_run_capacity; i++)
+                if (scheduler->host_runs_at[i])
+                        pw_host_run_free(scheduler->host_runs_at[i]);
         pw_table_done(&scheduler->runs);
+        free(scheduler->host_runs_at);
         pw_heap_done(&scheduler->due);
 }
 
@@ -83,6 +87,11 @@ void pw_scheduler_free(struct pw_scheduler *scheduler)
         free_results(&scheduler->results);
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 free_results(&scheduler->idle_results[i]);
+        pw_host_results_free(scheduler);
+        pw_handles_done(&scheduler->slots);
+        pw_handles_done(&scheduler->run_slots);
+        free(scheduler->asking);
+        free(scheduler->asking_slots);
         pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
                 pw_program_destroy(program);
         for (uint32_t i = 0; (slice = pw_table_next(&scheduler->slices, &i));)
@@ -195,6 +204,44 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t number, uint64_t
                 live->program->row.measured_peak_bytes = bytes;
 }
 
+/* One that comes alone need not wait for the turn. */
+void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us)
+{
+        scheduler->now_us = now_us;
+        pw_live_submit(pw_live_of(run));
+        if (scheduler->queue_count == 1) {
+                pw_doomed_fail(scheduler);
+                pw_admission_look(scheduler);
+        }
+}
+
+void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t input, enum pw_status status,
+                              const char *text, uint64_t now_us)
+{
+        scheduler->now_us = now_us;
+        pw_input_ready(pw_live_of(run), input, status, text);
+        pw_admission_look(scheduler);
+}
+
+void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const char *by, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_find(scheduler, number);
+
+        scheduler->now_us = now_us;
+        if (!live)
+                return;
+        pw_live_cancel(live, by);
+        pw_admission_look(scheduler);
+}
+
+void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t number, uint64_t now_us)
+{
+        struct pw_live *live = pw_live_find(scheduler, number);
+
+        if (live && pw_live_unheld(live))
+                pw_scheduler_cancel(scheduler, number, NULL, now_us);
+}
+
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
 {
         scheduler->now_us = now_us;
@@ -210,7 +257,8 @@ bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { retu
 
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
 {
-        if ((scheduler->look && scheduler->queue_count) || !pw_list_empty(&scheduler->unread) || !pw_list_empty(&scheduler->doomed))
+        if ((scheduler->look && !pw_list_empty(&scheduler->queue)) || !pw_list_empty(&scheduler->unread) ||
+            !pw_list_empty(&scheduler->doomed))
                 return 0;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)

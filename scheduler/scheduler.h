@@ -141,17 +141,21 @@ struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, ui
  * its capacity. */
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
-/* What one core says to another, PREPARE apart; `text` comes along with PREPARED, else NULL. Nothing of a run is ordered before all
- * of its PREPAREs are answered, and of one of which one failed nothing ever is: it ends in that error, as do the inputs of runs
- * that read its results.
+/* What one core says to another, PREPARE apart, with what comes along; NULL: nothing does.
  * Errors, after which nothing has changed: PW_NOT_FOUND (the run has ended, or is of another epoch), PW_EXISTS (said before),
  * PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
 PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                                  const char *text, uint64_t now_us, struct pw_error *ret_err);
-/* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. What comes of it is the
- * answer. Errors: PW_NO_MEMORY; those of pw_scheduler_deliver(), which are no answer. */
+                                                  const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
+/* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. Errors: PW_NO_MEMORY, which
+ * is to be answered too; those of pw_scheduler_deliver(), which are not. */
 PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                     struct pw_message *ret_message, struct pw_error *ret_err);
+/* It is done: PW_OK, or why it could not be, in a sentence. Nothing of a run is ordered before all of its PREPAREs are, and of one
+ * of which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. Errors: those of
+ * pw_scheduler_deliver(). */
+PW_MUST_CHECK enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
+                                                   enum pw_status status, const char *text, uint64_t now_us,
+                                                   struct pw_error *ret_err);
 /* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events,
  * and once more where prepares were answered meanwhile. */
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us);

@@ -63,6 +63,19 @@ struct pw_scheduler {
         struct pw_list results;          /* all that are not gone */
         struct pw_list idle_results[PW_RESULT_POOLS]; /* nobody's */
         uint32_t idle_result_count;
+        struct pw_handles slots, run_slots; /* of the records of results, of runs: struct pw_result_live, struct pw_live */
+        struct pw_core_input *asking;    /* what a run reads, while its host is asked: for those of each program */
+        uint32_t *asking_slots;
+        uint32_t asking_capacity, asking_slot_capacity;
+        uint64_t asked_count;            /* RESERVEs, ever */
+        /* Those of this host: */
+        struct pw_host_run **host_runs_at; /* by the slots that their coordinator gave them; NULL: none */
+        uint32_t host_run_capacity;
+        uint64_t reservations;           /* the serial of the last RESERVE */
+        struct pw_list host_results, idle_host_results[PW_RESULT_POOLS];
+        uint32_t idle_host_result_count;
+        struct pw_host_result **host_results_at; /* by the slots that their coordinator gave them; NULL: released */
+        uint32_t host_result_capacity;
         struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
         uint64_t ended_count;
         struct pw_run_counts counts;
@@ -87,13 +100,13 @@ static inline struct pw_device_id pw_scheduler_device_id(const struct pw_schedul
         return (struct pw_device_id){ (uint16_t)scheduler->host, (uint16_t)number };
 }
 
-/* The part that a message of the cores is for. Errors: PW_NOT_FOUND, PW_PROTOCOL. */
-PW_MUST_CHECK enum pw_status pw_scheduler_part(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                               struct pw_part **ret_part, struct pw_error *ret_err);
-
-/* deliver.c: from one core to another: handed over at once, or a link's, which takes its time. `text`: a sentence that comes along,
- * or NULL. */
-void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const char *text);
+/* deliver.c */
+/* NULL: it is not here, or not any more. */
+struct pw_host_run *pw_host_find(const struct pw_scheduler *scheduler, uint64_t number);
+struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                     struct pw_error *ret_err);
+/* From one core to another: handed over at once, or a link's, which takes its time. `body` NULL: nothing comes along. */
+void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body);
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
@@ -106,6 +119,9 @@ struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler); /* NULL: 
 void *pw_action_bytes(struct pw_scheduler *scheduler, uint64_t bytes, uint64_t *ret_offset);
 bool pw_actions_init(struct pw_actions *actions); /* false: out of memory */
 void pw_actions_done(struct pw_actions *actions);
+
+/* rows.c: fill in, for people, what `live` waits for now. */
+void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 
 /* ended.c */
 enum pw_status pw_ended_note(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered); /* its outcome */

@@ -52,14 +52,14 @@ void pw_unread_drop(struct pw_scheduler *scheduler)
         }
 }
 
-void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const char *by, uint64_t now_us)
+void pw_live_cancel(struct pw_live *live, const char *by)
 {
-        struct pw_live *live = pw_live_find(scheduler, number);
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        uint64_t number = live->run.number;
         char text[400];
         bool admitted;
 
-        scheduler->now_us = now_us;
-        if (!live || live->run.cancelled)
+        if (live->run.cancelled)
                 return;
         live->run.cancelled = true;
         snprintf(live->cancelled_by, sizeof live->cancelled_by, "%s", by ? by : "");
@@ -68,11 +68,10 @@ void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const 
         pw_cancelled_sentence(live, text, sizeof text);
         admitted = live->run.state == PW_RUN_ADMITTED;
         pw_live_fail(live, PW_CANCELLED, text);
-        if (admitted && live->run.state == PW_RUN_ADMITTED) {
+        if (admitted && pw_live_find(scheduler, number)) {
                 pw_deadline_cancelled(live);
                 pw_live_stop(live);
         }
-        pw_admission_look(scheduler);
 }
 
 static bool is_held_in_part(const struct pw_live *live)
@@ -83,15 +82,10 @@ static bool is_held_in_part(const struct pw_live *live)
         return false;
 }
 
-void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t number, uint64_t now_us)
+bool pw_live_unheld(struct pw_live *live)
 {
-        struct pw_live *live = pw_live_find(scheduler, number);
-
-        if (!live)
-                return;
         live->unheld = is_held_in_part(live);
-        if (!live->unheld)
-                pw_scheduler_cancel(scheduler, number, NULL, now_us);
+        return !live->unheld;
 }
 
 /* References may have been taken meanwhile to what is still to come: who keeps them looks again. */

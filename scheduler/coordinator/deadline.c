@@ -77,14 +77,22 @@ static void expire_waiting(struct pw_live *live)
         pw_live_fail(live, PW_DEADLINE, text);
 }
 
+static void look_again(struct pw_live *live)
+{
+        live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
+        pw_deadline_note(live);
+}
+
+/* It is refused by its host, who knows what it waited for, unless it was given its rooms meanwhile. */
 static void expire_queued(struct pw_live *live)
 {
-        char lack[300], text[480];
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        struct pw_run_id run = live->id;
 
-        pw_admission_lack(live->here, lack, sizeof lack);
-        snprintf(text, sizeof text, "run %lu of %s was not admitted before its deadline: %s", (unsigned long)live->run.number,
-                 live->run.row->name, lack);
-        pw_live_fail(live, PW_NO_SPACE, text);
+        pw_live_tell(live, PW_CORE_OVERDUE, 0);
+        live = pw_live_find(scheduler, run.number);
+        if (live && live->run.state == PW_RUN_QUEUED)
+                look_again(live);
 }
 
 /* The results are decided the first time; later, until the run has ended, members that got into it after all are ended. */
@@ -107,13 +115,13 @@ static void expire_admitted(struct pw_live *live)
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
         pw_core_tell(live->program->scheduler,
-                     &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .node = ++live->expired, .run = live->here->id },
-                     live->run.cancelled ? "it went on for too long after its run was cancelled" :
-                     "it outlived the deadline of its run");
+                     &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .node = ++live->expired, .run = live->id,
+                                                 .slot = live->slot },
+                     &(struct pw_core_body){ .text = live->run.cancelled ? "it went on for too long after its run was cancelled" :
+                                                     "it outlived the deadline of its run" });
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
-        live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
-        pw_deadline_note(live);
+        look_again(live);
 }
 
 static void expire(struct pw_live *live)

@@ -98,12 +98,10 @@ void pw_input_arrived(struct pw_live_input *input)
                 pw_live_arrive(live);
 }
 
-void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run, uint32_t index, enum pw_status status,
-                              const char *text, uint64_t now_us)
+void pw_input_ready(struct pw_live *live, uint32_t index, enum pw_status status, const char *text)
 {
-        struct pw_live *live = pw_live_of(run);
+        struct pw_run *run = &live->run;
 
-        scheduler->now_us = now_us;
         if (run->state != PW_RUN_WAITING || index >= run->input_count || !live->inputs[index].missing)
                 return;
         run->inputs[index].pending = false;
@@ -111,5 +109,4 @@ void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run
         if (status != PW_OK)
                 pw_input_fails(live, index, status, text);
         pw_input_arrived(&live->inputs[index]);
-        pw_admission_look(scheduler);
 }

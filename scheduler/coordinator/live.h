@@ -1,13 +1,14 @@
-/* A run and its results as the scheduler keeps them, behind the public structs of run.h.
+/* A run and its results as their coordinator keeps them, behind the public structs of run.h.
  *
- * What its host has of it is in island/host_run.h. It ends when that is over: what was ordered is done and nothing
- * more will be. Runs are kept for the next of the same program, results for the next of the same count of rooms.
+ * What its host has of it is in island/host_run.h; the two speak in messages (message.h). It ends when that is over: what was
+ * ordered is done and nothing more will be. Runs are kept for the next of the same program, results for the next of the same count
+ * of rooms.
  */
 #ifndef PW_SCHEDULER_COORDINATOR_LIVE_H
 #define PW_SCHEDULER_COORDINATOR_LIVE_H
 
 #include "scheduler/coordinator/answer.h"
-#include "scheduler/island/host_run.h"
+#include "scheduler/program.h"
 
 struct pw_live_input {
         struct pw_list link;     /* among the waiters of its result */
@@ -17,6 +18,7 @@ struct pw_live_input {
         char *text;              /* of that error; owned, may be NULL */
 };
 
+/* PW_NODE_NONE: the loss of the device; `text` is all that there is to say. */
 struct pw_cause { struct pw_cause *next; uint32_t node; struct pw_device_id device; enum pw_status status; char text[224]; };
 
 struct pw_live {
@@ -26,11 +28,12 @@ struct pw_live {
         struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
         struct pw_heap_item due;
         uint32_t missing;        /* inputs that are not there */
-        uint32_t unprepared;     /* PREPAREs that were not answered: nothing is ordered before they are */
+        uint32_t unprepared;     /* islands, by bit, whose PREPARE was not answered: nothing is ordered before all are */
         struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
         struct pw_list start;    /* among those of a run that is not yet */
         bool refused;            /* one of them failed: nothing is ever ordered */
-        bool asked;              /* its host has it in its queue, or had */
+        bool asked;              /* its host has it, or will */
+        struct pw_error *refusal;/* why it has not; owned, NULL: none */
         uint32_t expired;        /* how often its host was told that it is */
         bool submitted;          /* else it was read, and its batch is still to come */
         bool stopped;            /* cancelled: nothing more of it is ordered */
@@ -38,7 +41,8 @@ struct pw_live {
         struct pw_list unread;   /* among those of which that is so since the last turn */
         bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
         char cancelled_by[64];   /* a client; empty: nobody holds its results */
-        struct pw_host_run *here;/* what this host keeps of it */
+        struct pw_run_id id;
+        uint32_t slot;           /* of this record, in scheduler->run_slots, for ever */
         struct pw_live_input *inputs;
         struct pw_cause *causes;
 };
@@ -48,21 +52,16 @@ struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id de
 struct pw_result_live {
         struct pw_result result;
         struct pw_scheduler *scheduler;
-        struct pw_host_run *maker; /* on this host; NULL once it is over there */
         struct pw_device_quota *quota; /* of whose run it is; counted there */
+        struct pw_run_id maker;
         struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
-        struct pw_list readers;  /* parts that rest until it is ordered, or its maker has passed */
-        uint64_t slice_serial;
-        uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
-        uint32_t left;           /* members of the writer that are not done */
-        bool letting_go;         /* its object is gone or it is an error: its rooms go as soon as nobody may touch them */
-        bool given, gone;        /* given: they went */
-        /* A result in the room of a donated one, and that one, until nobody writes or reads it any more: a run that is cancelled
-         * may end before the run that makes what it was given. */
-        struct pw_result_live *source, *heir;
+        bool kept;               /* its host has it, until it is told to release it */
+        bool useless;            /* its object is gone or it is an error: nobody wants it but runs that read it */
+        bool gone;
+        uint32_t slot;           /* of this record, in scheduler->slots, for ever */
         uint32_t pool;           /* 2^pool rooms */
         uint32_t sentence;       /* length of the error's own sentence, without the way it came here */
-        struct pw_failure failed; /* reported; decided when the writer is done */
+        struct pw_failure failed; /* what its host said; decided when the writer is done */
         struct pw_room room_store[];
 };
 
@@ -80,6 +79,8 @@ void pw_input_look(struct pw_live *live, uint32_t index);
 void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
+/* A host input that was pending is there, or in error. */
+void pw_input_ready(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
 /* Its maker orders nothing more of it, as far as is known, and it is an error. */
 bool pw_input_never_comes(const struct pw_live *live, uint32_t index);
 
@@ -89,43 +90,45 @@ void pw_live_recycle(struct pw_live *live);
 /* A message to its host. */
 void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node);
 void pw_live_free(struct pw_live *live);
+/* It was submitted: decided now, or it waits, for inputs or for its host. */
+void pw_live_submit(struct pw_live *live);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
 /* All its results are decided, and nothing was asked of its host, or it waits there in vain: it ends. */
 void pw_live_over(struct pw_live *live);
+
+/* ask.c */
+/* EXPECT or RESERVE, with its inputs as they are known. */
+void pw_live_ask(const struct pw_live *live, enum pw_core_kind kind);
 /* Its inputs are there, or in error, or those of runs that were admitted: its host is asked for rooms. */
 void pw_live_arrive(struct pw_live *live);
 /* In their turn: those whose results are all computed from inputs in error, and those that were refused. */
 void pw_doomed_fail(struct pw_scheduler *scheduler);
-/* Its record there is written, or not. Once all are its parts may start, as soon as those of the runs that it reads are, too. */
-void pw_live_prepared(struct pw_live *live, enum pw_status status, const char *text);
-/* Fill in, for people, what `live` waits for now (rows.c). */
-void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row);
 
 /* result.c */
 struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index);
 void pw_result_recycle(struct pw_result_live *result);
+void pw_result_free(struct pw_result_live *result); /* with the scheduler */
 void pw_result_decide(struct pw_result_live *result, enum pw_status status, const char *text);
-/* One member of its writer is done. */
-void pw_result_member_done(struct pw_result_live *result);
-/* Give its rooms back if nobody may touch them any more, and drop it if nobody needs it. */
+/* Its host has it from here on. */
+void pw_result_kept(struct pw_result_live *result);
+/* Once nobody needs it. */
 void pw_result_maybe_drop(struct pw_result_live *result);
 /* Its rooms are of use to nobody, and stay only for those who may still write or read them. */
 void pw_result_let_go(struct pw_result_live *result);
 
 /* report.c */
-/* The first failure that is known counts; the loss of a device only as long as nothing else is known, so that what depends on a
- * function that crashed says so, whatever else was lost with its device. */
-void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure);
 /* The sentence of a result's error, from what was reported. Returns the length of its own part. */
 uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error *ret_error);
 /* Is each of its results that is to come computed from an input in error? Then they are decided, and nothing of it need be done:
  * not where it arrives, but in its turn, as who waits for these results arrives by that, and so on along a chain of runs. */
 bool pw_live_fails_by_inputs(const struct pw_live *live);
 void pw_live_fail_by_inputs(struct pw_live *live);
-void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error);
 
 /* cancel.c */
+void pw_live_cancel(struct pw_live *live, const char *by);
+/* Nobody holds what is still to come of it. True: nor what has come. */
+bool pw_live_unheld(struct pw_live *live);
 void pw_cancelled_sentence(const struct pw_live *live, char *text, size_t text_bytes);
 /* Order nothing more of it, where that is possible, and skip what is ordered and has not begun. Its results are decided. */
 void pw_live_stop(struct pw_live *live);

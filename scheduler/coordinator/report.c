@@ -37,7 +37,7 @@ static const struct pw_cause *find_cause(const struct pw_live *live, const struc
         const struct pw_cause *near = NULL;
 
         for (const struct pw_cause *cause = live->causes; cause; cause = cause->next) {
-                if (cause->node != failed->node || cause->status != failed->status)
+                if (cause->node != failed->node || cause->status != failed->status || cause->node == PW_NODE_NONE)
                         continue;
                 if (pw_same_device(cause->device, failed->device))
                         return cause;
@@ -46,16 +46,28 @@ static const struct pw_cause *find_cause(const struct pw_live *live, const struc
         return near;
 }
 
-void pw_result_fails(struct pw_result_live *result, const struct pw_failure *failure)
+/* The first failure that is known counts; the loss of a device only as long as nothing else is known, so that what depends on a
+ * function that crashed says so, whatever else was lost with its device. */
+enum pw_status pw_live_spoiled(struct pw_live *live, uint32_t index, const struct pw_core_message *message, const char *text)
 {
-        if (result->failed.status == PW_OK || (result->failed.status == PW_DEVICE_LOST && failure->status != PW_DEVICE_LOST))
-                result->failed = *failure;
+        struct pw_failure *failed = &pw_result_live(live->run.results[index])->failed;
+
+        if (text)
+                pw_live_cause(live, PW_NODE_NONE, message->device, message->status, text);
+        if (failed->status != PW_OK && (failed->status != PW_DEVICE_LOST || message->status == PW_DEVICE_LOST))
+                return PW_EXISTS;
+        *failed = (struct pw_failure){ message->status, message->node, message->device };
+        return PW_OK;
 }
 
-void pw_lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error)
+/* That the device was lost. NULL: nothing is known of it. */
+static const struct pw_cause *find_loss(const struct pw_live *live, struct pw_device_id device)
 {
-        pw_error_set(ret_error, PW_DEVICE_LOST, "the device h%u:%u that held it was lost: its executor ended (%s)", scheduler->host,
-                     device->number, device->lost_text);
+        const struct pw_cause *cause = live->causes;
+
+        while (cause && !(cause->node == PW_NODE_NONE && pw_same_device(cause->device, device)))
+                cause = cause->next;
+        return cause;
 }
 
 static const char *node_name(const struct pw_live *live, uint32_t node)
@@ -83,10 +95,13 @@ static uint32_t cause_sentence(const struct pw_live *live, const struct pw_cause
         /* Its executor ended; the text is how. */
         bool ended = cause->status == PW_CRASHED || cause->status == PW_TIME_LIMIT || cause->status == PW_DEADLINE;
 
-        pw_error_set(ret_error, cause->status, "%s %s%s%s%s on device h%u:%u, run %lu%s%s", node_name(live, cause->node),
-                     verb(cause->status), ended ? " (" : "", ended ? cause->text : "", ended ? ")" : "",
-                     cause->device.host, cause->device.device, (unsigned long)live->run.number, ended ? "" : ": ",
-                     ended ? "" : cause->text);
+        if (cause->node == PW_NODE_NONE)
+                pw_error_set(ret_error, cause->status, "%s", cause->text);
+        else
+                pw_error_set(ret_error, cause->status, "%s %s%s%s%s on device h%u:%u, run %lu%s%s", node_name(live, cause->node),
+                             verb(cause->status), ended ? " (" : "", ended ? cause->text : "", ended ? ")" : "",
+                             cause->device.host, cause->device.device, (unsigned long)live->run.number, ended ? "" : ": ",
+                             ended ? "" : cause->text);
         return (uint32_t)strlen(ret_error->text);
 }
 
@@ -127,9 +142,7 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
         const struct pw_live *live = pw_live_of(result->result.run);
         const struct pw_image *image = live->program->row.image;
         const struct pw_cause *cause = find_cause(live, &result->failed);
-        const struct pw_device_id at = result->failed.device;
-        const struct pw_device *device =
-                at.host == result->scheduler->host ? pw_scheduler_device(result->scheduler, at.device) : NULL;
+        const struct pw_cause *loss = find_loss(live, result->failed.device);
         uint32_t node = result->failed.node;
 
         if (cause)
@@ -137,15 +150,14 @@ uint32_t pw_result_sentence(const struct pw_result_live *result, struct pw_error
         if (node < image->node_count && pw_image_node(image, node)->kind == PW_NODE_LOAD &&
             input_error(live, pw_image_node(image, node)->input_index) != PW_OK)
                 return input_sentence(live, pw_image_node(image, node)->input_index, result->failed.status, ret_error);
-        if (result->failed.status == PW_DEVICE_LOST && device && device->lost_text) {
-                pw_lost_sentence(result->scheduler, device, ret_error);
-                return (uint32_t)strlen(ret_error->text);
-        }
+        if (result->failed.status == PW_DEVICE_LOST && loss)
+                return cause_sentence(live, loss, ret_error);
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 if (input_error(live, i) == result->failed.status)
                         return input_sentence(live, i, result->failed.status, ret_error);
-        if (live->causes)
-                return cause_sentence(live, live->causes, ret_error);
+        for (cause = live->causes; cause; cause = cause->next)
+                if (cause->node != PW_NODE_NONE)
+                        return cause_sentence(live, cause, ret_error);
         pw_error_set(ret_error, result->failed.status, "%s of run %lu: %s", live->run.row->name, (unsigned long)live->run.number,
                      pw_status_text(result->failed.status));
         return (uint32_t)strlen(ret_error->text);
@@ -186,23 +198,4 @@ void pw_live_fail_by_inputs(struct pw_live *live)
                 pw_result_decide(result, error.status, error.text);
         }
         pw_live_over(live);
-}
-
-void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us)
-{
-        struct pw_live *live = pw_live_find(scheduler, report->run);
-        enum pw_status status =
-                pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
-
-        scheduler->now_us = now_us;
-        if (!live || !pw_program_device(live->program, device)) /* it has no part in that run */
-                return;
-        if (report->result == PW_NODE_NONE) {
-                pw_live_cause(live, report->node, pw_scheduler_device_id(scheduler, device), status, report->text);
-                return;
-        }
-        if (report->result >= live->run.result_count)
-                return;
-        pw_result_fails(pw_result_live(live->run.results[report->result]),
-                        &(struct pw_failure){ status, report->cause_node, report->cause_device });
 }

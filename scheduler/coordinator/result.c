@@ -11,11 +11,32 @@ static size_t result_bytes(uint32_t pool)
 {
         size_t places = (size_t)1 << pool;
 
-        return sizeof(struct pw_result_live) + places * (sizeof(struct pw_room) + sizeof(uint64_t)) +
-               PW_BITS_WORDS(places) * sizeof(uint64_t);
+        return sizeof(struct pw_result_live) + places * sizeof(struct pw_room) + PW_BITS_WORDS(places) * sizeof(uint64_t);
 }
 
-static int64_t kept_bytes(const struct pw_result_live *result) { return (int64_t)(result_bytes(result->pool) + PW_HEAP_BYTES); }
+static int64_t kept_bytes(const struct pw_result_live *result)
+{
+        return (int64_t)(result_bytes(result->pool) + PW_HEAP_BYTES + 2 * sizeof(void *)); /* its slot, here and at its host */
+}
+
+static struct pw_result_live *result_make(struct pw_scheduler *scheduler, uint32_t pool)
+{
+        struct pw_result_live *result = calloc(1, result_bytes(pool));
+
+        if (!result)
+                return NULL;
+        result->slot = pw_handles_add(&scheduler->slots, result);
+        if (!result->slot) {
+                free(result);
+                return NULL;
+        }
+        result->scheduler = scheduler;
+        result->pool = pool;
+        result->result.rooms = result->room_store;
+        result->result.lost = (_Atomic uint64_t *)(result->room_store + ((size_t)1 << pool));
+        pw_list_init(&result->result.link);
+        return result;
+}
 
 static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint32_t room_count)
 {
@@ -24,21 +45,11 @@ static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint3
 
         while (1u << pool < room_count)
                 pool++;
-        if (!pw_list_empty(&scheduler->idle_results[pool])) {
-                result = pw_result_live(pw_list_first(&scheduler->idle_results[pool], struct pw_result, link));
-                pw_list_remove(&result->result.link);
-                scheduler->idle_result_count--;
-                return result;
-        }
-        result = calloc(1, result_bytes(pool));
-        if (!result)
-                return NULL;
-        result->scheduler = scheduler;
-        result->pool = pool;
-        result->result.rooms = result->room_store;
-        result->result.seqs = (uint64_t *)(result->room_store + ((size_t)1 << pool));
-        result->result.lost = (_Atomic uint64_t *)(result->result.seqs + ((size_t)1 << pool));
-        pw_list_init(&result->result.link);
+        if (pw_list_empty(&scheduler->idle_results[pool]))
+                return result_make(scheduler, pool);
+        result = pw_result_live(pw_list_first(&scheduler->idle_results[pool], struct pw_result, link));
+        pw_list_remove(&result->result.link);
+        scheduler->idle_result_count--;
         return result;
 }
 
@@ -68,34 +79,36 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         open->donated = false;
         open->losses = 0;
         pw_bits_clear(open->lost, map->device_count);
-        memset(open->seqs, 0, map->device_count * sizeof *open->seqs);
         pw_list_init(&result->waiters);
-        pw_list_init(&result->readers);
-        result->slice_serial = program->slices[value->slice].serial;
-        result->maker = live->here;
-        result->islands = program->plan.results[index].islands;
-        result->ordered = 0;
-        result->left = program->plan.results[index].writer_members;
-        result->letting_go = result->given = result->gone = false;
-        result->source = result->heir = NULL;
+        result->maker = live->id;
+        result->kept = result->useless = result->gone = false;
         result->sentence = 0;
         result->failed.status = PW_OK;
         pw_list_append(&program->scheduler->results, &open->link);
         return result;
 }
 
+void pw_result_free(struct pw_result_live *result)
+{
+        free(result->result.error);
+        free(result);
+}
+
 void pw_result_recycle(struct pw_result_live *result)
 {
+        struct pw_scheduler *scheduler = result->scheduler;
+
         free(result->result.error);
         result->result.error = NULL;
         pw_list_remove(&result->result.link);
-        pw_quota_records(result->scheduler, result->quota, -kept_bytes(result));
-        if (result->scheduler->idle_result_count >= IDLE_MAX) {
+        pw_quota_records(scheduler, result->quota, -kept_bytes(result));
+        if (scheduler->idle_result_count >= IDLE_MAX) {
+                pw_handles_remove(&scheduler->slots, result->slot);
                 free(result);
                 return;
         }
-        result->scheduler->idle_result_count++;
-        pw_list_append(&result->scheduler->idle_results[result->pool], &result->result.link);
+        scheduler->idle_result_count++;
+        pw_list_append(&scheduler->idle_results[result->pool], &result->result.link);
 }
 
 /* Who was not admitted because of it arrives: it has failed, so its rooms are not waited for. */
@@ -105,6 +118,16 @@ static void wake_waiters(struct pw_result_live *result)
 
         pw_list_each(&result->waiters, input, struct pw_live_input, link)
                 pw_input_arrived(input);
+}
+
+static void note_error(struct pw_result_live *result, enum pw_status status, const char *text)
+{
+        result->result.error = calloc(1, sizeof *result->result.error);
+        if (!result->result.error)
+                return;
+        pw_error_set(result->result.error, status, "%s", text);
+        if (!result->sentence)
+                result->sentence = (uint32_t)strlen(result->result.error->text);
 }
 
 void pw_result_decide(struct pw_result_live *result, enum pw_status status, const char *text)
@@ -117,88 +140,119 @@ void pw_result_decide(struct pw_result_live *result, enum pw_status status, cons
         if (status == PW_OK)
                 return;
         action->text = strdup(text ? text : pw_status_text(status));
-        result->result.error = calloc(1, sizeof *result->result.error);
-        if (result->result.error) {
-                pw_error_set(result->result.error, status, "%s", action->text ? action->text : "");
-                if (!result->sentence)
-                        result->sentence = (uint32_t)strlen(result->result.error->text);
-        }
+        note_error(result, status, action->text ? action->text : "");
         wake_waiters(result);
         pw_result_let_go(result);
 }
 
-void pw_result_member_done(struct pw_result_live *result)
+/* --- what its host says ------------------------------------------------------------------------------------------------------- */
+
+enum pw_status pw_live_result(struct pw_live *live, uint32_t index)
 {
+        struct pw_result_live *result = pw_result_live(live->run.results[index]);
         struct pw_error error;
 
-        if (--result->left || result->result.status != PW_NOT_READY)
-                return;
+        if (result->result.status != PW_NOT_READY)
+                return PW_EXISTS;
         if (result->failed.status == PW_OK) {
                 pw_result_decide(result, PW_OK, NULL);
-                return;
+                return PW_OK;
         }
         result->sentence = pw_result_sentence(result, &error);
         pw_result_decide(result, error.status, error.text);
+        return PW_OK;
 }
 
-static bool owns_rooms(const struct pw_result_live *result)
+struct pw_result_live *pw_result_find(struct pw_scheduler *scheduler, const struct pw_core_message *message)
 {
-        return result->result.room_count && !result->result.donated && !result->given;
+        struct pw_result_live *result = pw_handles_get(&scheduler->slots, message->slot);
+
+        return result && !result->gone && pw_same_run(&result->maker, &message->run) && result->result.index == message->node ?
+                result : NULL;
+}
+
+static enum pw_status lose_place(struct pw_result_live *result, uint32_t place, struct pw_error *ret_err)
+{
+        struct pw_result *open = &result->result;
+
+        if (place >= open->room_count)
+                return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu has no place %u", open->index,
+                                    (unsigned long)result->maker.number, place);
+        if (pw_bits_has(open->lost, place))
+                return PW_EXISTS;
+        pw_bits_add(open->lost, place);
+        open->losses++;
+        if (open->status == PW_OK) /* else it becomes ready with these lost */
+                pw_action_add(result->scheduler, PW_ACT_SHARDS_LOST)->result = open;
+        return PW_OK;
+}
+
+enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_core_message *message, const char *text,
+                              struct pw_error *ret_err)
+{
+        struct pw_result *open = &result->result;
+        struct pw_action *action;
+
+        if (message->status == PW_OK)
+                return lose_place(result, message->from, ret_err);
+        if (open->status != PW_OK)
+                return PW_EXISTS;
+        open->status = message->status;
+        note_error(result, message->status, text ? text : "");
+        action = pw_action_add(result->scheduler, PW_ACT_RESULT_LOST);
+        action->result = open;
+        action->device = message->device.device;
+        action->status = message->status;
+        action->text = strdup(text ? text : pw_status_text(message->status));
+        return PW_OK;
+}
+
+/* --- its end ---------------------------------------------------------------------------------------------------------------- */
+
+static void tell(const struct pw_result_live *result, enum pw_core_kind kind)
+{
+        pw_core_tell(result->scheduler, &(struct pw_core_message){ .kind = kind, .run = result->maker, .node = result->result.index,
+                                                                   .slot = result->slot }, NULL);
+}
+
+/* Nobody wants it but runs that read it, nor they, but for those that its host has. */
+static void maybe_release(struct pw_result_live *result)
+{
+        if (!result->kept || !result->useless || result->result.users)
+                return;
+        result->kept = false;
+        tell(result, PW_CORE_RELEASE);
+}
+
+/* It may have become useless before. */
+void pw_result_kept(struct pw_result_live *result)
+{
+        result->kept = true;
+        if (result->useless && result->result.users)
+                tell(result, PW_CORE_LET_GO);
+        maybe_release(result);
 }
 
 void pw_result_let_go(struct pw_result_live *result)
 {
-        const struct pw_result *open = &result->result;
+        bool before = result->useless;
 
-        if (!result->letting_go && owns_rooms(result)) {
-                for (uint32_t i = 0; i < open->room_count; i++)
-                        pw_room_change(result->scheduler->devices[open->rooms[i].device], &open->rooms[i], PW_USE_RESULT,
-                                       PW_USE_LETTING_GO);
-                result->scheduler->look = true;
-        }
-        result->letting_go = true;
+        result->useless = true;
+        if (!before && result->kept && result->result.users)
+                tell(result, PW_CORE_LET_GO);
         pw_result_maybe_drop(result);
-}
-
-static void give_rooms(struct pw_result_live *result)
-{
-        const struct pw_result *open = &result->result;
-
-        if (!owns_rooms(result))
-                return;
-        for (uint32_t i = 0; i < open->room_count; i++)
-                pw_room_give(result->scheduler->devices[open->rooms[i].device], &open->rooms[i], PW_USE_LETTING_GO);
-        result->given = result->scheduler->look = true;
-}
-
-static bool may_drop(const struct pw_result_live *result)
-{
-        return !result->result.run && !result->result.users && !result->source && !result->gone;
-}
-
-static void drop(struct pw_result_live *result)
-{
-        struct pw_result *open = &result->result;
-
-        if (result->letting_go)
-                give_rooms(result);
-        if (open->object)
-                return;
-        result->gone = true;
-        pw_list_remove(&open->link);
-        pw_list_append(&result->scheduler->actions.gone_results, &open->link);
 }
 
 void pw_result_maybe_drop(struct pw_result_live *result)
 {
-        while (result && may_drop(result)) {
-                struct pw_result_live *heir = result->heir;
+        struct pw_result *open = &result->result;
 
-                if (heir)
-                        result->heir = heir->source = NULL;
-                drop(result);
-                result = heir;
-        }
+        maybe_release(result);
+        if (open->run || open->users || open->object || !result->useless || result->gone)
+                return;
+        result->gone = true;
+        pw_list_remove(&open->link);
+        pw_list_append(&result->scheduler->actions.gone_results, &open->link);
 }
 
 void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *open, uint64_t now_us)

@@ -24,13 +24,11 @@ static size_t live_bytes(const struct pw_program *program)
                pw_round_up(inputs * sizeof(struct pw_live_input), 16);
 }
 
-/* Records of runs that a program keeps to be used again. Those that were prepared stay beyond that: their places in boards go with
- * the program, and are found by them alone. */
-#define IDLE_MAX 4096u
+#define IDLE_MAX 4096u /* records of runs that a program keeps to be used again */
 
 static int64_t record_bytes(const struct pw_program *program)
 {
-        return (int64_t)(live_bytes(program) + pw_host_run_bytes(program) + 2 * PW_HEAP_BYTES + PW_RUN_APART_BYTES +
+        return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES +
                          (uint64_t)program->row.input_count * PW_INPUT_APART_BYTES);
 }
 
@@ -39,9 +37,10 @@ static struct pw_live *live_new(struct pw_program *program)
         struct pw_live *live = calloc(1, live_bytes(program));
         char *at = (char *)live + pw_round_up(sizeof *live, 16);
 
-        if (live)
-                live->here = pw_host_run_new(program);
-        if (!live || !live->here) {
+        if (!live)
+                return NULL;
+        live->slot = pw_handles_add(&program->scheduler->run_slots, live);
+        if (!live->slot) {
                 free(live);
                 return NULL;
         }
@@ -81,8 +80,7 @@ static void reset(struct pw_live *live)
                 live->inputs[i].missing = false;
                 live->inputs[i].status = PW_OK;
         }
-        live->here->id = (struct pw_run_id){ live->program->scheduler->host, live->program->scheduler->epoch, run->number };
-        pw_host_run_reset(live->here);
+        live->id = (struct pw_run_id){ live->program->scheduler->host, live->program->scheduler->epoch, run->number };
 }
 
 struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t number)
@@ -120,7 +118,7 @@ fail:
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 if (live->run.results[i])
                         pw_result_recycle(pw_result_live(live->run.results[i]));
-        pw_live_recycle(live); /* the host may have places for it */
+        pw_live_recycle(live);
         return NULL;
 }
 
@@ -137,13 +135,15 @@ static void forget_causes(struct pw_live *live)
                 free(live->inputs[i].text);
                 live->inputs[i].text = NULL;
         }
+        free(live->refusal);
+        live->refusal = NULL;
 }
 
 void pw_live_recycle(struct pw_live *live)
 {
         forget_causes(live);
         pw_list_remove(&live->link);
-        if (live->program->idle_run_count >= IDLE_MAX && !live->here->prepared) {
+        if (live->program->idle_run_count >= IDLE_MAX) {
                 pw_live_free(live);
                 return;
         }
@@ -155,45 +155,23 @@ void pw_live_free(struct pw_live *live)
 {
         forget_causes(live);
         pw_quota_records(live->program->scheduler, pw_live_quota(live), -record_bytes(live->program));
-        pw_host_run_free(live->here);
+        pw_handles_remove(&live->program->scheduler->run_slots, live->slot);
         free(live);
 }
 
 /* --- from submission to the end ------------------------------------------------------------------------------------------- */
 
-static void fill_input(const struct pw_live *live, uint32_t index)
+void pw_live_submit(struct pw_live *live)
 {
-        const struct pw_input_place *place = &live->run.inputs[index];
-        bool is_result = place->source == PW_INPUT_RESULT;
-        struct pw_host_input *input = &live->here->inputs[index];
-
-        *input = (struct pw_host_input){ .status = live->inputs[index].status, .result = is_result ? place->result : NULL,
-                                         .given = place->donated && place->alone && is_result && place->result->users == 1,
-                                         .is_inline = place->is_inline,
-                                         .segment = place->segment, .offset = place->offset, .bytes = place->bytes };
-        if (place->is_inline)
-                memcpy(input->value, place->value, sizeof input->value);
-}
-
-/* A run that never fits fails at once, whatever is still to come for it. */
-static bool fits(struct pw_live *live, struct pw_error *ret_err)
-{
-        for (uint32_t i = 0; i < live->run.input_count; i++)
-                fill_input(live, i);
-        return pw_host_fits(live->here, ret_err) == PW_OK;
-}
-
-void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uint64_t now_us)
-{
-        struct pw_live *live = pw_live_of(run);
-        struct pw_error err;
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        struct pw_run *run = &live->run;
         char text[400];
 
-        scheduler->now_us = run->submitted_us = now_us;
+        run->submitted_us = scheduler->now_us;
         live->submitted = true;
         run->deadline_kept = run->deadline_us != 0;
         if (!run->deadline_us)
-                run->deadline_us = now_us + scheduler->admit_us;
+                run->deadline_us = scheduler->now_us + scheduler->admit_us;
         for (uint32_t i = 0; i < run->input_count; i++)
                 pw_input_look(live, i);
         if (run->cancelled) {
@@ -201,20 +179,14 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
                 pw_live_fail(live, PW_CANCELLED, text);
                 return;
         }
-        if (live->missing && !fits(live, &err)) {
-                pw_live_fail(live, err.status, err.text);
-                return;
-        }
         pw_deadline_note(live);
-        if (live->missing) {
-                pw_list_append(&scheduler->waiting, &live->link);
+        if (!live->missing) {
+                pw_live_arrive(live);
                 return;
         }
-        pw_live_arrive(live);
-        if (scheduler->queue_count == 1) {
-                pw_doomed_fail(scheduler);
-                pw_admission_look(scheduler);
-        }
+        pw_list_append(&scheduler->waiting, &live->link);
+        /* One that never fits fails at once, whatever is still to come for it. */
+        pw_live_ask(live, PW_CORE_EXPECT);
 }
 
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
@@ -228,7 +200,7 @@ void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
 void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node)
 {
         pw_core_tell(live->program->scheduler,
-                     &(struct pw_core_message){ .kind = kind, .node = node, .run = live->here->id }, NULL);
+                     &(struct pw_core_message){ .kind = kind, .node = node, .run = live->id, .slot = live->slot }, NULL);
 }
 
 static void release_inputs(struct pw_live *live)
@@ -272,7 +244,6 @@ void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         release_inputs(live);
         for (uint32_t i = 0; i < run->result_count; i++) {
                 run->results[i]->run = NULL;
-                pw_result_live(run->results[i])->maker = NULL;
                 pw_result_maybe_drop(pw_result_live(run->results[i]));
         }
         pw_table_remove(&scheduler->runs, run->number);
@@ -286,163 +257,26 @@ void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         scheduler->look = true;
 }
 
+static uint32_t gang_count(const struct pw_program *program)
+{
+        uint32_t count = 0;
+
+        for (uint32_t c = 0; c < program->plan.column_count; c++)
+                count += program->plan.columns[c].gang_count;
+        return count;
+}
+
 void pw_live_over(struct pw_live *live)
 {
         bool is_admitted = live->run.state == PW_RUN_ADMITTED || live->run.state == PW_RUN_ENDED;
 
         if (!is_admitted && !live->asked) {
-                pw_live_done(live, pw_host_run_nodes(live->here), 0);
+                pw_live_done(live, gang_count(live->program), 0);
         } else if (!is_admitted && !live->stopped) {
                 live->stopped = true;
                 pw_deadline_forget(live);
                 pw_live_tell(live, PW_CORE_CANCEL, true);
         }
-}
-
-/* --- rooms and records -------------------------------------------------------------------------------------------------- */
-
-/* False: it is refused, or needs no rooms, as it fails by its inputs. */
-static bool reserve(struct pw_live *live, struct pw_error *ret_err)
-{
-        live->here->sequential = live->run.sequential;
-        for (uint32_t i = 0; i < live->run.input_count; i++)
-                fill_input(live, i);
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                live->here->results[i] = live->run.results[i];
-        live->asked = pw_host_reserve(live->here, ret_err) == PW_OK;
-        return live->asked;
-}
-
-/* One that fails does so in its turn, not where it arrives: who waits for its results arrives by that, and so on along a chain of
- * runs. */
-void pw_live_arrive(struct pw_live *live)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-
-        pw_list_remove(&live->link);
-        live->run.state = PW_RUN_QUEUED;
-        scheduler->queue_count++;
-        if (pw_live_fails_by_inputs(live) || !reserve(live, NULL))
-                pw_list_append(&scheduler->doomed, &live->link);
-}
-
-/* Of a turn, each run by its weight; the rest in the next. */
-#define FAILED_AT_ONCE 1024u
-
-void pw_doomed_fail(struct pw_scheduler *scheduler)
-{
-        struct pw_error err;
-
-        for (uint64_t done = 0; done < FAILED_AT_ONCE && !pw_list_empty(&scheduler->doomed);) {
-                struct pw_live *live = pw_list_first(&scheduler->doomed, struct pw_live, link);
-
-                done += pw_run_weight(&live->run);
-                pw_list_remove(&live->link);
-                if (pw_live_fails_by_inputs(live))
-                        pw_live_fail_by_inputs(live);
-                else if (!reserve(live, &err)) /* as before, unless there is memory by now */
-                        pw_live_fail(live, err.status, err.text);
-        }
-}
-
-static void ask_to_prepare(struct pw_live *live)
-{
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++) {
-                uint32_t island = live->program->plan.columns[c].island;
-
-                pw_action_core(live->program->scheduler, &live->here->id, island, PW_CORE_PREPARE);
-                live->unprepared++;
-                live->program->scheduler->actions.prepares++;
-        }
-}
-
-/* It may have been cancelled meanwhile: then its host will hear of that, and nothing of it is started. */
-enum pw_status pw_live_reserved(struct pw_live *live)
-{
-        struct pw_scheduler *scheduler = live->program->scheduler;
-        struct pw_live_input *input;
-
-        if (live->run.state != PW_RUN_QUEUED)
-                return PW_EXISTS;
-        scheduler->queue_count--;
-        live->run.state = PW_RUN_ADMITTED;
-        live->run.row->runs_admitted++;
-        live->program->quota->runs_admitted++;
-        scheduler->admitted_count++;
-        pw_deadline_admitted(live);
-        ask_to_prepare(live);
-        for (uint32_t i = 0; i < live->run.result_count; i++)
-                pw_list_each(&pw_result_live(live->run.results[i])->waiters, input, struct pw_live_input, link)
-                        pw_input_arrived(input);
-        return PW_OK;
-}
-
-/* A run that it reads and whose records may yet be refused: an input from there would never come. NULL: none. */
-static struct pw_live *unsettled_maker(const struct pw_live *live)
-{
-        for (uint32_t i = 0; i < live->run.input_count; i++) {
-                const struct pw_input_place *place = &live->run.inputs[i];
-                if (place->source == PW_INPUT_RESULT && place->result->run && pw_live_of(place->result->run)->unprepared)
-                        return pw_live_of(place->result->run);
-        }
-        return NULL;
-}
-
-static void tell_input(struct pw_live *live, uint32_t input)
-{
-        pw_core_tell(live->program->scheduler,
-                     &(struct pw_core_message){ .kind = PW_CORE_INPUT, .status = live->run.inputs[input].result->status,
-                                                .node = input, .run = live->here->id }, NULL);
-}
-
-/* To a run in one island the message would go to where we are: it is left out. */
-static void send_starts(struct pw_live *live)
-{
-        uint32_t columns = live->program->plan.column_count, island;
-
-        for (uint32_t i = 0; i < live->run.input_count; i++)
-                if (pw_input_never_comes(live, i))
-                        tell_input(live, i);
-        for (uint32_t c = 0; c < columns; c++) {
-                if (!live->program->plan.columns[c].members)
-                        continue;
-                island = live->program->plan.columns[c].island;
-                if (columns == 1 && !live->program->scheduler->linked)
-                        pw_host_start(live->here, island);
-                else
-                        pw_action_core(live->program->scheduler, &live->here->id, island, PW_CORE_START);
-        }
-}
-
-static void start(struct pw_live *live)
-{
-        struct pw_live *maker, *reader;
-
-        if (live->refused && !live->stopped) {
-                live->stopped = true;
-                pw_live_tell(live, PW_CORE_STOP, 0);
-        }
-        if (!live->stopped && (maker = unsettled_maker(live)))
-                pw_list_append(&maker->starters, &live->start);
-        else if (!live->stopped)
-                send_starts(live);
-        pw_list_each(&live->starters, reader, struct pw_live, start) {
-                pw_list_remove(&reader->start);
-                start(reader);
-        }
-}
-
-/* The records of a run are in every board before the first of its gangs is ordered anywhere: an order in one island writes
- * sequence numbers that the others wait for. */
-void pw_live_prepared(struct pw_live *live, enum pw_status status, const char *text)
-{
-        live->unprepared--;
-        if (status != PW_OK) {
-                live->refused = true;
-                pw_live_fail(live, status, text);
-        }
-        if (!live->unprepared)
-                start(live);
 }
 
 struct pw_run *pw_scheduler_run(struct pw_scheduler *scheduler, uint64_t number)

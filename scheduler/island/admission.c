@@ -38,28 +38,25 @@ static bool is_like_others(const struct pw_host_run *run)
         return true;
 }
 
-enum pw_status pw_host_fits(const struct pw_host_run *run, struct pw_error *ret_err)
+enum pw_status pw_admission_fits(const struct pw_program *program, const struct pw_run_id *run, const struct pw_core_input *inputs,
+                                 struct pw_error *ret_err)
 {
-        const struct pw_device_quota *quota = run->program->quota;
-        uint64_t need = pw_place_least(run);
+        uint64_t need = pw_place_least(program, inputs);
         char need_text[24], have_text[24];
 
-        if (need <= quota->bytes)
+        if (need <= program->quota->bytes)
                 return PW_OK;
-        pw_size_format_two(need, quota->bytes, need_text, have_text);
+        pw_size_format_two(need, program->quota->bytes, need_text, have_text);
         return pw_error_set(ret_err, PW_TOO_LARGE,
                             "run %lu of %s needs %s of its devices together; the quota of tenant %s is %s: raise --quota",
-                            (unsigned long)run->id.number, run->program->row.name, need_text, quota->tenant, have_text);
+                            (unsigned long)run->number, program->row.name, need_text, program->quota->tenant, have_text);
 }
 
-enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err)
+enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_err)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
         struct pw_device_quota *quota = run->program->quota;
-        enum pw_status status = pw_host_fits(run, ret_err);
 
-        if (status != PW_OK)
-                return status;
         run->queue = is_like_others(run) ? &run->program->queue : &run->own;
         run->arrival = ++scheduler->arrivals;
         if (pw_list_empty(&run->queue->runs) && !pw_heap_add(&quota->queues, &run->queue->order, run->arrival))
@@ -138,7 +135,11 @@ static void admit(struct pw_host_run *run)
         run->admission = ++scheduler->admissions;
         if (run->sequential)
                 start_steps(run);
-        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVED, .run = run->id }, NULL);
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                pw_core_tell(scheduler,
+                             &(struct pw_core_message){ .kind = PW_CORE_PLACED, .run = run->id, .slot = run->at, .node = i },
+                             &(struct pw_core_body){ .rooms = run->results[i]->rooms, .room_count = run->results[i]->room_count });
+        pw_host_tell(run, (struct pw_core_message){ .kind = PW_CORE_RESERVED }, NULL);
 }
 
 /* Of a look, each run by its weight; the rest in the next. */

@@ -12,7 +12,7 @@
 #include "base/range.h"
 #include "scheduler/island/line.h"
 #include "scheduler/island/policy.h"
-#include "scheduler/island/quota.h"
+#include "scheduler/quota.h"
 #include "scheduler/run.h"
 
 struct pw_part;

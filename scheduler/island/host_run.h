@@ -1,16 +1,17 @@
 /* A run as its host has it: the rooms that it waits for or has, its parts in the islands here, what its inputs are to executors.
  *
- * Its coordinator is somewhere else: what passes between the two are the calls below and those of coordinator/answer.h, each of
- * which is a message (message.h). Made with RESERVE; gone with DONE, which is told once it has left every device, all that boards
- * were asked to write is answered, and the runs whose blocks it took over have ended.
+ * Its coordinator is somewhere else: the two speak in messages (message.h). Made with RESERVE; gone with REFUSED, or with DONE,
+ * which is told once it has left every device, all that boards were asked to write is answered, and the runs whose blocks it took
+ * over have ended. Records are kept for the next run of the same program.
  */
 #ifndef PW_SCHEDULER_ISLAND_HOST_RUN_H
 #define PW_SCHEDULER_ISLAND_HOST_RUN_H
 
+#include "scheduler/island/host_result.h"
 #include "scheduler/island/part.h"
 
 struct pw_host_input {
-        struct pw_result *result; /* NULL: a value in host memory, or an error; so it is where `status` says so */
+        struct pw_host_result *result; /* NULL: a value in host memory, or an error, which `status` says */
         enum pw_status status;    /* other than PW_OK: loaded as an error */
         bool given;               /* away, to this run alone: it may be updated in place */
         bool in_place, takes;     /* takes: in place, and its room becomes a result's */
@@ -22,19 +23,20 @@ struct pw_host_input {
 };
 
 enum pw_host_run_state {
-        PW_HOST_RUN_IDLE = 0, /* its coordinator has not asked for rooms, or it is over here */
+        PW_HOST_RUN_IDLE = 0, /* it is over */
         PW_HOST_RUN_QUEUED,   /* it waits for rooms */
         PW_HOST_RUN_RESERVED, /* it has them */
 };
 
 struct pw_host_run {
         struct pw_run_id id;
+        uint32_t at;             /* where its coordinator finds it */
         struct pw_program *program;
         enum pw_host_run_state state;
         bool sequential;
         uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
         bool prepared;           /* once at least: boards keep something there */
-        struct pw_list link;     /* among the queued */
+        struct pw_list link;     /* among the queued, the ended or the idle */
         struct pw_list queued;   /* in `queue`, */
         struct pw_queue *queue;  /* its program's, or `own`, as what it needs depends on what its inputs bring */
         struct pw_queue own;
@@ -58,7 +60,7 @@ struct pw_host_run {
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
         struct pw_part *parts;   /* per column */
         struct pw_host_input *inputs;
-        struct pw_result **results;
+        struct pw_host_result **results;
         uint64_t *block_offsets; /* per place of all blocks */
 };
 
@@ -75,14 +77,22 @@ static inline uint64_t pw_host_run_weight(const struct pw_host_run *run) { retur
 
 /* --- messages to the host; what changes nothing is PW_EXISTS ----------------------------------------------------------------- */
 
-/* RESERVE: its inputs are filled in; it takes its place in the queue. Errors, which are REFUSED: PW_TOO_LARGE, PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_host_run *run, struct pw_error *ret_err);
-/* May its tenant ever have as much as it needs, where all is updated in place that can be? Errors: PW_TOO_LARGE. */
-PW_MUST_CHECK enum pw_status pw_host_fits(const struct pw_host_run *run, struct pw_error *ret_err);
-/* START: all its records are written, everywhere: gangs of it may be ordered in this island. */
-void pw_host_start(struct pw_host_run *run, uint32_t island);
-/* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. */
-enum pw_status pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status);
+/* EXPECT: REFUSED is told at once where its tenant may never have as much as it needs. Errors: PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_host_expect(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                            const struct pw_core_body *body, struct pw_error *ret_err);
+/* RESERVE: it takes its place in the queue, or REFUSED is told. Errors: PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                             const struct pw_core_body *body, struct pw_error *ret_err);
+/* OVERDUE: it waits for rooms no longer. */
+enum pw_status pw_host_overdue(struct pw_host_run *run);
+/* START: all its records are written, everywhere: gangs of it may be ordered in this island. Errors: PW_PROTOCOL, PW_CANCELLED. */
+PW_MUST_CHECK enum pw_status pw_host_start(struct pw_host_run *run, uint32_t island, struct pw_error *ret_err);
+/* NOTICE: gangs up to `node` are ordered in island `from`. They only count up: an old one changes nothing. Errors: PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_host_notice(struct pw_host_run *run, const struct pw_core_message *message,
+                                            struct pw_error *ret_err);
+/* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. Errors: PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status,
+                                           struct pw_error *ret_err);
 /* CANCEL: what is ordered is skipped where it has not begun. `stop`: nothing more is ordered, as nobody reads its results; else it
  * goes on, and who reads them finds errors there. A run that waits for rooms is over. */
 enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop);
@@ -93,17 +103,19 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
 
 /* --- inside --------------------------------------------------------------------------------------------------------------- */
 
-/* What a host keeps of a run. NULL: out of memory. Own: free. */
-struct pw_host_run *pw_host_run_new(struct pw_program *program);
-void pw_host_run_free(struct pw_host_run *run);
-size_t pw_host_run_bytes(const struct pw_program *program);
+/* To its coordinator: the run, and what else is said of it. */
+void pw_host_tell(const struct pw_host_run *run, struct pw_core_message message, const char *text);
 /* NULL: it has nothing there. */
 struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island);
-/* It is to be used for another run: it is in no list. */
-void pw_host_run_reset(struct pw_host_run *run);
+/* After pw_actions_clear() nobody names one that ended: it may be used for the next. */
+void pw_host_run_recycle(struct pw_host_run *run);
+void pw_host_run_free(struct pw_host_run *run);
 uint32_t pw_host_run_nodes(const struct pw_host_run *run);   /* gangs that it has here; */
 uint32_t pw_host_run_ordered(const struct pw_host_run *run); /* so many are ordered, or passed over */
 /* Something ended that may have been the last of it. */
 void pw_host_run_maybe_end(struct pw_host_run *run);
+
+/* reserve.c: it is over: what it read and made is there without it. */
+void pw_host_run_let_go(struct pw_host_run *run);
 
 #endif

@@ -112,13 +112,13 @@ static void order_results(struct pw_part *part, const struct pw_gang *gang, uint
         uint32_t island = part->plan->island;
 
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result *result = run->results[run->program->plan.written[gang->first_result + i]];
+                struct pw_host_result *result = run->results[run->program->plan.written[gang->first_result + i]];
                 const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
                         if (map->places[place].island == island)
                                 result->seqs[place] = seq;
-                pw_result_live(result)->ordered |= 1u << island;
-                pw_parts_wake(&pw_result_live(result)->readers);
+                result->ordered |= 1u << island;
+                pw_parts_wake(&result->readers);
         }
 }
 
@@ -178,6 +178,7 @@ static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
                 uint32_t to = part->run->parts[__builtin_ctz(notify)].plan->island;
                 struct pw_core_message *notice = pw_action_core(scheduler, &part->run->id, to, PW_CORE_NOTICE);
 
+                notice->slot = part->run->at;
                 notice->from = part->plan->island;
                 notice->node = node;
                 scheduler->actions.notices++;
@@ -325,7 +326,7 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
                 return;
         }
         for (uint32_t i = 0; i < gang->result_count; i++)
-                pw_result_member_done(pw_result_live(run->results[run->program->plan.written[gang->first_result + i]]));
+                pw_host_result_member_done(run->results[run->program->plan.written[gang->first_result + i]]);
         if (run->sequential)
                 step_done(run);
         if (gang->last & device)

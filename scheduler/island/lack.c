@@ -30,11 +30,11 @@ static bool is_of(const struct pw_scheduler *scheduler, const struct pw_room *ro
 static uint32_t find_holders(struct pw_scheduler *scheduler, const struct held_of *of, struct holder *ret_holders,
                              uint32_t capacity)
 {
-        struct pw_result *result;
+        struct pw_host_result *result;
         uint32_t count = 0;
 
-        pw_list_each(&scheduler->results, result, struct pw_result, link)
-                for (uint32_t i = 0; !result->donated && !pw_result_live(result)->given && i < result->room_count; i++) {
+        pw_list_each(&scheduler->host_results, result, struct pw_host_result, link)
+                for (uint32_t i = 0; !result->donated && i < result->room_count; i++) {
                         uint32_t h = 0, program = is_of_tenant(scheduler, &result->rooms[i], of->reader) ? result->program : OTHERS;
                         if (!is_of(scheduler, &result->rooms[i], of))
                                 continue;
@@ -97,7 +97,7 @@ static void lack_of_quota(const struct pw_host_run *run, char *text, size_t text
                              text_bytes - at);
 }
 
-void pw_admission_lack(struct pw_host_run *run, char *text, size_t text_bytes)
+void pw_admission_lack(const struct pw_host_run *run, char *text, size_t text_bytes)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
         const struct pw_device *device = scheduler->devices[run->short_device];

@@ -8,34 +8,48 @@
 
 #include "base/bits.h"
 
-static void lose_result(struct pw_result_live *result, const struct pw_device *device)
+static struct pw_core_message about(const struct pw_host_result *result, const struct pw_device *device, enum pw_core_kind kind)
 {
-        struct pw_scheduler *scheduler = result->scheduler;
-        struct pw_result *open = &result->result;
-        struct pw_action *action;
+        return (struct pw_core_message){ .kind = kind, .status = PW_DEVICE_LOST, .run = result->run, .slot = result->slot,
+                                         .device = pw_scheduler_device_id(result->scheduler, device->number) };
+}
+
+static void lost_sentence(const struct pw_scheduler *scheduler, const struct pw_device *device, struct pw_error *ret_error)
+{
+        pw_error_set(ret_error, PW_DEVICE_LOST, "the device h%u:%u that held it was lost: its executor ended (%s)", scheduler->host,
+                     device->number, device->lost_text);
+}
+
+/* It is not there any more, or it will not be. */
+static void lose_result(const struct pw_host_result *result, const struct pw_device *device)
+{
+        struct pw_core_message message = about(result, device, result->left ? PW_CORE_SPOILED : PW_CORE_LOST);
         struct pw_error error;
 
-        if (open->status == PW_NOT_READY) {
-                pw_result_fails(result, &(struct pw_failure){ PW_DEVICE_LOST, PW_NODE_NONE,
-                                                              pw_scheduler_device_id(scheduler, device->number) });
-                return;
+        if (result->left) {
+                message.slot = result->maker->at;
+                message.from = result->index;
+                message.node = PW_NODE_NONE;
+        } else {
+                message.node = result->index;
         }
-        pw_lost_sentence(scheduler, device, &error);
-        open->status = PW_DEVICE_LOST;
-        open->error = calloc(1, sizeof *open->error);
-        if (open->error) {
-                *open->error = error;
-                result->sentence = (uint32_t)strlen(open->error->text);
-        }
-        action = pw_action_add(scheduler, PW_ACT_RESULT_LOST);
-        action->result = open;
-        action->device = device->number;
-        action->status = PW_DEVICE_LOST;
-        action->text = strdup(error.text);
+        lost_sentence(result->scheduler, device, &error);
+        pw_core_tell(result->scheduler, &message, &(struct pw_core_body){ .text = error.text });
+}
+
+/* Others hold the same. */
+static void lose_place(const struct pw_host_result *result, const struct pw_device *device, uint32_t place)
+{
+        struct pw_core_message message = about(result, device, PW_CORE_LOST);
+
+        message.status = PW_OK;
+        message.node = result->index;
+        message.from = place;
+        pw_core_tell(result->scheduler, &message, NULL);
 }
 
 /* Note the places that the device wrote before that seq. False: there are none. */
-static bool lose_places(struct pw_result *result, const struct pw_device *device, uint64_t lost_before)
+static bool lose_places(struct pw_host_result *result, const struct pw_device *device, uint64_t lost_before)
 {
         bool any = false;
 
@@ -50,7 +64,7 @@ static bool lose_places(struct pw_result *result, const struct pw_device *device
 }
 
 /* Is everything that was lost of it held by another device? */
-static bool lives_on(const struct pw_result *result)
+static bool lives_on(const struct pw_host_result *result)
 {
         for (uint32_t i = 0; i < result->room_count; i++)
                 if (pw_living_replica(&result->value.sharding, result->mesh, i, result->lost) == UINT32_MAX)
@@ -60,15 +74,19 @@ static bool lives_on(const struct pw_result *result)
 
 static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
 {
-        struct pw_result *result;
+        struct pw_host_result *result;
 
-        pw_list_each(&scheduler->results, result, struct pw_result, link) {
-                if (result->donated || pw_status_error(result->status) || !lose_places(result, device, lost_before))
+        pw_list_each(&scheduler->host_results, result, struct pw_host_result, link) {
+                bool lives;
+
+                if (result->donated || result->released || !lose_places(result, device, lost_before))
                         continue;
-                if (!lives_on(result))
-                        lose_result(pw_result_live(result), device);
-                else if (result->status != PW_NOT_READY) /* else it becomes ready with these lost */
-                        pw_action_add(scheduler, PW_ACT_SHARDS_LOST)->result = result;
+                lives = lives_on(result);
+                if (!lives)
+                        lose_result(result, device);
+                for (uint32_t i = 0; lives && i < result->room_count; i++)
+                        if (result->rooms[i].device == device->number && pw_bits_has(result->lost, i))
+                                lose_place(result, device, i);
         }
 }
 
@@ -85,13 +103,14 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         message->seq = seq;
         message->status = status;
         message->node = gang->node;
-        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_FAILED, .status = status, .node = gang->node,
-                                                           .device = pw_scheduler_device_id(scheduler, device->number),
-                                                           .run = run->id }, device->lost_text);
+        struct pw_core_message failed = { .kind = PW_CORE_FAILED, .status = status, .node = gang->node,
+                                          .device = pw_scheduler_device_id(scheduler, device->number) };
+
+        pw_host_tell(run, failed, device->lost_text);
+        failed.kind = PW_CORE_SPOILED;
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                struct pw_result *result = run->results[run->program->plan.written[gang->first_result + i]];
-                pw_result_fails(pw_result_live(result),
-                                &(struct pw_failure){ status, gang->node, pw_scheduler_device_id(scheduler, device->number) });
+                failed.from = run->program->plan.written[gang->first_result + i];
+                pw_host_tell(run, failed, NULL);
         }
 }
 
@@ -141,4 +160,33 @@ void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t number, uin
         scheduler->now_us = now_us;
         if (device)
                 device->up = true;
+}
+
+/* Of a run that is over, or that the device has no part in, nothing is believed. */
+void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t number, const struct pw_report *report, uint64_t now_us)
+{
+        const struct pw_host_run *run = pw_host_find(scheduler, report->run);
+        enum pw_status status =
+                pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
+        struct pw_core_message message = { .kind = PW_CORE_FAILED, .status = status, .node = report->node,
+                                           .device = pw_scheduler_device_id(scheduler, number) };
+        const struct pw_device *lost = NULL;
+        struct pw_error error;
+
+        scheduler->now_us = now_us;
+        if (!run || !pw_program_device(run->program, number))
+                return;
+        if (report->result == PW_NODE_NONE) {
+                pw_host_tell(run, message, report->text);
+                return;
+        }
+        message.kind = PW_CORE_SPOILED;
+        message.from = report->result;
+        message.node = report->cause_node;
+        message.device = report->cause_device;
+        if (status == PW_DEVICE_LOST && message.device.host == scheduler->host)
+                lost = pw_scheduler_device(scheduler, message.device.device);
+        if (lost && lost->lost_text)
+                lost_sentence(scheduler, lost, &error);
+        pw_host_tell(run, message, lost && lost->lost_text ? error.text : NULL);
 }

@@ -10,7 +10,7 @@
 /* Does the input lie on the devices of the program's slice just as the program declares it? */
 static bool lies_as_declared(const struct pw_host_run *run, uint32_t index)
 {
-        const struct pw_result *result = run->inputs[index].result;
+        const struct pw_host_result *result = run->inputs[index].result;
         const struct pw_image *image = run->program->row.image;
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         const struct pw_image_value *want = pw_image_value(image, input->value);
@@ -20,7 +20,7 @@ static bool lies_as_declared(const struct pw_host_run *run, uint32_t index)
             memcmp(result->mesh, map->mesh, sizeof map->mesh) != 0 ||
             !pw_sharding_equal(&result->value.sharding, &want->sharding, map->mesh))
                 return false;
-        if (pw_result_live((struct pw_result *)result)->slice_serial == run->program->slices[want->slice].serial)
+        if (result->slice_serial == run->program->slices[want->slice].serial)
                 return true;
         for (uint32_t i = 0; i < map->device_count; i++)
                 if (result->rooms[i].device != map->places[i].device)
@@ -36,7 +36,7 @@ static void place_input(struct pw_host_run *run, uint32_t index)
         const struct pw_image *image = run->program->row.image;
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         bool in_block = pw_image_value(image, input->value)->place == PW_PLACE_BLOCK;
-        bool alone = place->given && place->result && !pw_result_live(place->result)->letting_go;
+        bool alone = place->given && place->result && !place->result->letting_go;
 
         place->in_place = place->takes = false;
         if (!place->result || place->status != PW_OK || place->result->donated || place->result->losses ||
@@ -52,8 +52,8 @@ void pw_place_inputs(struct pw_host_run *run)
                 place_input(run, i);
 }
 
-/* Bytes on each of the program's devices that the results in place need not have. `possible`: all that could be. */
-static void saved(const struct pw_host_run *run, bool possible, uint64_t ret_saved[PW_DEVICES_MAX])
+/* Bytes on each of the program's devices that the results in place need not have. */
+static void saved(const struct pw_host_run *run, uint64_t ret_saved[PW_DEVICES_MAX])
 {
         const struct pw_program *program = run->program;
 
@@ -61,7 +61,7 @@ static void saved(const struct pw_host_run *run, bool possible, uint64_t ret_sav
         for (uint32_t i = 0; i < run->program->row.input_count; i++) {
                 const struct pw_program_input *input = &program->inputs[i];
                 const struct pw_slice_map *map;
-                if (!input->takes_result || !(possible ? run->inputs[i].given : run->inputs[i].takes))
+                if (!input->takes_result || !run->inputs[i].takes)
                         continue;
                 map = &program->row.slices[pw_program_result_value(program, input->result)->slice];
                 for (uint32_t place = 0; place < map->device_count; place++)
@@ -89,14 +89,19 @@ enum pw_status pw_place_check(const struct pw_program *program, struct pw_error 
         return PW_OK;
 }
 
-uint64_t pw_place_least(const struct pw_host_run *run)
+uint64_t pw_place_least(const struct pw_program *program, const struct pw_core_input *inputs)
 {
-        const struct pw_program *program = run->program;
-        uint64_t less[PW_DEVICES_MAX], need = 0;
+        uint64_t need = 0;
 
-        saved(run, true, less);
         for (uint32_t i = 0; i < program->device_count; i++)
-                need += program->devices[i].bytes - less[i];
+                need += program->devices[i].bytes;
+        for (uint32_t i = 0; i < program->row.input_count; i++) {
+                uint32_t result = program->inputs[i].result;
+
+                if (program->inputs[i].takes_result && inputs[i].given)
+                        need -= program->plan.results[result].room_bytes *
+                                program->row.slices[pw_program_result_value(program, result)->slice].device_count;
+        }
         return need;
 }
 
@@ -191,7 +196,7 @@ static bool in_place_result(const struct pw_host_run *run, uint32_t result, uint
 static bool take_result(struct taking *taking, uint32_t index)
 {
         struct pw_host_run *run = taking->run;
-        struct pw_result *result = run->results[index];
+        struct pw_host_result *result = run->results[index];
         const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
         uint64_t bytes = run->program->plan.results[index].room_bytes;
         uint32_t input;
@@ -213,7 +218,7 @@ static bool take_result(struct taking *taking, uint32_t index)
 
 static void give_result(struct pw_host_run *run, uint32_t index)
 {
-        struct pw_result *result = run->results[index];
+        struct pw_host_result *result = run->results[index];
         uint32_t input, count = run->program->row.slices[result->value.slice].device_count;
 
         if (in_place_result(run, index, &input))
@@ -225,19 +230,19 @@ static void give_result(struct pw_host_run *run, uint32_t index)
 /* A donated room goes on as the result's; the input keeps a note of where it was. */
 static void settle_result(struct pw_host_run *run, uint32_t index)
 {
-        struct pw_result *result = run->results[index];
+        struct pw_host_result *result = run->results[index];
         struct pw_scheduler *scheduler = run->program->scheduler;
         uint32_t input;
 
         result->room_count = run->program->row.slices[result->value.slice].device_count;
         if (in_place_result(run, index, &input)) {
-                struct pw_result *source = run->inputs[input].result;
+                struct pw_host_result *source = run->inputs[input].result;
                 memcpy(result->rooms, source->rooms, result->room_count * sizeof *result->rooms);
                 source->donated = true;
-                pw_result_live(source)->heir = pw_result_live(result);
-                pw_result_live(result)->source = pw_result_live(source);
+                source->heir = result;
+                result->source = source;
         }
-        if (!pw_result_live(result)->letting_go)
+        if (!result->letting_go)
                 return;
         for (uint32_t place = 0; place < result->room_count; place++)
                 pw_room_change(scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT,
@@ -287,7 +292,7 @@ static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MA
         const struct pw_program *program = taking->run->program;
         uint64_t less[PW_DEVICES_MAX];
 
-        saved(taking->run, false, less);
+        saved(taking->run, less);
         for (uint32_t i = 0; i < program->device_count; i++)
                 ret_bytes[i] = program->devices[i].bytes - less[i];
         for (uint32_t b = 0; b < program->block_count; b++) {

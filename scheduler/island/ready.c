@@ -3,9 +3,9 @@
 #include "scheduler/state.h"
 
 /* The maker of an input is ordered to its end here, and nobody reads the room from another device any more. */
-static bool maker_has_passed(const struct pw_result *input, uint32_t island)
+static bool maker_has_passed(const struct pw_host_result *input, uint32_t island)
 {
-        const struct pw_host_run *maker = pw_result_live((struct pw_result *)(uintptr_t)input)->maker;
+        const struct pw_host_run *maker = input->maker;
 
         if (!maker)
                 return true;
@@ -21,14 +21,14 @@ static bool maker_has_passed(const struct pw_result *input, uint32_t island)
 static bool input_ordered(const struct pw_part *part, const struct pw_gang *gang)
 {
         const struct pw_host_input *input = &part->run->inputs[gang->load - 1];
-        const struct pw_result_live *result;
+        const struct pw_host_result *result;
         uint32_t island = part->island->number;
 
         if (!input->result || input->status != PW_OK)
                 return true;
         if (input->takes && !maker_has_passed(input->result, island))
                 return false;
-        result = pw_result_live(input->result);
+        result = input->result;
         return input->in_place ? result->ordered >> island & 1 : result->ordered == result->islands;
 }
 
@@ -61,11 +61,11 @@ enum pw_part_wait pw_part_look(struct pw_part *part, const struct pw_gang *gang)
 
 void pw_part_rest(struct pw_part *part)
 {
-        struct pw_result_live *result;
+        struct pw_host_result *result;
 
         switch (part->wait) {
         case PW_WAIT_INPUT:
-                result = pw_result_live(part->run->inputs[part->wait_for].result);
+                result = part->run->inputs[part->wait_for].result;
                 if (result->maker)
                         result->maker->read_early = true;
                 pw_list_append(&result->readers, &part->link);
@@ -105,7 +105,7 @@ void pw_part_got_on(struct pw_part *part)
         if (part->next < part->plan->gang_count || !run->read_early)
                 return;
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
-                pw_parts_wake(&pw_result_live(run->results[i])->readers);
+                pw_parts_wake(&run->results[i]->readers);
 }
 
 void pw_host_run_stepped(struct pw_host_run *run)

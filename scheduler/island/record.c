@@ -42,7 +42,7 @@ static uint32_t write_rooms(struct writer *writer, const struct pw_host_run *run
 
 static uint32_t write_result(struct writer *writer, const struct pw_host_run *run, uint32_t index)
 {
-        const struct pw_result *result = run->results[index];
+        const struct pw_host_result *result = run->results[index];
         uint32_t offset = part(writer, result->room_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
@@ -64,7 +64,7 @@ static void write_host_input(const struct pw_host_input *place, struct pw_run_in
 }
 
 /* Where a load finds place `place`: in a room that lives. What is in place has no other. */
-static struct pw_run_shard shard_of(const struct pw_result *result, uint32_t place, bool in_place)
+static struct pw_run_shard shard_of(const struct pw_host_result *result, uint32_t place, bool in_place)
 {
         uint32_t living = in_place ? place : pw_living_replica(&result->value.sharding, result->mesh, place, result->lost);
 
@@ -74,7 +74,7 @@ static struct pw_run_shard shard_of(const struct pw_result *result, uint32_t pla
                                       result->rooms[living].bytes, result->seqs[living] };
 }
 
-static void write_result_input(const struct pw_result *result, struct pw_run_input *input, struct pw_run_shard *shards)
+static void write_result_input(const struct pw_host_result *result, struct pw_run_input *input, struct pw_run_shard *shards)
 {
         if (pw_dims_bytes(result->value.dtype, &result->value.dims, &input->bytes, NULL) != PW_OK)
                 input->bytes = 0;
@@ -165,15 +165,16 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
                                       struct pw_message *ret_message, struct pw_error *ret_err)
 {
         struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
-        struct pw_part *part;
-        enum pw_status status = pw_scheduler_part(scheduler, prepare, &part, ret_err);
-        struct pw_host_run *run;
+        struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
+        struct pw_part *part = run ? pw_host_run_part(run, prepare->island) : NULL;
         uint32_t bytes;
         uint64_t offset;
 
-        if (status != PW_OK)
-                return status;
-        run = part->run;
+        if (!run)
+                return PW_NOT_FOUND;
+        if (!part || run->state != PW_HOST_RUN_RESERVED)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no rooms in island %u", (unsigned long)run->id.number,
+                                    prepare->island);
         if (part->state != PW_PART_RESERVED)
                 return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)run->id.number,
                                     prepare->island);
@@ -188,6 +189,25 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
         *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = prepare->island, .column = part->column,
                                             .bytes = bytes,
                                             .at = offset, .run = pw_run_ref(run), .image = run->program->row.place };
+        return PW_OK;
+}
+
+enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struct pw_core_message *prepare, enum pw_status status,
+                                     const char *text, uint64_t now_us, struct pw_error *ret_err)
+{
+        struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
+        struct pw_part *part = run ? pw_host_run_part(run, prepare->island) : NULL;
+
+        scheduler->now_us = now_us;
+        if (!run)
+                return PW_NOT_FOUND;
+        if (!part || part->state != PW_PART_RECORDED)
+                return pw_error_set(ret_err, part && part->state > PW_PART_RECORDED ? PW_EXISTS : PW_PROTOCOL,
+                                    "the record of run %lu in island %u is not being written", (unsigned long)run->id.number,
+                                    prepare->island);
+        part->state = PW_PART_PREPARED;
+        pw_host_tell(run, (struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status, .island = prepare->island }, text);
+        pw_host_run_maybe_end(run);
         return PW_OK;
 }
 

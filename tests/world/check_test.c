@@ -98,13 +98,13 @@ static void test_sums(void **state)
 
 static void test_rooms_overlap(void **state)
 {
-        struct pw_result *first, *second;
+        struct pw_host_result *first, *second;
         uint64_t offset;
         (void)state;
 
         begin();
-        first = pw_list_first(&world.scheduler->results, struct pw_result, link);
-        second = pw_list_item(world.scheduler->results.prev, struct pw_result, link);
+        first = pw_list_first(&world.scheduler->host_results, struct pw_host_result, link);
+        second = pw_list_item(world.scheduler->host_results.prev, struct pw_host_result, link);
         assert_ptr_not_equal(first, second);
         assert_int_equal(first->rooms[0].bytes, ROOM);
         offset = second->rooms[0].offset;
@@ -157,17 +157,17 @@ static void test_markers(void **state)
 static void test_rest(void **state)
 {
         struct found found = { "its gang in island 0 rests, and nothing keeps it", 0 };
-        struct pw_live *live;
+        struct pw_host_run *run;
         (void)state;
 
         begin();
-        live = pw_live_find(world.scheduler, 2);
-        assert_non_null(live);
-        assert_int_equal(live->here->parts[0].wait, PW_WAIT_WINDOW);
-        live->here->parts[0].wait = PW_WAIT_INPUT;
+        run = pw_host_find(world.scheduler, 2);
+        assert_non_null(run);
+        assert_int_equal(run->parts[0].wait, PW_WAIT_WINDOW);
+        run->parts[0].wait = PW_WAIT_INPUT;
         assert_int_equal(pw_scheduler_check(world.scheduler, find_run, &found), 1);
         assert_int_equal(found.count, 1);
-        live->here->parts[0].wait = PW_WAIT_WINDOW;
+        run->parts[0].wait = PW_WAIT_WINDOW;
         end();
 }
 

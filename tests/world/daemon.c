@@ -41,10 +41,19 @@ static void maybe_cancel(struct world *world, struct world_run *maker)
         pw_scheduler_cancel(world->scheduler, maker->number, NULL, world->now_us);
 }
 
+/* Its host knows; its coordinator may still have to be told. */
+static bool is_lost(const struct world *world, struct pw_result *result, uint32_t place)
+{
+        const struct pw_result_live *live = pw_result_live(result);
+        const struct pw_host_result *here = pw_host_result_find(world->scheduler, &live->maker, result->index, live->slot);
+
+        return pw_bits_has(result->lost, place) || (here && pw_bits_has(here->lost, place));
+}
+
 /* What lies in the rooms of a result that is ready. */
 static void verify(struct world *world, const struct world_object *object)
 {
-        const struct pw_result *result = object->result;
+        struct pw_result *result = object->result;
 
         if (!result || !object->decided || object->status != PW_OK || result->donated)
                 return;
@@ -52,7 +61,7 @@ static void verify(struct world *world, const struct world_object *object)
                 const uint8_t *room = world_memory(world, result->rooms[i].segment, result->rooms[i].offset);
                 const struct pw_room_head *head = (const struct pw_room_head *)room;
                 bool differs = head->status != PW_OK || memcmp(head + 1, &object->value, sizeof object->value) != 0;
-                if (differs && !pw_bits_has(result->lost, i))
+                if (differs && !is_lost(world, result, i))
                         world_fail(world, "result %u of run %lu is ready, device %u has another value", result->index,
                                    (unsigned long)object->maker->number, result->rooms[i].device);
         }
@@ -328,27 +337,25 @@ static void place_image(struct world *world, struct pw_program_row *row)
 enum pw_status world_prepare(struct world *world, const struct pw_core_message *prepare, struct pw_error *ret_err)
 {
         struct pw_actions *actions = pw_scheduler_actions(world->scheduler);
-        struct pw_core_message answer = *prepare;
+        enum pw_status status;
         struct pw_run *run = pw_scheduler_run(world->scheduler, prepare->run.number);
         struct pw_message message;
         struct pw_error err;
 
         if (run)
                 place_image(world, run->row);
-        answer.kind = PW_CORE_PREPARED;
-        answer.status = pw_scheduler_preparing(world->scheduler, prepare, &message, &err);
-        if (answer.status == PW_EXISTS || answer.status == PW_NOT_FOUND)
-                return pw_error_set(ret_err, answer.status, "%s", err.text);
-        if (answer.status == PW_OK) {
-                answer.status = apply(world, &message, &err);
+        status = pw_scheduler_preparing(world->scheduler, prepare, &message, &err);
+        if (status == PW_EXISTS || status == PW_NOT_FOUND || status == PW_PROTOCOL)
+                return pw_error_set(ret_err, status, "%s", err.text);
+        if (status == PW_OK) {
+                status = apply(world, &message, &err);
                 pw_actions_give_back(actions, &message);
         }
-        if (answer.status != PW_OK && !world->options.arena_bytes)
+        if (status != PW_OK && !world->options.arena_bytes)
                 world_fail(world, "%s", err.text);
-        if (answer.status != PW_OK)
+        if (status != PW_OK)
                 refused(world, run);
-        world_send(world, &answer, answer.status == PW_OK ? NULL : err.text);
-        return PW_OK;
+        return pw_scheduler_prepared(world->scheduler, prepare, status, status == PW_OK ? NULL : err.text, world->now_us, ret_err);
 }
 
 static void forget_program(struct world *world, const struct pw_action *action)
@@ -374,7 +381,7 @@ static void work_off(struct world *world)
                         if (apply(world, &action.message, &err) != PW_OK)
                                 world_fail(world, "%s", err.text);
                         break;
-                case PW_ACT_CORE: world_send(world, &action.core, action.text); break;
+                case PW_ACT_CORE: world_send(world, &action); break;
                 case PW_ACT_RESULT: decide(world, &action); break;
                 case PW_ACT_RESULT_LOST: lose(world, &action); break;
                 case PW_ACT_RELEASE: release(world, &action); break;
@@ -414,15 +421,22 @@ void world_daemon(struct world *world)
         world_changed(world);
 }
 
+void world_hush(struct world *world)
+{
+        world_daemon(world);
+        while (!world_link_empty(world)) {
+                world_deliver(world, true);
+                world_daemon(world);
+        }
+}
+
 void world_settle(struct world *world)
 {
         bool moved = true;
 
         while (moved) {
                 moved = false;
-                world_daemon(world);
-                world_deliver(world, true);
-                world_daemon(world);
+                world_hush(world);
                 for (uint32_t i = 0; i < world->device_count; i++)
                         while (world_step(world, i))
                                 moved = true;

@@ -4,15 +4,14 @@
 #include "tests/world/world.h"
 
 #include "base/memory.h"
+#include "scheduler/state.h"
 
 #define KEPT 64u /* of those that arrived: to come again */
 
-struct frame { size_t length; uint8_t bytes[PW_CORE_BYTES_MAX]; };
-
 struct world_link {
-        struct frame *frames; /* on their way */
+        struct pw_core_frame *frames; /* on their way */
         uint32_t count, capacity;
-        struct frame arrived[KEPT];
+        struct pw_core_frame arrived[KEPT];
         uint64_t arrivals;
 };
 
@@ -20,95 +19,165 @@ struct world_link *world_link_new(void) { return calloc(1, sizeof(struct world_l
 
 void world_link_free(struct world_link *link)
 {
+        for (uint32_t i = 0; i < link->count; i++)
+                free(link->frames[i].bytes);
+        for (uint32_t i = 0; i < KEPT; i++)
+                free(link->arrived[i].bytes);
         free(link->frames);
         free(link);
 }
 
 bool world_link_empty(const struct world *world) { return !world->link->count; }
 
-void world_link_lose(struct world *world) { world->link->count = 0; }
-
-static struct pw_core_message decode(struct world *world, const struct frame *frame, struct pw_error *ret_text)
+void world_link_lose(struct world *world)
 {
-        uint8_t bytes[PW_CORE_BYTES_MAX];
-        struct pw_core_message message;
-        struct pw_error err;
-
-        if (pw_core_decode(frame->bytes, frame->length, &message, ret_text, &err) != PW_OK)
-                world_fail(world, "%s", err.text);
-        if (pw_core_encode(&message, ret_text->text, bytes) != frame->length || memcmp(bytes, frame->bytes, frame->length))
-                world_fail(world, "a message of run %lu is not what was sent", (unsigned long)message.run.number);
-        return message;
+        for (uint32_t i = 0; i < world->link->count; i++)
+                free(world->link->frames[i].bytes);
+        world->link->count = 0;
 }
 
-static enum pw_status take(struct world *world, const struct pw_core_message *message, const char *text, struct pw_error *ret_err)
+static void *alloc(struct world *world, size_t bytes)
 {
-        if (message->kind == PW_CORE_PREPARE)
-                return world_prepare(world, message, ret_err);
-        return pw_scheduler_deliver(world->scheduler, message, text, world->now_us, ret_err);
+        void *block = malloc(bytes);
+
+        if (!block)
+                world_fail(world, "out of memory");
+        return block;
+}
+
+static void decode(struct world *world, const struct pw_core_frame *frame, struct pw_core_message *ret_message,
+                   struct pw_core_body *ret_body, void **ret_space)
+{
+        uint8_t *again = alloc(world, frame->length);
+        struct pw_error err;
+
+        if (pw_core_decode(frame->bytes, frame->length, ret_message, ret_body, ret_space, &err) != PW_OK)
+                world_fail(world, "%s", err.text);
+        pw_core_encode(ret_message, ret_body, again);
+        if (pw_core_bytes(ret_body) != frame->length || memcmp(again, frame->bytes, frame->length) != 0)
+                world_fail(world, "a message of run %lu is not what was sent", (unsigned long)ret_message->run.number);
+        free(again);
+}
+
+static enum pw_status take(struct world *world, const struct pw_core_frame *frame, struct pw_core_message *ret_message,
+                           struct pw_error *ret_err)
+{
+        struct pw_core_body body;
+        enum pw_status status;
+        void *space;
+
+        decode(world, frame, ret_message, &body, &space);
+        if (ret_message->kind == PW_CORE_PREPARE)
+                status = world_prepare(world, ret_message, ret_err);
+        else
+                status = pw_scheduler_deliver(world->scheduler, ret_message, &body, world->now_us, ret_err);
+        free(space);
+        return status;
 }
 
 /* Its run was over there by then, or what it says was known. */
 static bool may_change_nothing(enum pw_core_kind kind)
 {
-        return kind == PW_CORE_CANCEL || kind == PW_CORE_STOP || kind == PW_CORE_INPUT ||
-               kind == PW_CORE_EXPIRED || kind == PW_CORE_FAILED;
+        switch (kind) {
+        case PW_CORE_CANCEL:
+        case PW_CORE_STOP:
+        case PW_CORE_INPUT:
+        case PW_CORE_EXPIRED:
+        case PW_CORE_OVERDUE:
+        case PW_CORE_FAILED:
+        case PW_CORE_SPOILED:
+        case PW_CORE_RESULT:
+        case PW_CORE_LOST:
+        case PW_CORE_REFUSED: return true;
+        default: return false;
+        }
+}
+
+/* Whom it is for has ended there. */
+static bool is_over(struct world *world, const struct pw_core_message *message)
+{
+        switch (message->kind) {
+        case PW_CORE_RESERVE: return false;
+        case PW_CORE_LET_GO:
+        case PW_CORE_RELEASE: /* its host does not have it, and says so */
+                return !world_find_run(world, message->run.number)->placed && !pw_host_find(world->scheduler, message->run.number);
+        case PW_CORE_PREPARE:
+        case PW_CORE_START:
+        case PW_CORE_NOTICE:
+        case PW_CORE_CANCEL:
+        case PW_CORE_STOP:
+        case PW_CORE_INPUT:
+        case PW_CORE_EXPIRED:
+        case PW_CORE_OVERDUE: return !pw_host_find(world->scheduler, message->run.number);
+        default: return !pw_scheduler_run(world->scheduler, message->run.number);
+        }
 }
 
 /* Only the end of its run, which came before, or that it was stopped, may keep a message from being taken. */
-static void arrive(struct world *world, const struct frame *frame)
+static void arrive(struct world *world, const struct pw_core_frame *frame)
 {
-        struct frame copy = *frame; /* what comes of it may be sent, and move the others */
-        struct pw_error text, err;
-        struct pw_core_message message = decode(world, &copy, &text);
-        enum pw_status status = take(world, &message, text.text, &err);
+        struct world_link *link = world->link;
+        struct pw_core_message message;
+        struct pw_core_frame *kept = &link->arrived[link->arrivals++ % KEPT];
+        struct pw_error err;
+        enum pw_status status = take(world, frame, &message, &err);
 
         if (status != PW_OK && status != PW_CANCELLED && !(status == PW_EXISTS && may_change_nothing(message.kind)) &&
-            (status != PW_NOT_FOUND || pw_scheduler_run(world->scheduler, message.run.number)))
-                world_fail(world, "a message is refused: %s", err.text);
-        world->link->arrived[world->link->arrivals++ % KEPT] = copy;
+            !(status == PW_NOT_FOUND && is_over(world, &message)))
+                world_fail(world, "message %d is refused: %s", (int)message.kind, err.text);
+        free(kept->bytes);
+        *kept = *frame;
 }
 
-/* It was taken once. Only a notice may be taken twice: it says nothing that is not known. */
+/* It was taken once. Only what says nothing that is not known may be taken twice. */
 static void arrive_again(struct world *world)
 {
         struct world_link *link = world->link;
         uint64_t kept = pw_min_u64(link->arrivals, KEPT);
-        struct pw_error text, err;
+        struct pw_core_message message;
+        struct pw_error err;
+        enum pw_status status;
 
         if (!kept)
                 return;
-        struct pw_core_message message = decode(world, &link->arrived[world_random(world, (uint32_t)kept)], &text);
-        enum pw_status status = take(world, &message, text.text, &err);
-
+        status = take(world, &link->arrived[world_random(world, (uint32_t)kept)], &message, &err);
         if (status != PW_EXISTS && status != PW_NOT_FOUND && status != PW_CANCELLED &&
-            !(status == PW_OK && message.kind == PW_CORE_NOTICE))
+            !(status == PW_OK && (message.kind == PW_CORE_NOTICE || message.kind == PW_CORE_EXPECT)))
                 world_fail(world, "message %d of run %lu came twice and was taken", (int)message.kind,
                            (unsigned long)message.run.number);
 }
 
-void world_send(struct world *world, const struct pw_core_message *message, const char *text)
+void world_send(struct world *world, const struct pw_action *action)
 {
         struct world_link *link = world->link;
-        struct frame frame;
+        struct pw_core_frame frame = { .length = action->frame.bytes ? action->frame.length : pw_core_bytes(NULL) };
 
-        frame.length = pw_core_encode(message, text, frame.bytes);
+        frame.bytes = alloc(world, frame.length);
+        if (action->frame.bytes)
+                memcpy(frame.bytes, action->frame.bytes, frame.length);
+        else
+                pw_core_encode(&action->core, NULL, frame.bytes);
         if (!world->options.slow_messages) {
                 arrive(world, &frame);
                 return;
         }
+        if (action->core.kind == PW_CORE_PLACED)
+                world_find_run(world, action->core.run.number)->placed = true;
         if (!pw_grow((void **)&link->frames, &link->capacity, link->count + 1, sizeof *link->frames))
                 world_fail(world, "out of memory");
         link->frames[link->count++] = frame;
 }
 
+/* What comes of them may be sent, and move the others. */
 void world_deliver(struct world *world, bool all)
 {
         struct world_link *link = world->link;
         uint32_t count = all ? link->count : world_random(world, link->count + 1);
 
-        for (uint32_t i = 0; i < count; i++)
-                arrive(world, &link->frames[i]);
+        for (uint32_t i = 0; i < count; i++) {
+                struct pw_core_frame frame = link->frames[i];
+                arrive(world, &frame);
+        }
         if (count)
                 memmove(link->frames, link->frames + count, (link->count - count) * sizeof *link->frames);
         link->count -= count;

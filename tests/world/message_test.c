@@ -3,15 +3,26 @@
 
 static struct world_run *run;
 
+/* Where a run lies is known once it is under way. */
+static uint32_t slot_of(uint64_t number)
+{
+        const struct pw_live *live = pw_live_find(world.scheduler, number);
+
+        return live ? live->slot : 0;
+}
+
 static struct pw_core_message message(enum pw_core_kind kind, uint32_t island)
 {
-        return (struct pw_core_message){ .kind = kind, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, run->number } };
+        return (struct pw_core_message){ .kind = kind, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, run->number },
+                                         .slot = slot_of(run->number) };
 }
 
 static enum pw_status deliver(const struct pw_core_message *message)
 {
         struct pw_error err;
-        enum pw_status status = pw_scheduler_deliver(world.scheduler, message, "refused by hand", world.now_us, &err);
+        enum pw_status status = 
+                pw_scheduler_deliver(world.scheduler, message, &(struct pw_core_body){ .text = "refused by hand" }, world.now_us,
+                                     &err);
 
         assert_true(status == PW_OK || err.text[0]);
         return status;
@@ -27,27 +38,56 @@ static enum pw_status say(enum pw_core_kind kind, uint32_t island)
 /* The record is written, and the answer lost. */
 static void prepare(struct world_run *of, uint32_t island)
 {
-        struct pw_core_message said = { .kind = PW_CORE_PREPARE, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, of->number } };
+        struct pw_core_message said = { .kind = PW_CORE_PREPARE, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, of->number },
+                                        .slot = slot_of(of->number) };
         struct pw_error err;
 
         assert_int_equal(world_prepare(&world, &said, &err), PW_OK);
         assert_int_equal(world_prepare(&world, &said, &err), PW_EXISTS);
-        world_link_lose(&world);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
 }
 
 static enum pw_status say_of(struct world_run *of, enum pw_core_kind kind, uint32_t node)
 {
-        struct pw_core_message said = { .kind = kind, .node = node, .run = { WORLD_HOST, WORLD_EPOCH, of->number } };
+        struct pw_core_message said = { .kind = kind, .node = node, .run = { WORLD_HOST, WORLD_EPOCH, of->number },
+                                        .slot = slot_of(of->number) };
 
         return deliver(&said);
+}
+
+/* What was said of the run last, with its body, is heard; a second time it changes nothing. */
+static void hand_over(struct world_run *of, enum pw_core_kind kind)
+{
+        struct pw_actions *actions = pw_scheduler_actions(world.scheduler);
+        struct pw_core_message said;
+        struct pw_core_frame frame;
+        struct pw_core_body body;
+        struct pw_error err;
+        uint32_t i = actions->count;
+        void *space;
+
+        while (i-- && !(actions->items[i].kind == PW_ACT_CORE && actions->items[i].core.kind == kind &&
+                        actions->items[i].core.run.number == of->number))
+                ;
+        assert_true(i < actions->count);
+        frame = actions->items[i].frame;
+        assert_int_equal(pw_core_decode(frame.bytes, frame.length, &said, &body, &space, &err), PW_OK);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err), PW_OK);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err),
+                         kind == PW_CORE_DONE ? PW_NOT_FOUND : PW_EXISTS);
+        free(space);
 }
 
 /* Its rooms are reserved; that it is told of, and nothing that comes of it. */
 static void admit(struct world_run *of)
 {
-        pw_scheduler_turn(world.scheduler, world.now_us);
+        hand_over(of, PW_CORE_RESERVE);
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        assert_int_equal(pw_host_find(world.scheduler, of->number)->state, PW_HOST_RUN_RESERVED);
         assert_int_equal(of->run->state, PW_RUN_QUEUED);
+        hand_over(of, PW_CORE_PLACED);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
         assert_int_equal(say_of(of, PW_CORE_RESERVED, 0), PW_OK);
         assert_int_equal(say_of(of, PW_CORE_RESERVED, 0), PW_EXISTS);
         assert_int_equal(of->run->state, PW_RUN_ADMITTED);
@@ -110,20 +150,19 @@ static void test_too_early(void **state)
 {
         (void)state;
         begin_slow();
-        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_PROTOCOL);
         assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL);
         world_daemon(&world);
         world_link_lose(&world);
         prepare(run, 0);
-        prepare(run, 1);
-        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL);
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL); /* the record in island 1 is not written */
         assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
-        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL); /* island 1 has not answered */
-        world_daemon(&world);
-        assert_int_equal(ordered(0) + ordered(1), 0);
         assert_int_equal(say(PW_CORE_PREPARED, 0), PW_EXISTS);
-        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        prepare(run, 1);
+        world_daemon(&world);
         world_link_lose(&world);
+        assert_int_equal(ordered(0) + ordered(1), 0);
+        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
         assert_int_equal(say(PW_CORE_START, 1), PW_OK);
         assert_int_equal(say(PW_CORE_START, 1), PW_EXISTS);
         world_daemon(&world);
@@ -166,8 +205,6 @@ static void test_refused(void **state)
         refused = run;
         reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
         run->any = reader->any = true;
-        world_daemon(&world);
-        world_link_lose(&world);
         admit(reader);
         world_daemon(&world);
         world_link_lose(&world);
@@ -224,8 +261,6 @@ static void test_reader_leaves(void **state)
         begin_slow();
         maker = run;
         reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
-        world_daemon(&world);
-        world_link_lose(&world);
         admit(reader);
         world_daemon(&world);
         world_link_lose(&world);
@@ -236,9 +271,8 @@ static void test_reader_leaves(void **state)
         }
         world_cancel(&world, reader);
         assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_OK);
-        assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_EXISTS);
-        assert_int_equal(say_of(reader, PW_CORE_DONE, 1), PW_OK);
-        assert_int_equal(say_of(reader, PW_CORE_DONE, 1), PW_NOT_FOUND);
+        assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_NOT_FOUND); /* nothing of it is ordered: that was all */
+        hand_over(reader, PW_CORE_DONE);
         pw_actions_clear(pw_scheduler_actions(world.scheduler)); /* its place is free, */
         reader = world_submit(&world, &world.programs[0],
                               (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
@@ -263,9 +297,16 @@ static void test_not_believed(void **state)
         begin_slow();
         waits = world_submit(&world, &world.programs[0],
                              (struct world_object *[]){ world_put(&world, &world.programs[0], 0, false) }, false);
-        assert_int_equal(say_of(waits, PW_CORE_RESERVED, 0), PW_EXISTS);
+        assert_int_equal(say_of(waits, PW_CORE_RESERVED, 0), PW_PROTOCOL);
+        assert_int_equal(say_of(waits, PW_CORE_PREPARED, 0), PW_PROTOCOL);
+        assert_int_equal(say_of(waits, PW_CORE_RESULT, 0), PW_PROTOCOL);
         assert_int_equal(say_of(waits, PW_CORE_DONE, 0), PW_PROTOCOL);
-        assert_int_equal(say_of(waits, PW_CORE_CANCEL, 1), PW_EXISTS);
+        assert_int_equal(say_of(waits, PW_CORE_CANCEL, 1), PW_NOT_FOUND);
+        assert_int_equal(say_of(run, PW_CORE_RESULT, 1), PW_PROTOCOL); /* it has one */
+        assert_int_equal(say_of(run, PW_CORE_SPOILED, 0), PW_PROTOCOL); /* by no error */
+        assert_int_equal(say_of(run, PW_CORE_RESERVED, 0), PW_EXISTS);
+        assert_int_equal(say_of(run, PW_CORE_PLACED, 0), PW_EXISTS);
+        assert_int_equal(say_of(run, PW_CORE_OVERDUE, 0), PW_EXISTS);
         assert_int_equal(waits->run->state, PW_RUN_WAITING);
         said = message(PW_CORE_INPUT, 0);
         assert_int_equal(deliver(&said), PW_PROTOCOL);
@@ -285,19 +326,21 @@ static void test_not_believed(void **state)
 static void test_ends_behind_its_records(void **state)
 {
         const struct pw_host_run *here;
+        struct pw_core_message said;
+        struct pw_error err;
 
         (void)state;
         begin_slow();
-        here = pw_live_of(run->run)->here;
-        prepare(run, 0);
-        prepare(run, 1);
+        here = pw_host_find(world.scheduler, run->number);
         world_cancel(&world, run);
         assert_int_equal(say_of(run, PW_CORE_CANCEL, 1), PW_OK);
         assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
-        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        prepare(run, 1);
         assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
-        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        said = message(PW_CORE_PREPARE, 0);
+        assert_int_equal(world_prepare(&world, &said, &err), PW_OK);
         assert_int_equal(here->state, PW_HOST_RUN_IDLE);
+        assert_null(pw_host_find(world.scheduler, run->number));
         world_done(&world);
 }
 
@@ -308,16 +351,98 @@ static void test_expired_anew(void **state)
 
         (void)state;
         begin_slow();
-        here = pw_live_of(run->run)->here;
+        here = pw_host_find(world.scheduler, run->number);
         assert_int_equal(say_of(run, PW_CORE_EXPIRED, 2), PW_OK);
         run->any = true;
         while (!run->ended)
                 go_on();
         run = world_submit(&world, &world.programs[0],
                            (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
-        assert_ptr_equal(pw_live_of(run->run)->here, here);
         admit(run);
+        assert_ptr_equal(pw_host_find(world.scheduler, run->number), here);
         assert_int_equal(say_of(run, PW_CORE_EXPIRED, 1), PW_OK);
+        world_done(&world);
+}
+
+static struct pw_core_input nothing_read = { .source = PW_SOURCE_HOST };
+static uint32_t slot = 77;
+
+/* Of a run that there is not, so what is answered is heard by nobody. */
+static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw_core_body *body)
+{
+        struct pw_error err;
+
+        return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .node = program,
+                                                                               .serial = serial, .slot = 50,
+                                                                               .run = { WORLD_HOST, WORLD_EPOCH, 1000 } },
+                                    body, world.now_us, &err);
+}
+
+/* Its inputs and results are those of its program, and what it reads is here; else nothing is kept of it. */
+static void test_wrong_reserve(void **state)
+{
+        struct pw_core_body body = { .inputs = &nothing_read, .input_count = 1, .slots = &slot, .slot_count = 1 };
+        struct pw_actions *actions;
+        uint32_t program;
+
+        (void)state;
+        begin_slow();
+        actions = pw_scheduler_actions(world.scheduler);
+        program = world.programs[0].handle;
+        assert_int_equal(reserve(program + 1, 10, &body), PW_NOT_FOUND);
+        body.slot_count = 0;
+        assert_int_equal(reserve(program, 10, &body), PW_PROTOCOL);
+        body.slot_count = 1;
+        body.input_count = 0;
+        assert_int_equal(reserve(program, 10, &body), PW_PROTOCOL);
+        body.input_count = 1;
+        body.inputs = &(struct pw_core_input){ .source = PW_SOURCE_RESULT, .run = { WORLD_HOST, WORLD_EPOCH, 999 }, .slot = 1 };
+        pw_actions_clear(actions);
+        assert_int_equal(reserve(program, 10, &body), PW_OK);
+        assert_int_equal(actions->count, 1);
+        assert_int_equal(actions->items[0].core.kind, PW_CORE_REFUSED);
+        assert_int_equal(actions->items[0].core.status, PW_PROTOCOL);
+        assert_null(world.scheduler->host_runs_at[50]);
+        body.inputs = &nothing_read;
+        assert_int_equal(reserve(program, 10, &body), PW_EXISTS);
+        assert_int_equal(reserve(program, 11, &body), PW_OK);
+        assert_int_equal(world.scheduler->host_runs_at[50]->id.number, 1000);
+        assert_int_equal(reserve(program, 12, &body), PW_PROTOCOL); /* that place is taken */
+        world_done(&world);
+}
+
+static enum pw_status say_of_result(enum pw_core_kind kind, uint32_t at, uint32_t place, enum pw_status status)
+{
+        struct pw_core_message said = message(kind, 0);
+
+        said.slot = at;
+        said.from = place;
+        said.status = status;
+        return deliver(&said);
+}
+
+/* A result is let go once, and released once; then its host knows nothing of it. Who has its place in memory later is another. */
+static void test_results(void **state)
+{
+        const struct pw_host_result *here;
+        uint32_t at;
+
+        (void)state;
+        begin_slow();
+        here = pw_host_find(world.scheduler, run->number)->results[0];
+        at = here->slot;
+        assert_int_equal(say_of_result(PW_CORE_RELEASE, at + 1, 0, PW_OK), PW_NOT_FOUND);
+        assert_int_equal(say_of_result(PW_CORE_LET_GO, UINT32_MAX, 0, PW_OK), PW_NOT_FOUND);
+        assert_int_equal(say_of_result(PW_CORE_LOST, at + 1, 0, PW_OK), PW_NOT_FOUND);
+        assert_int_equal(say_of_result(PW_CORE_LOST, at, 4, PW_OK), PW_PROTOCOL);
+        assert_int_equal(say_of_result(PW_CORE_LOST, at, 1, PW_OK), PW_OK);
+        assert_int_equal(say_of_result(PW_CORE_LOST, at, 1, PW_OK), PW_EXISTS);
+        assert_int_equal(say_of_result(PW_CORE_LOST, at, 1, PW_DEVICE_LOST), PW_EXISTS); /* it is not there yet */
+        assert_int_equal(say_of_result(PW_CORE_LET_GO, at, 0, PW_OK), PW_OK);
+        assert_int_equal(say_of_result(PW_CORE_LET_GO, at, 0, PW_OK), PW_EXISTS);
+        assert_int_equal(say_of_result(PW_CORE_RELEASE, at, 0, PW_OK), PW_OK);
+        assert_int_equal(say_of_result(PW_CORE_RELEASE, at, 0, PW_OK), PW_NOT_FOUND);
+        assert_true(here->released); /* its run still writes it */
         world_done(&world);
 }
 
@@ -326,7 +451,8 @@ int main(void)
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_of_another), cmocka_unit_test(test_too_early),
                                             cmocka_unit_test(test_wrong_notice), cmocka_unit_test(test_refused),
                                             cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves),
-                                            cmocka_unit_test(test_not_believed),
+                                            cmocka_unit_test(test_not_believed), cmocka_unit_test(test_wrong_reserve),
+                                            cmocka_unit_test(test_results),
                                             cmocka_unit_test(test_ends_behind_its_records),
                                             cmocka_unit_test(test_expired_anew) };
 

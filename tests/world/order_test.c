@@ -345,6 +345,7 @@ static void begin_crowd(const struct crowd *crowd)
 static void assert_passes(const struct crowd *crowd)
 {
         struct world_object *input, *result;
+        const struct pw_host_result *there;
         uint64_t before[2], gangs = 0, ahead = 0;
 
         begin_crowd(crowd);
@@ -356,7 +357,8 @@ static void assert_passes(const struct crowd *crowd)
                 before[i] = ordered(i);
         result = run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
         for (uint32_t c = 0; c < crowd->islands; c++)
-                gangs += pw_live_of(result->maker->run)->here->parts[c].plan->gang_count;
+                gangs += pw_host_find(world.scheduler, result->maker->number)->parts[c].plan->gang_count;
+        there = pw_host_find(world.scheduler, result->maker->number)->results[0];
         while (!result->decided) {
                 for (uint32_t i = 0; i < world.device_count; i++)
                         while (world_step(&world, i))
@@ -367,8 +369,8 @@ static void assert_passes(const struct crowd *crowd)
         for (uint32_t i = 0; i < result->result->room_count; i++) {
                 const struct pw_room *room = &result->result->rooms[i];
                 uint32_t island = world.executors[room->device].island;
-                assert_true(result->result->seqs[i] > before[island]);
-                ahead = result->result->seqs[i] - before[island] > ahead ? result->result->seqs[i] - before[island] : ahead;
+                assert_true(there->seqs[i] > before[island]);
+                ahead = there->seqs[i] - before[island] > ahead ? there->seqs[i] - before[island] : ahead;
         }
         printf("%u devices, %u islands: %lu gangs are ordered up to the last of %lu of another tenant's run\n", crowd->devices,
                crowd->islands, (unsigned long)ahead, (unsigned long)gangs);
@@ -392,27 +394,36 @@ static void test_turns(void **state)
 static void test_places_stay_with_records(void **state)
 {
         enum { MANY = 4200 };
+        struct world_program *chain = &world.programs[0];
+        struct pw_error err;
         uint32_t found = 0;
 
         (void)state;
         begin(1, 1, 8);
-        world_make_chain(&world, &world.programs[0], "chain", 1, 64);
+        world_make_chain(&world, chain, "chain", 1, 64);
+        world_submit(&world, chain, (struct world_object *[]){ world_put(&world, chain, 0, true) }, false)->any = true;
+        assert_int_equal(pw_scheduler_quota(world.scheduler, chain->tenant,
+                                            pw_scheduler_quota_used(world.scheduler, chain->tenant), &err), PW_OK);
         for (uint32_t round = 0; round < 2; round++) {
                 static struct pw_run *runs[MANY];
+                struct pw_host_run *run;
 
                 for (uint32_t i = 0; i < MANY; i++) {
                         runs[i] = pw_scheduler_run_new(world.scheduler, world.programs[0].handle);
                         assert_non_null(runs[i]);
-                        found += pw_live_of(runs[i])->here->prepared;
-                        pw_live_of(runs[i])->here->prepared = true;
-                        pw_scheduler_cancel(world.scheduler, runs[i]->number, "test", 0);
+                        runs[i]->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = PW_OPAQUE, .bytes = 256 };
+                        pw_scheduler_submit(world.scheduler, runs[i], 0);
+                        run = pw_host_find(world.scheduler, runs[i]->number);
+                        assert_int_equal(run->state, PW_HOST_RUN_QUEUED);
+                        found += run->prepared;
+                        run->prepared = true;
                 }
                 for (uint32_t i = 0; i < MANY; i++)
-                        pw_scheduler_submit(world.scheduler, runs[i], 0);
+                        pw_scheduler_cancel(world.scheduler, runs[i]->number, "test", 0);
                 pw_actions_clear(pw_scheduler_actions(world.scheduler));
         }
         assert_int_equal(found, MANY);
-        assert_int_equal(world.scheduler->slot_end, MANY);
+        assert_int_equal(world.scheduler->slot_end, MANY + 1);
         world_done(&world);
 }
 

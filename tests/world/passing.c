@@ -17,14 +17,12 @@ static const struct pw_gang *waiting_gang(const struct pw_part *part)
 }
 
 /* The part of a run in an island whose gang waits there for windows; NULL: none. */
-static struct pw_part *waiting_part(const struct world_run *run, uint32_t island)
+static struct pw_part *waiting_part(const struct world *world, const struct world_run *run, uint32_t island)
 {
-        struct pw_live *live = run->ended ? NULL : pw_live_of(run->run);
+        struct pw_host_run *here = pw_host_find(world->scheduler, run->number);
+        struct pw_part *part = here ? pw_host_run_part(here, island) : NULL;
 
-        for (uint32_t c = 0; live && c < live->program->plan.column_count; c++)
-                if (live->here->parts[c].plan->island == island && waiting_gang(&live->here->parts[c]))
-                        return &live->here->parts[c];
-        return NULL;
+        return part && waiting_gang(part) ? part : NULL;
 }
 
 static bool comes_before(const struct pw_part *first, const struct pw_part *second)
@@ -39,7 +37,7 @@ static bool is_first(struct world *world, const struct pw_part *part)
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link) {
-                const struct pw_part *other = waiting_part(run, part->plan->island);
+                const struct pw_part *other = waiting_part(world, run, part->plan->island);
                 if (other && comes_before(other, part))
                         return false;
         }
@@ -89,13 +87,13 @@ static void check_waiting(struct world *world, struct world_run *run, const stru
 /* Who waited before the gang `seq` is passed by none of its tenant's on any of its devices, open or not. */
 static void check_order(struct world *world, uint32_t island, uint64_t seq, const struct pw_order_item *item)
 {
-        const struct pw_live *ordered = pw_live_find(world->scheduler, item->run);
+        const struct pw_host_run *ordered = pw_host_find(world->scheduler, item->run);
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link) {
-                const struct pw_part *part = waiting_part(run, island);
+                const struct pw_part *part = waiting_part(world, run, island);
                 if (!part || part->stand_seq >= seq || part->run->program->quota != ordered->program->quota ||
-                    part->run->admission >= ordered->here->admission || !(waiting_gang(part)->members & item->members))
+                    part->run->admission >= ordered->admission || !(waiting_gang(part)->members & item->members))
                         continue;
                 world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
                            (unsigned long)run->number, (unsigned long)item->run);
@@ -123,7 +121,7 @@ void world_check_passing(struct world *world)
                         note_orders(world, &actions->items[i].message, actions->orders + actions->items[i].message.first_order);
         pw_list_each(&world->runs, run, struct world_run, link)
                 for (uint32_t i = 0; i < world->options.islands; i++) {
-                        const struct pw_part *part = waiting_part(run, i);
+                        const struct pw_part *part = waiting_part(world, run, i);
                         if (part)
                                 check_waiting(world, run, part);
                 }

@@ -17,12 +17,10 @@ static uint64_t queued, behind; /* looks at which a run waited for room; a run w
 
 static void look(void)
 {
-        struct pw_live *live;
-        uint32_t cursor = 0;
 
         queued += world.scheduler->queue_count > 0;
-        while ((live = pw_table_next(&world.scheduler->runs, &cursor)))
-                behind += live->here->ahead_count > 0;
+        for (uint32_t i = 0; i < world.scheduler->host_run_capacity; i++)
+                behind += world.scheduler->host_runs_at[i] && world.scheduler->host_runs_at[i]->ahead_count > 0;
 }
 
 /* Something moves in each round, or nothing is left: devices in any order, messages late. */

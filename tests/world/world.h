@@ -61,6 +61,7 @@ struct world_run {
         struct world_program *program;
         struct world_object *inputs[WORLD_INPUTS];
         struct world_object *results[WORLD_RESULTS];
+        bool placed;              /* its host said where its results are going to be */
         bool refused;             /* its record had no room in a board: nothing of it may be ordered */
         bool ended, cancelled, any;  /* any: a death that it has to do with, a cancel or a deadline: whether its results are errors
                                         cannot be said; their values can */
@@ -164,7 +165,7 @@ void world_link_free(struct world_link *link);
 bool world_link_empty(const struct world *world);
 void world_link_lose(struct world *world); /* what is on its way never arrives */
 /* From one core to another. */
-void world_send(struct world *world, const struct pw_core_message *message, const char *text);
+void world_send(struct world *world, const struct pw_action *action);
 /* Of those on their way some arrive, or all. */
 void world_deliver(struct world *world, bool all);
 
@@ -181,7 +182,9 @@ void world_kill(struct world *world, uint32_t device);
 void world_check(struct world *world);
 /* Something happened to the scheduler: its invariants must hold. */
 void world_changed(struct world *world);
-/* Turn after turn until nothing moves. */
+/* Turn after turn until the cores have nothing to say to each other; */
+void world_hush(struct world *world);
+/* until nothing moves. */
 void world_settle(struct world *world);
 struct world_run *world_find_run(struct world *world, uint64_t number);
 

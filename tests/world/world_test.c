@@ -212,7 +212,7 @@ static struct share play(uint64_t seed, const struct world_options *options, uin
         }
         if (world.object_count)
                 world_fail(&world, "%u objects are left", world.object_count);
-        world_daemon(&world);
+        world_hush(&world);
         pw_scheduler_each_device(world.scheduler, all_free, &world);
         share = (struct share){ world.judged, world.good + world.failed, world.unprepared };
         printf("seed %lu: %lu runs, %lu results, %lu errors, %lu deaths, %lu judged\n", (unsigned long)seed,

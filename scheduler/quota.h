@@ -3,8 +3,8 @@
  * Of the memory of all devices together, of which it may have so much: used = the sum of its rooms in all devices, by use. Of the
  * heap: the records of its runs and of their results, which whoever charges it is told of (pw_scheduler_records()).
  */
-#ifndef PW_SCHEDULER_ISLAND_QUOTA_H
-#define PW_SCHEDULER_ISLAND_QUOTA_H
+#ifndef PW_SCHEDULER_QUOTA_H
+#define PW_SCHEDULER_QUOTA_H
 
 #include "base/heap.h"
 #include "base/list.h"

@@ -1,5 +1,5 @@
 /* Quotas of device memory. */
-#include "scheduler/island/quota.h"
+#include "scheduler/quota.h"
 
 #include "base/memory.h"
 #include "scheduler/state.h"

@@ -1,4 +1,4 @@
-/* Listings: what devices, islands, programs and runs are doing, and what a run waits for. */
+/* Listings: what devices, islands, programs and runs are doing, and what a run waits for: of both cores, for people. */
 #include "scheduler/state.h"
 
 #include "base/memory.h"
@@ -116,6 +116,12 @@ static void waits_for_input(const struct pw_live *live, uint32_t index, struct p
                 row->blocking_input = place->result;
 }
 
+/* NULL: its host has not been asked for it, or it is over there. */
+static const struct pw_host_run *at_host(const struct pw_live *live)
+{
+        return pw_host_find(live->program->scheduler, live->run.number);
+}
+
 static const char *gang_name(const struct pw_program *program, uint32_t node)
 {
         return pw_image_text(program->row.image, pw_program_node(program, node)->name);
@@ -167,7 +173,7 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
                          device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
                          gang_name(at->part->run->program, at->part->plan->gangs[at->gang].node),
                          (unsigned long)at->part->run->id.number);
-        if (at->part->run != live->here)
+        if (!pw_same_run(&at->part->run->id, &live->id))
                 row->blocking_run = at->part->run->id.number;
 }
 
@@ -175,7 +181,7 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
 static void waits_for_chain(const struct pw_live *live, uint32_t chain, struct pw_run_row *row)
 {
         const struct pw_image *image = live->program->row.image;
-        const struct pw_host_run *ahead = live->here->holds[chain].ahead;
+        const struct pw_host_run *ahead = at_host(live)->holds[chain].ahead;
         const struct pw_image_stage *stage = chain ? pw_image_stage(image, chain - 1) : NULL;
 
         if (!ahead)
@@ -207,9 +213,22 @@ static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_live *
         }
 }
 
+static void row_lacks(const struct pw_live *live, struct pw_run_row *row)
+{
+        const struct pw_host_run *run = at_host(live);
+
+        if (!run)
+                return;
+        row->lack_device = run->short_device;
+        row->lack_bytes = run->short_bytes;
+        row->over_quota = run->over_quota && run->short_bytes;
+        row->aside = run->aside;
+}
+
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
+        const struct pw_host_run *run = at_host(live);
 
         if (live->run.state == PW_RUN_WAITING) {
                 for (uint32_t i = 0; i < live->run.input_count; i++)
@@ -218,16 +237,14 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
                                 return;
                         }
         } else if (live->run.state == PW_RUN_QUEUED) {
-                char lack[240];
-                row->lack_device = live->here->short_device;
-                row->lack_bytes = live->here->short_bytes;
-                row->over_quota = live->here->over_quota && live->here->short_bytes;
-                row->aside = live->here->aside;
-                pw_admission_lack(live->here, lack, sizeof lack);
+                char lack[240] = "";
+                row_lacks(live, row);
+                if (run)
+                        pw_admission_lack(run, lack, sizeof lack);
                 snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
         } else {
-                for (uint32_t c = 0; c < live->program->plan.column_count && !row->waiting_for[0]; c++)
-                        waits_in_part(scheduler, live, &live->here->parts[c], row);
+                for (uint32_t c = 0; run && c < live->program->plan.column_count && !row->waiting_for[0]; c++)
+                        waits_in_part(scheduler, live, &run->parts[c], row);
                 if (!row->waiting_for[0])
                         waits_for_device(scheduler, live, row);
         }
@@ -237,14 +254,15 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
 {
         const struct pw_live *live = pw_container_of(run, const struct pw_live, run);
         const struct pw_input_place *place = NULL;
+        const struct pw_host_run *here = at_host(live);
 
         if (live->run.state == PW_RUN_WAITING) {
                 for (uint32_t i = 0; i < live->run.input_count && !place; i++)
                         if (live->inputs[i].missing)
                                 place = &live->run.inputs[i];
         } else if (live->run.state == PW_RUN_ADMITTED) {
-                for (uint32_t c = 0; c < live->program->plan.column_count && !place; c++) {
-                        const struct pw_part *part = &live->here->parts[c];
+                for (uint32_t c = 0; here && c < live->program->plan.column_count && !place; c++) {
+                        const struct pw_part *part = &here->parts[c];
                         if (part->next < part->plan->gang_count && part->wait == PW_WAIT_INPUT)
                                 place = &live->run.inputs[part->wait_for];
                 }
@@ -259,19 +277,18 @@ void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row
         *ret_row = (struct pw_run_row){ .number = live->run.number, .submitted_us = live->run.submitted_us,
                                         .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
                                         .state = live->run.state, .devices = live->program->device_mask };
-        if (live->run.state != PW_RUN_QUEUED)
-                return;
-        ret_row->lack_device = live->here->short_device;
-        ret_row->lack_bytes = live->here->short_bytes;
-        ret_row->over_quota = live->here->over_quota && live->here->short_bytes;
-        ret_row->aside = live->here->aside;
+        if (live->run.state == PW_RUN_QUEUED)
+                row_lacks(live, ret_row);
 }
 
 static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
 {
+        const struct pw_host_run *run = at_host(live);
+
         pw_scheduler_run_brief(&live->run, ret_row);
-        ret_row->nodes = pw_host_run_nodes(live->here);
-        ret_row->nodes_ordered = pw_host_run_ordered(live->here);
+        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
+                ret_row->nodes += live->program->plan.columns[c].gang_count;
+        ret_row->nodes_ordered = run ? pw_host_run_ordered(run) : 0;
         if (live->run.state != PW_RUN_ADMITTED || live->run.deadline_kept)
                 ret_row->deadline_us = live->run.deadline_us;
         ret_row->deadline_kept = live->run.deadline_kept;

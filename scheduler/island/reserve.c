@@ -1,0 +1,344 @@
+/* Reservation: what a coordinator asks a host for, and the record that the host keeps of the run. */
+#include "scheduler/state.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+
+/* --- records -------------------------------------------------------------------------------------------------------------- */
+
+/* One block: the run, then its arrays; `at` walks over them. */
+static void *carve(char **at, uint64_t count, size_t bytes)
+{
+        void *array = *at;
+
+        *at += pw_round_up(count * bytes, 16);
+        return array;
+}
+
+static uint64_t stand_count(const struct pw_program *program)
+{
+        uint64_t count = 0;
+
+        for (uint32_t c = 0; c < program->plan.column_count; c++)
+                count += (uint64_t)__builtin_popcountll(program->plan.columns[c].members);
+        return count;
+}
+
+static size_t run_bytes(const struct pw_program *program)
+{
+        uint64_t columns = program->plan.column_count;
+
+        return pw_round_up(sizeof(struct pw_host_run), 16) +
+               pw_round_up(program->row.result_count * sizeof(struct pw_host_result *), 16) +
+               pw_round_up(program->row.input_count * sizeof(struct pw_host_input), 16) +
+               pw_round_up(columns * sizeof(struct pw_part), 16) + pw_round_up(columns * columns * sizeof(uint32_t), 16) +
+               pw_round_up(stand_count(program) * sizeof(struct pw_stand), 16) +
+               pw_round_up(program->place_count * sizeof(uint64_t), 16) +
+               pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
+}
+
+static int64_t kept_bytes(const struct pw_program *program) { return (int64_t)(run_bytes(program) + PW_HEAP_BYTES); }
+
+/* False: out of memory. Who gives one back finds room for it. */
+static bool take_slot(struct pw_scheduler *scheduler, uint32_t *ret_slot)
+{
+        if (scheduler->free_slot_count) {
+                *ret_slot = scheduler->free_slots[--scheduler->free_slot_count];
+                return true;
+        }
+        if (!pw_grow((void **)&scheduler->free_slots, &scheduler->slot_capacity, scheduler->slot_end + 1,
+                     sizeof *scheduler->free_slots))
+                return false;
+        *ret_slot = scheduler->slot_end++;
+        return true;
+}
+
+static void init_part(struct pw_host_run *run, uint32_t column, uint32_t *noticed, struct pw_stand *stands)
+{
+        const struct pw_program *program = run->program;
+        struct pw_part *part = &run->parts[column];
+
+        *part = (struct pw_part){ .run = run, .plan = &program->plan.columns[column], .column = column,
+                                  .island = program->scheduler->islands[program->plan.columns[column].island], .noticed = noticed,
+                                  .stands = stands };
+        pw_stands_init(part);
+}
+
+/* NULL: out of memory. */
+static struct pw_host_run *run_new(struct pw_program *program)
+{
+        struct pw_host_run *run = calloc(1, run_bytes(program));
+        char *at = (char *)run + pw_round_up(sizeof *run, 16);
+        uint32_t columns = program->plan.column_count, *noticed;
+        struct pw_stand *stands;
+
+        if (!run || !take_slot(program->scheduler, &run->slot)) {
+                free(run);
+                return NULL;
+        }
+        pw_quota_records(program->scheduler, program->quota, kept_bytes(program));
+        run->program = program;
+        run->results = carve(&at, program->row.result_count, sizeof *run->results);
+        run->inputs = carve(&at, program->row.input_count, sizeof *run->inputs);
+        run->parts = carve(&at, columns, sizeof *run->parts);
+        noticed = carve(&at, (uint64_t)columns * columns, sizeof *noticed);
+        stands = carve(&at, stand_count(program), sizeof *stands);
+        run->block_offsets = carve(&at, program->place_count, sizeof *run->block_offsets);
+        run->holds = carve(&at, program->chain_count, sizeof *run->holds);
+        for (uint32_t c = 0; c < program->chain_count; c++)
+                run->holds[c].run = run;
+        for (uint32_t c = 0; c < columns; c++) {
+                init_part(run, c, noticed + (size_t)c * columns, stands);
+                stands += __builtin_popcountll(program->plan.columns[c].members);
+        }
+        return run;
+}
+
+void pw_host_run_free(struct pw_host_run *run)
+{
+        struct pw_scheduler *scheduler = run->program->scheduler;
+
+        pw_quota_records(scheduler, run->program->quota, -kept_bytes(run->program));
+        scheduler->free_slots[scheduler->free_slot_count++] = run->slot;
+        free(run);
+}
+
+/* Records of runs that a program keeps to be used again. Those that were prepared stay beyond that: their places in boards go with
+ * the program, and are found by them alone. */
+#define IDLE_MAX 4096u
+
+void pw_host_run_recycle(struct pw_host_run *run)
+{
+        pw_list_remove(&run->link);
+        if (run->program->idle_host_run_count >= IDLE_MAX && !run->prepared) {
+                pw_host_run_free(run);
+                return;
+        }
+        run->program->idle_host_run_count++;
+        pw_list_append(&run->program->idle_host_runs, &run->link);
+}
+
+static void reset_part(struct pw_part *part, uint32_t columns)
+{
+        pw_list_init(&part->link);
+        pw_list_init(&part->behind);
+        part->next = 0;
+        part->state = PW_PART_RESERVED;
+        part->wait = PW_WAIT_NOTHING;
+        part->open = part->plan->members;
+        part->devices_left = (uint32_t)__builtin_popcountll(part->open);
+        memset(part->noticed, 0, columns * sizeof *part->noticed);
+}
+
+static void reset(struct pw_host_run *run)
+{
+        uint32_t columns = run->program->plan.column_count;
+
+        run->state = PW_HOST_RUN_IDLE;
+        run->placed = run->cancelled = run->stopped = run->aside = run->letting_go = run->read_early = false;
+        run->short_bytes = 0;
+        run->expired = 0;
+        run->parts_left = run->ahead_count = run->behind_count = 0;
+        pw_list_init(&run->freed_link);
+        pw_list_init(&run->queued);
+        pw_queue_init(&run->own);
+        for (uint32_t c = 0; c < run->program->chain_count; c++) {
+                pw_list_init(&run->holds[c].link);
+                run->holds[c].ahead = run->holds[c].behind = NULL;
+        }
+        for (uint32_t c = 0; c < columns; c++) {
+                reset_part(&run->parts[c], columns);
+                run->parts_left += run->parts[c].devices_left > 0;
+        }
+}
+
+/* --- RESERVE -------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_host_run *take_record(struct pw_program *program)
+{
+        struct pw_host_run *run;
+
+        if (pw_list_empty(&program->idle_host_runs)) {
+                run = run_new(program);
+                if (!run)
+                        return NULL;
+        } else {
+                run = pw_list_first(&program->idle_host_runs, struct pw_host_run, link);
+                pw_list_remove(&run->link);
+                program->idle_host_run_count--;
+        }
+        pw_list_init(&run->link);
+        reset(run);
+        return run;
+}
+
+/* False: it reads a result that is not here. */
+static bool take_inputs(struct pw_host_run *run, const struct pw_core_body *body)
+{
+        struct pw_scheduler *scheduler = run->program->scheduler;
+        bool all = true;
+
+        for (uint32_t i = 0; i < body->input_count; i++) {
+                const struct pw_core_input *from = &body->inputs[i];
+                struct pw_host_input *input = &run->inputs[i];
+
+                *input = (struct pw_host_input){ .status = from->status, .given = from->given, .is_inline = from->is_inline,
+                                                 .segment = from->segment, .offset = from->offset, .bytes = from->bytes };
+                if (from->is_inline)
+                        memcpy(input->value, from->value, sizeof input->value);
+                if (from->source != PW_SOURCE_RESULT)
+                        continue;
+                input->result = pw_host_result_find(scheduler, &from->run, from->result, from->slot);
+                if (input->result)
+                        input->result->users++;
+                all &= input->result != NULL;
+        }
+        return all;
+}
+
+/* False: out of memory. */
+static bool take_results(struct pw_host_run *run, const struct pw_core_body *body)
+{
+        bool all = true;
+
+        for (uint32_t i = 0; i < body->slot_count; i++) {
+                run->results[i] = pw_host_result_new(run, i, body->slots[i]);
+                all &= run->results[i] != NULL;
+        }
+        return all;
+}
+
+void pw_host_run_let_go(struct pw_host_run *run)
+{
+        for (uint32_t i = 0; i < run->program->row.input_count; i++)
+                if (run->inputs[i].result) {
+                        run->inputs[i].result->users--;
+                        pw_host_result_left(run->inputs[i].result);
+                }
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                if (run->results[i]) {
+                        run->results[i]->maker = NULL;
+                        pw_parts_wake(&run->results[i]->readers);
+                        pw_host_result_left(run->results[i]);
+                }
+}
+
+static enum pw_status refuse(struct pw_scheduler *scheduler, const struct pw_core_message *of, bool reserve,
+                             const struct pw_error *why)
+{
+        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_REFUSED, .status = why->status, .node = reserve,
+                                                           .run = of->run, .slot = of->slot },
+                     &(struct pw_core_body){ .text = why->text });
+        return PW_OK;
+}
+
+/* Nothing of it stays, nor of its results. */
+static void drop(struct pw_host_run *run, const struct pw_error *why)
+{
+        struct pw_scheduler *scheduler = run->program->scheduler;
+
+        run->state = PW_HOST_RUN_IDLE;
+        scheduler->host_runs_at[run->at] = NULL;
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                if (run->results[i])
+                        pw_host_result_release(run->results[i]);
+        pw_host_run_let_go(run);
+        pw_list_append(&scheduler->actions.ended_host_runs, &run->link);
+        refuse(scheduler, &(struct pw_core_message){ .run = run->id, .slot = run->at }, true, why);
+}
+
+static enum pw_status find_program(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                   const struct pw_core_body *body, struct pw_program **ret_program, struct pw_error *ret_err)
+{
+        *ret_program = pw_table_get(&scheduler->programs, message->node);
+        if (!*ret_program)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "program %u of run %lu is not here", message->node,
+                                    (unsigned long)message->run.number);
+        if (body->input_count != (*ret_program)->row.input_count)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has %u inputs, its program %u",
+                                    (unsigned long)message->run.number, body->input_count, (*ret_program)->row.input_count);
+        return PW_OK;
+}
+
+enum pw_status pw_host_expect(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                              const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        struct pw_program *program;
+        enum pw_status status = find_program(scheduler, message, body, &program, ret_err);
+        struct pw_error why;
+
+        if (status != PW_OK || pw_admission_fits(program, &message->run, body->inputs, &why) == PW_OK)
+                return status;
+        return refuse(scheduler, message, false, &why);
+}
+
+static enum pw_status reserve(struct pw_program *program, const struct pw_core_message *message, const struct pw_core_body *body,
+                              struct pw_error *ret_why)
+{
+        struct pw_scheduler *scheduler = program->scheduler;
+        struct pw_host_run *run = NULL;
+        enum pw_status status = PW_OK;
+
+        if (pw_grow((void **)&scheduler->host_runs_at, &scheduler->host_run_capacity, message->slot + 1,
+                    sizeof *scheduler->host_runs_at))
+                run = take_record(program);
+        if (!run)
+                return pw_error_set(ret_why, PW_NO_MEMORY, "pathwaysd is out of memory for run %lu",
+                                    (unsigned long)message->run.number);
+        run->id = message->run;
+        run->at = message->slot;
+        scheduler->host_runs_at[run->at] = run;
+        run->sequential = message->from;
+        if (!take_inputs(run, body))
+                status = pw_error_set(ret_why, PW_PROTOCOL, "run %lu reads a result that is not here",
+                                      (unsigned long)run->id.number);
+        if (!take_results(run, body) && status == PW_OK)
+                status = pw_error_set(ret_why, PW_NO_MEMORY, "pathwaysd is out of memory for run %lu",
+                                      (unsigned long)run->id.number);
+        if (status == PW_OK)
+                status = pw_admission_enter(run, ret_why);
+        if (status != PW_OK)
+                drop(run, ret_why);
+        return PW_OK;
+}
+
+enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                               const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        struct pw_program *program;
+        struct pw_error why;
+        enum pw_status status;
+
+        if (message->serial <= scheduler->reservations)
+                return PW_EXISTS;
+        status = find_program(scheduler, message, body, &program, ret_err);
+        if (status == PW_OK && message->slot < scheduler->host_run_capacity && scheduler->host_runs_at[message->slot])
+                status = pw_error_set(ret_err, PW_PROTOCOL, "run %lu has the place of run %lu", (unsigned long)message->run.number,
+                                      (unsigned long)scheduler->host_runs_at[message->slot]->id.number);
+        if (status == PW_OK && body->slot_count != program->row.result_count)
+                status = pw_error_set(ret_err, PW_PROTOCOL, "run %lu has %u results, its program %u",
+                                      (unsigned long)message->run.number, body->slot_count, program->row.result_count);
+        if (status != PW_OK)
+                return status;
+        scheduler->reservations = message->serial;
+        if (pw_admission_fits(program, &message->run, body->inputs, &why) == PW_OK &&
+            reserve(program, message, body, &why) == PW_OK)
+                return PW_OK;
+        return refuse(scheduler, message, true, &why);
+}
+
+enum pw_status pw_host_overdue(struct pw_host_run *run)
+{
+        struct pw_error why;
+        char lack[300];
+
+        if (run->state != PW_HOST_RUN_QUEUED)
+                return PW_EXISTS;
+        pw_admission_lack(run, lack, sizeof lack);
+        pw_error_set(&why, PW_NO_SPACE, "run %lu of %s was not admitted before its deadline: %s", (unsigned long)run->id.number,
+                     run->program->row.name, lack);
+        pw_admission_leave(run);
+        drop(run, &why);
+        return PW_OK;
+}
