@@ -47,9 +47,19 @@ static bool join_results(struct pw_store *store, struct pw_object *object)
         return true;
 }
 
+static void cancel_run(struct pw_store *store, uint64_t run)
+{
+        struct pw_store_action *action = pw_store_act(store, PW_STORE_CANCEL_RUN);
+
+        if (action)
+                action->number = run;
+}
+
+/* It may have been the only one that somebody held of those that were to come. */
 static void leave_results(struct pw_store *store, struct pw_object *object)
 {
         struct results *results = pw_handles_get(&store->results, object->results);
+        bool held = !object->unheld;
 
         if (store->last_claimed == object)
                 store->last_claimed = NULL;
@@ -57,6 +67,8 @@ static void leave_results(struct pw_store *store, struct pw_object *object)
         if (results && !--results->count) {
                 pw_handles_remove(&store->results, object->results);
                 free(results);
+        } else if (results && held && results->unheld == results->count) {
+                cancel_run(store, object->run);
         }
         object->results = 0;
 }
@@ -71,17 +83,13 @@ void pw_future_held(struct pw_store *store, struct pw_object *object)
 void pw_future_cancel_unheld(struct pw_store *store, struct pw_object *object)
 {
         struct results *results = pw_handles_get(&store->results, object->results);
-        struct pw_store_action *action;
 
         if (results && !object->unheld) {
                 object->unheld = 1;
                 results->unheld++;
         }
-        if (results && results->unheld < results->count)
-                return;
-        action = pw_store_act(store, PW_STORE_CANCEL_RUN);
-        if (action)
-                action->number = object->run;
+        if (!results || results->unheld == results->count)
+                cancel_run(store, object->run);
 }
 
 void pw_store_look_again(struct pw_store *store, struct pw_object *object)
