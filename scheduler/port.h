@@ -1,6 +1,6 @@
 /* Where what was decided is done: all that scheduler and store want of what is around them goes through one table of functions.
- * `daemon/effect.c` fills it with boards, processes and memory. What the two want of each other (a result decided, a reference
- * released, a run that nobody holds results of) is done here, in the order in which it was said.
+ * `daemon/effect.c` fills it with boards, processes and memory, `tests/world` with its own. What the two want of each other (a
+ * result decided, a reference released, a run that nobody holds results of) is done here, in the order in which it was said.
  */
 #ifndef PW_SCHEDULER_PORT_H
 #define PW_SCHEDULER_PORT_H

@@ -14,16 +14,16 @@ soak: all
 .PHONY: soak
 
 # A host in one process under virtual time, from a seed.
-world_sources = tests/world/daemon.c tests/world/executor.c tests/world/link.c tests/world/passing.c tests/world/program.c  \
-	tests/world/world.c    program/graph/graph_make.c
-noinst_HEADERS += tests/world/world.h
+world_sources = tests/world/client.c tests/world/daemon.c tests/world/executor.c tests/world/holders.c tests/world/link.c \
+	tests/world/passing.c tests/world/program.c tests/world/store.c tests/world/world.c program/graph/graph_make.c
+noinst_HEADERS += tests/world/store.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
 	tests/world/message_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
 	tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
-world_test_libs = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la base/libbase.la  $(CMOCKA_LIBS)
+world_test_libs = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la base/libbase.la  $(CMOCKA_LIBS)
 tests_world_admission_test_SOURCES = tests/world/admission_test.c tests/world/admission.h $(world_sources)
 tests_world_admission_test_LDADD = $(world_test_libs)
 tests_world_admission_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc

@@ -22,7 +22,8 @@ static struct world_program *step, *large, *block; /* 1 KiB; 4 KiB; 1 KiB beside
 
 static inline void begin(uint64_t capacity)
 {
-        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 1, .ahead = 8, .capacity = capacity });
+        world_init(&world, 1, &(struct world_options){ .tenants = 2, .islands = 1, .devices_per_island = 1, .ahead = 8,
+                                                       .capacity = capacity });
         step = &world.programs[0];
         large = &world.programs[1];
         block = &world.programs[2];

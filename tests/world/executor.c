@@ -1,5 +1,5 @@
 /* A simulated executor: one step at a time it does what a real one does with boards, marks and rooms. */
-#include "tests/world/world.h"
+#include "tests/world/store.h"
 
 #include "base/memory.h"
 #include "base/sources.h"
@@ -234,7 +234,7 @@ static void load(const struct gang *gang)
         for (uint32_t i = 0; input->status == PW_OK && i < input->shard_count; i++) {
                 struct shard next = { .status = PW_OK };
                 if (shards[i].device == PW_NODE_NONE) {
-                        next.value = gang->world->host_values[shards[i].offset / 8];
+                        next.value = world_host_value(gang->world, shards[i].segment, shards[i].offset);
                 } else {
                         const uint8_t *room = world_memory(gang->world, shards[i].segment, shards[i].offset);
                         next = read_head(gang, (const struct pw_room_head *)room, shards[i].device);

@@ -67,10 +67,7 @@ static enum pw_status take(struct world *world, const struct pw_core_frame *fram
         void *space;
 
         decode(world, frame, ret_message, &body, &space);
-        if (ret_message->kind == PW_CORE_PREPARE)
-                status = world_prepare(world, ret_message, ret_err);
-        else
-                status = pw_scheduler_deliver(world->scheduler, ret_message, &body, world->now_us, ret_err);
+        status = world_hear(world, ret_message, &body, ret_err);
         free(space);
         return status;
 }
@@ -147,22 +144,22 @@ static void arrive_again(struct world *world)
                            (unsigned long)message.run.number);
 }
 
-void world_send(struct world *world, const struct pw_action *action)
+void world_send(struct world *world, const struct pw_core_message *message, const struct pw_core_frame *with)
 {
         struct world_link *link = world->link;
-        struct pw_core_frame frame = { .length = action->frame.bytes ? action->frame.length : pw_core_bytes(NULL) };
+        struct pw_core_frame frame = { .length = with->bytes ? with->length : pw_core_bytes(NULL) };
 
         frame.bytes = alloc(world, frame.length);
-        if (action->frame.bytes)
-                memcpy(frame.bytes, action->frame.bytes, frame.length);
+        if (with->bytes)
+                memcpy(frame.bytes, with->bytes, frame.length);
         else
-                pw_core_encode(&action->core, NULL, frame.bytes);
+                pw_core_encode(message, NULL, frame.bytes);
         if (!world->options.slow_messages) {
                 arrive(world, &frame);
                 return;
         }
-        if (action->core.kind == PW_CORE_PLACED)
-                world_find_run(world, action->core.run.number)->placed = true;
+        if (message->kind == PW_CORE_PLACED)
+                world_find_run(world, message->run.number)->placed = true;
         if (!pw_grow((void **)&link->frames, &link->capacity, link->count + 1, sizeof *link->frames))
                 world_fail(world, "out of memory");
         link->frames[link->count++] = frame;

@@ -42,8 +42,8 @@ static void prepare(struct world_run *of, uint32_t island)
                                         .slot = slot_of(of->number) };
         struct pw_error err;
 
-        assert_int_equal(world_prepare(&world, &said, &err), PW_OK);
-        assert_int_equal(world_prepare(&world, &said, &err), PW_EXISTS);
+        assert_int_equal(world_hear(&world, &said, NULL, &err), PW_OK);
+        assert_int_equal(world_hear(&world, &said, NULL, &err), PW_EXISTS);
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
 }
 
@@ -204,6 +204,7 @@ static void test_refused(void **state)
         begin_slow();
         refused = run;
         reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
+        world_link_lose(&world);
         run->any = reader->any = true;
         admit(reader);
         world_daemon(&world);
@@ -261,6 +262,7 @@ static void test_reader_leaves(void **state)
         begin_slow();
         maker = run;
         reader = world_submit(&world, &world.programs[0], (struct world_object *[]){ run->results[0] }, false);
+        world_link_lose(&world);
         admit(reader);
         world_daemon(&world);
         world_link_lose(&world);
@@ -338,7 +340,7 @@ static void test_ends_behind_its_records(void **state)
         prepare(run, 1);
         assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
         said = message(PW_CORE_PREPARE, 0);
-        assert_int_equal(world_prepare(&world, &said, &err), PW_OK);
+        assert_int_equal(world_hear(&world, &said, NULL, &err), PW_OK);
         assert_int_equal(here->state, PW_HOST_RUN_IDLE);
         assert_null(pw_host_find(world.scheduler, run->number));
         world_done(&world);

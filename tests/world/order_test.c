@@ -1,5 +1,6 @@
 /* What is ordered when: windows, steps, donations, deaths; and how many messages that takes. */
 #include "tests/world/order.h"
+#include "tests/world/store.h"
 
 static uint64_t ordered(uint32_t island) { return atomic_load(&world.boards[island]->head); }
 
@@ -109,22 +110,23 @@ static void test_donated_chain(void **state)
         world_done(&world);
 }
 
-static void add_records(void *context, const char *tenant, int64_t bytes)
+/* What the store was told of the records of runs. */
+static uint64_t kept(void)
 {
-        assert_string_equal(tenant, "tenant");
-        *(int64_t *)context += bytes;
+        world_act(&world);
+        return pw_store_use(world.store, "tenant").kept[PW_KEPT_RUNS];
 }
 
-/* Runs of a program that are under way together, and then gone with it. Returns what was told of their records at most. */
-static int64_t run_and_free(struct world_program *program, uint32_t runs, int64_t *told)
+/* Runs of a program that are under way together, and then gone with it. Returns what the store was told of their records at
+ * most. */
+static uint64_t run_and_free(struct world_program *program, uint32_t runs)
 {
         struct world_object *held[256];
-        int64_t most;
+        uint64_t most;
 
         for (uint32_t i = 0; i < runs; i++)
                 held[i] = run_on(program, world_put(&world, program, 0, true), false);
-        pw_scheduler_records(world.scheduler, add_records, told);
-        most = *told;
+        most = kept();
         for (uint32_t i = 0; i < runs; i++) {
                 world_settle(&world);
                 world_drop(&world, held[i]);
@@ -133,7 +135,6 @@ static int64_t run_and_free(struct world_program *program, uint32_t runs, int64_
         pw_scheduler_program_free(world.scheduler, program->handle);
         program->handle = 0;
         world_settle(&world);
-        pw_scheduler_records(world.scheduler, add_records, told);
         return most;
 }
 
@@ -141,7 +142,6 @@ static int64_t run_and_free(struct world_program *program, uint32_t runs, int64_
 static void test_records_are_told(void **state)
 {
         struct world_object *held;
-        int64_t told = 0;
 
         (void)state;
         begin(1, 1, 8);
@@ -149,15 +149,14 @@ static void test_records_are_told(void **state)
                 world_make_chain(&world, &world.programs[i], "chain", 2, 64);
         held = run_on(&world.programs[2], world_put(&world, &world.programs[2], 0, true), false);
         world_settle(&world);
-        assert_in_range(run_and_free(&world.programs[0], 200, &told), 200 * 512, 200 * 8192);
-        assert_in_range(told, 0, 64 << 10);
-        run_and_free(&world.programs[1], 1, &told);
+        assert_in_range(run_and_free(&world.programs[0], 200), 200 * 512, 200 * 8192);
+        assert_in_range(kept(), 0, 64 << 10);
+        run_and_free(&world.programs[1], 1);
         world_drop(&world, held);
         pw_scheduler_program_free(world.scheduler, world.programs[2].handle);
         world.programs[2].handle = 0;
         world_settle(&world);
-        pw_scheduler_records(world.scheduler, add_records, &told);
-        assert_int_equal(told, 0);
+        assert_int_equal(kept(), 0);
         world_done(&world);
 }
 

@@ -53,13 +53,11 @@ static void test_quota_of_another(void **state)
 {
         struct world_program *others = &world.programs[3];
         struct world_object *first, *over, *small, *other;
-        struct pw_error err;
 
         (void)state;
         begin(64 << 10);
         world_make_chain(&world, &world.programs[4], "second", 3, 1004);
-        world.tenant = "another";
-        assert_int_equal(pw_scheduler_segment(world.scheduler, 0, world.tenant, 200, world.options.capacity, &err), PW_OK);
+        world.tenant = world_tenants[1];
         world_make_chain(&world, others, "others", 1, 236);
         assert_int_equal(pw_scheduler_quota(world.scheduler, "tenant", 18 << 10, NULL), PW_OK);
         first = submit(block); /* 12 KiB of 18, 8 of which it gives back */
@@ -144,8 +142,7 @@ static void test_deadline_beside_another(void **state)
         begin(6 << 10);
         submit(large);
         world_settle(&world);
-        world.tenant = "another";
-        assert_int_equal(pw_scheduler_segment(world.scheduler, 0, world.tenant, 200, world.options.capacity, NULL), PW_OK);
+        world.tenant = world_tenants[1];
         world_make_chain(&world, others, "others", 1, 1004);
         late = submit_until(others, 1000);
         world.now_us = 1000;

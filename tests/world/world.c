@@ -1,5 +1,5 @@
 /* The world: memory, boards, devices; chance. */
-#include "tests/world/world.h"
+#include "tests/world/store.h"
 
 #include "base/memory.h"
 #include "scheduler/state.h"
@@ -129,8 +129,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         assert_non_null(world->host);
         pw_list_init(&world->objects);
         pw_list_init(&world->runs);
-        for (uint32_t i = 0; i < WORLD_HOST_VALUES; i++)
-                world->host_free[world->host_free_count++] = WORLD_HOST_VALUES - 1 - i;
+        world_store_open(world);
         for (uint32_t i = 0; i < options->islands; i++) {
                 add_island(world, i);
                 for (uint32_t d = 0; d < options->devices_per_island; d++)
@@ -156,6 +155,7 @@ void world_done(struct world *world)
         pw_list_each(&world->runs, run, struct world_run, link)
                 free(run);
         pw_scheduler_free(world->scheduler);
+        world_store_close(world);
         pw_boards_free(world->host);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (world->boards[i])

@@ -22,8 +22,7 @@
 #define WORLD_PROGRAMS 12u
 #define WORLD_INPUTS 4u
 #define WORLD_RESULTS 4u
-#define WORLD_HOST_SEGMENT 1u
-#define WORLD_HOST_VALUES 4096u
+#define WORLD_HOST_SEGMENTS 1u /* two of each tenant: what its client puts, and its futures */
 #define WORLD_HOST 3u /* its number */
 #define WORLD_EPOCH 0x6b03d2e1u
 #define WORLD_CHECK_RARELY 8u
@@ -37,16 +36,20 @@ struct world_program {
         bool donates[WORLD_INPUTS];
 };
 
-/* An object of the daemon: a value in host memory, or a result. */
+/* An object: a value in host memory, or a result. */
 struct world_object {
         struct pw_list link;
         struct pw_result *result;
+        struct pw_object *stored; /* the store's; NULL: it was not asked yet */
+        uint32_t segment, slot, generation;
+        struct pw_entry *entry;
+        bool is_inline;           /* host: it lies in its entry, else at: */
+        uint64_t room_offset, bytes;
         const char *tenant;
         bool held, decided, error_expected;
         bool any;                 /* decided as an error that only some of its shards may have, or lost since */
         uint32_t refs;            /* of runs and of the client */
         uint64_t value;           /* what it must be */
-        uint32_t host_slot;
         enum pw_status status;
         char text[500];
         struct world_run *maker;
@@ -102,6 +105,10 @@ struct world {
         struct world_options options;
         bool trace;
         struct pw_scheduler *scheduler;
+        struct pw_store *store;
+        struct world_client *clients[WORLD_TENANTS]; /* store.c */
+        uint64_t token;           /* of requests for room */
+        uint64_t lost_devices;    /* that ever died */
         struct pw_boards *host;
         struct pw_island_board *boards[PW_ISLANDS_MAX];
         struct world_executor executors[WORLD_DEVICES];
@@ -113,11 +120,9 @@ struct world {
         struct world_program programs[WORLD_PROGRAMS];
         struct pw_list objects, runs;
         uint32_t object_count, runs_open;
-        uint64_t host_values[WORLD_HOST_VALUES];
-        uint32_t host_free[WORLD_HOST_VALUES], host_free_count;
         struct world_passing *passing;
         struct world_link *link;  /* link.c */
-        uint32_t check_every, changes; /* of what happened to the scheduler, world_changed() */
+        uint32_t check_every, acts, changes; /* of what happened to the scheduler, world_changed() */
         uint64_t deaths, ended, failed, good, passed_over, refused;
         uint64_t unprepared;      /* runs that were refused */
         uint64_t judged;          /* results of which it was known beforehand whether they are errors */
@@ -165,14 +170,16 @@ void world_link_free(struct world_link *link);
 bool world_link_empty(const struct world *world);
 void world_link_lose(struct world *world); /* what is on its way never arrives */
 /* From one core to another. */
-void world_send(struct world *world, const struct pw_action *action);
+void world_send(struct world *world, const struct pw_core_message *message, const struct pw_core_frame *with);
 /* Of those on their way some arrive, or all. */
 void world_deliver(struct world *world, bool all);
 
 /* daemon.c */
 void world_daemon(struct world *world);               /* one turn of its loop */
-/* Do what a PREPARE says, and send the answer. Errors: as pw_scheduler_preparing(): it was done before, or there is no such run. */
-enum pw_status world_prepare(struct world *world, const struct pw_core_message *prepare, struct pw_error *ret_err);
+void world_act(struct world *world);                  /* what scheduler and store want done */
+/* A message of a core arrives. Errors: as pw_deciders_hear(): it came before, or there is no such run. */
+enum pw_status world_hear(struct world *world, const struct pw_core_message *message, const struct pw_core_body *body,
+                          struct pw_error *ret_err);
 struct world_run *world_submit(struct world *world, struct world_program *program, struct world_object **inputs, bool sequential);
 struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready);
 void world_drop(struct world *world, struct world_object *object);

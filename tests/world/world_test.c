@@ -1,6 +1,6 @@
 /* Islands of one host under load that chance makes: whatever happens, every run ends, results are what the program says, errors
  * reach exactly what depends on them, no device waits for what is not ordered, rooms are one user's at a time. */
-#include "tests/world/world.h"
+#include "tests/world/store.h"
 
 #include "base/memory.h"
 #include "scheduler/island/policy.h"
@@ -166,7 +166,7 @@ static void settle(struct world *world)
                 world_deliver(world, true);
                 world_daemon(world);
                 make_ready(world, true);
-                if (!moved && world->runs_open && world_link_empty(world)) {
+                if (!moved && world->runs_open && world_link_empty(world) && !pw_store_reclaims(world->store)) {
                         struct world_object *object = random_object(world, true);
                         bool again = false;
                         for (uint32_t i = 0; i < world->device_count; i++)
@@ -210,10 +210,13 @@ static struct share play(uint64_t seed, const struct world_options *options, uin
                 world_drop(&world, object);
                 world_daemon(&world);
         }
+        while (pw_store_reclaims(world.store))
+                world_daemon(&world);
         if (world.object_count)
                 world_fail(&world, "%u objects are left", world.object_count);
         world_hush(&world);
         pw_scheduler_each_device(world.scheduler, all_free, &world);
+        world_check_store_empty(&world);
         share = (struct share){ world.judged, world.good + world.failed, world.unprepared };
         printf("seed %lu: %lu runs, %lu results, %lu errors, %lu deaths, %lu judged\n", (unsigned long)seed,
                (unsigned long)world.ended, (unsigned long)world.good, (unsigned long)world.failed, (unsigned long)world.deaths,
