@@ -42,52 +42,9 @@ static struct pw_live *core_live(const struct pw_scheduler *scheduler, const str
         return live && live->run.state != PW_RUN_ENDED && pw_same_run(&live->id, &message->run) ? live : NULL;
 }
 
-/* --- to a host ---------------------------------------------------------------------------------------------------------------- */
+/* --- is it to be believed? ------------------------------------------------------------------------------------------------------ */
 
-static enum pw_status hear_of_result(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                     struct pw_error *ret_err)
-{
-        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->node, message->slot);
-
-        if (!result)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here", message->node,
-                                    (unsigned long)message->run.number);
-        return message->kind == PW_CORE_LET_GO ? pw_host_result_let_go(result) : pw_host_result_release(result);
-}
-
-static enum pw_status host_hears(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                 const struct pw_core_body *body, struct pw_error *ret_err)
-{
-        struct pw_host_run *run = pw_core_host_run(scheduler, message, ret_err);
-
-        if (!run)
-                return PW_NOT_FOUND;
-        switch (message->kind) {
-        case PW_CORE_OVERDUE: return pw_host_overdue(run);
-        case PW_CORE_START: return pw_host_start(run, message->island, ret_err);
-        case PW_CORE_NOTICE: return pw_host_notice(run, message, ret_err);
-        case PW_CORE_CANCEL: return pw_host_cancel(run, message->node);
-        case PW_CORE_STOP: return pw_host_stop(run);
-        case PW_CORE_INPUT: return pw_host_input(run, message->node, message->status, ret_err);
-        case PW_CORE_EXPIRED: return pw_host_expire(run, message->node, body->text ? body->text : "");
-        default: return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
-        }
-}
-
-/* --- to a coordinator ------------------------------------------------------------------------------------------------------- */
-
-static enum pw_status result_is_lost(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                     const struct pw_core_body *body, struct pw_error *ret_err)
-{
-        struct pw_result_live *result = pw_result_find(scheduler, message);
-
-        if (!result)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is gone", message->node,
-                                    (unsigned long)message->run.number);
-        return pw_result_lost(result, message, body->text, ret_err);
-}
-
-/* What it needs to be believed: a result that the run has, an error where there must be one, a run that its host has. */
+/* A result that the run has, an error where there must be one, a run that its host has. */
 static enum pw_status check(const struct pw_live *live, const struct pw_core_message *message, struct pw_error *ret_err)
 {
         enum pw_core_kind kind = message->kind;
@@ -106,39 +63,27 @@ static enum pw_status check(const struct pw_live *live, const struct pw_core_mes
         return PW_OK;
 }
 
-static enum pw_status coordinator_hears(struct pw_live *live, const struct pw_core_message *message,
-                                        const struct pw_core_body *body, struct pw_error *ret_err)
+/* Whom it is about is here, and it may be said of them. */
+static enum pw_status verify(const struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_error *ret_err)
 {
-        const char *text = body->text ? body->text : "";
+        const struct pw_live *live;
 
+        if (!is_ours(scheduler, &message->run))
+                return over(&message->run, ret_err);
         switch (message->kind) {
-        case PW_CORE_PLACED: return pw_live_placed(live, message->node, body, ret_err);
-        case PW_CORE_RESERVED: return pw_live_reserved(live);
-        case PW_CORE_REFUSED: return pw_live_refused(live, message->node, message->status, text);
-        case PW_CORE_PREPARED: return pw_live_prepared(live, message->island, message->status, text, ret_err);
-        case PW_CORE_FAILED: return pw_live_cause(live, message->node, message->device, message->status, text);
-        case PW_CORE_SPOILED: return pw_live_spoiled(live, message->from, message, body->text);
-        case PW_CORE_RESULT: return pw_live_result(live, message->node);
-        case PW_CORE_DONE: pw_live_done(live, message->node, message->from); return PW_OK;
-        default: return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
-        }
-}
-
-/* --- both --------------------------------------------------------------------------------------------------------------------- */
-
-/* PW_EXISTS: it changes nothing. `believed`: it was made in this process. */
-static enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
-                           bool believed, struct pw_error *ret_err)
-{
-        enum pw_status status = PW_OK;
-        struct pw_live *live;
-
-        switch (message->kind) {
-        case PW_CORE_EXPECT: return pw_host_expect(scheduler, message, body, ret_err);
-        case PW_CORE_RESERVE: return pw_host_reserve(scheduler, message, body, ret_err);
+        case PW_CORE_EXPECT:
+        case PW_CORE_RESERVE: return PW_OK;
+        case PW_CORE_LOST:
+                if (pw_result_find(scheduler, message))
+                        return PW_OK;
+                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is gone", message->node,
+                                    (unsigned long)message->run.number);
         case PW_CORE_LET_GO:
-        case PW_CORE_RELEASE: return hear_of_result(scheduler, message, ret_err);
-        case PW_CORE_LOST: return result_is_lost(scheduler, message, body, ret_err);
+        case PW_CORE_RELEASE:
+                if (pw_host_result_find(scheduler, &message->run, message->node, message->slot))
+                        return PW_OK;
+                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here", message->node,
+                                    (unsigned long)message->run.number);
         case PW_CORE_PLACED:
         case PW_CORE_RESERVED:
         case PW_CORE_REFUSED:
@@ -148,24 +93,71 @@ static enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_
         case PW_CORE_RESULT:
         case PW_CORE_DONE:
                 live = core_live(scheduler, message);
-                if (!live)
-                        return over(&message->run, ret_err);
-                if (believed || (status = check(live, message, ret_err)) == PW_OK)
-                        status = coordinator_hears(live, message, body, ret_err);
-                return status;
-        default: return host_hears(scheduler, message, body, ret_err);
+                return live ? check(live, message, ret_err) : over(&message->run, ret_err);
+        default: return pw_core_host_run(scheduler, message, ret_err) ? PW_OK : PW_NOT_FOUND;
+        }
+}
+
+/* --- what comes of it --------------------------------------------------------------------------------------------------------- */
+
+/* The last of a host's: what is said of a run that is over there. */
+static enum pw_status host_hears(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                                 struct pw_error *ret_err)
+{
+        if (!run)
+                return over(&message->run, ret_err);
+        switch (message->kind) {
+        case PW_CORE_OVERDUE: return pw_host_overdue(run);
+        case PW_CORE_START: return pw_host_start(run, message->island, ret_err);
+        case PW_CORE_NOTICE: return pw_host_notice(run, message, ret_err);
+        case PW_CORE_CANCEL: return pw_host_cancel(run, message->node);
+        case PW_CORE_STOP: return pw_host_stop(run);
+        case PW_CORE_INPUT: return pw_host_input(run, message->node, message->status, ret_err);
+        case PW_CORE_EXPIRED: return pw_host_expire(run, message->node, body->text ? body->text : "");
+        default: return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
+        }
+}
+
+static struct pw_host_result *named_result(const struct pw_scheduler *scheduler, const struct pw_core_message *message)
+{
+        return pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+}
+
+static const char *text_of(const struct pw_core_body *body) { return body->text ? body->text : ""; }
+
+/* Of somebody who is here. PW_EXISTS: it changes nothing. */
+static inline enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
+                           struct pw_error *ret_err)
+{
+        struct pw_live *live = pw_handles_get(&scheduler->run_slots, message->slot); /* where it is about a coordinator's run */
+
+        switch (message->kind) {
+        case PW_CORE_EXPECT: return pw_host_expect(scheduler, message, body, ret_err);
+        case PW_CORE_RESERVE: return pw_host_reserve(scheduler, message, body, ret_err);
+        case PW_CORE_LET_GO: return pw_host_result_let_go(named_result(scheduler, message));
+        case PW_CORE_RELEASE: return pw_host_result_release(named_result(scheduler, message));
+        case PW_CORE_LOST: return pw_result_lost(pw_result_find(scheduler, message), message, body->text, ret_err);
+        case PW_CORE_PLACED: return pw_live_placed(live, message->node, body, ret_err);
+        case PW_CORE_RESERVED: return pw_live_reserved(live);
+        case PW_CORE_REFUSED: return pw_live_refused(live, message->node, message->status, text_of(body));
+        case PW_CORE_PREPARED: return pw_live_prepared(live, message->island, message->status, text_of(body), ret_err);
+        case PW_CORE_FAILED: return pw_live_cause(live, message->node, message->device, message->status, text_of(body));
+        case PW_CORE_SPOILED: return pw_live_spoiled(live, message->from, message, body->text);
+        case PW_CORE_RESULT: return pw_live_result(live, message->node);
+        case PW_CORE_DONE: pw_live_done(live, message->node, message->from); return PW_OK;
+        default: return host_hears(pw_core_host_run(scheduler, message, ret_err), message, body, ret_err);
         }
 }
 
 static const struct pw_core_body nothing;
 
+/* What is handed over at once was made here, of what is here. */
 void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body)
 {
         struct pw_action *action;
-        struct pw_error err;
 
         if (!scheduler->linked) {
-                hear(scheduler, message, body ? body : &nothing, true, &err);
+                (void)hear(scheduler, message, body ? body : &nothing, NULL);
                 return;
         }
         action = pw_action_add(scheduler, PW_ACT_CORE);
@@ -179,12 +171,11 @@ void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *
 enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                     const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err)
 {
-        enum pw_status status;
+        enum pw_status status = verify(scheduler, message, ret_err);
 
         scheduler->now_us = now_us;
-        if (!is_ours(scheduler, &message->run))
-                return over(&message->run, ret_err);
-        status = hear(scheduler, message, body ? body : &nothing, false, ret_err);
+        if (status == PW_OK)
+                status = hear(scheduler, message, body ? body : &nothing, ret_err);
         if (status == PW_EXISTS)
                 pw_error_set(ret_err, PW_EXISTS, "message %d of run %lu changes nothing", (int)message->kind,
                              (unsigned long)message->run.number);

@@ -11,7 +11,7 @@ scheduler_libscheduler_la_SOURCES = scheduler/action.c scheduler/check.c schedul
 scheduler_libscheduler_la_LIBADD = program/libprogram.la plane/libplane.la base/libbase.la
 noinst_HEADERS += scheduler/coordinator/answer.h scheduler/coordinator/live.h scheduler/decision.h scheduler/island/device.h scheduler/island/island.h \
 	scheduler/island/line.h \
-	scheduler/island/host_result.h scheduler/island/host_run.h scheduler/island/part.h scheduler/island/policy.h scheduler/quota.h scheduler/island/record.h \
+	scheduler/island/host_result.h scheduler/island/host_run.h scheduler/island/part.h scheduler/island/policy.h scheduler/quota.h scheduler/island/record.h scheduler/island/room.h \
 	scheduler/message.h scheduler/port.h \
 	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h
 EXTRA_DIST += scheduler/README.md scheduler/coordinator/README.md scheduler/island/README.md

@@ -36,6 +36,6 @@ enum pw_status pw_live_result(struct pw_live *live, uint32_t result);
 PW_MUST_CHECK enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_core_message *message, const char *text,
                                             struct pw_error *ret_err);
 /* Whom LOST is about; NULL: it is gone. */
-struct pw_result_live *pw_result_find(struct pw_scheduler *scheduler, const struct pw_core_message *message);
+struct pw_result_live *pw_result_find(const struct pw_scheduler *scheduler, const struct pw_core_message *message);
 
 #endif

@@ -240,13 +240,14 @@ enum pw_status pw_live_prepared(struct pw_live *live, uint32_t island, enum pw_s
 {
         uint32_t islands = 0;
 
-        for (uint32_t c = 0; c < live->program->plan.column_count; c++)
-                islands |= 1u << live->program->plan.columns[c].island;
-        if (live->run.state != PW_RUN_ADMITTED || island >= PW_ISLANDS_MAX || !(islands >> island & 1))
+        if (live->run.state != PW_RUN_ADMITTED || island >= PW_ISLANDS_MAX || !(live->unprepared >> island & 1)) {
+                for (uint32_t c = 0; c < live->program->plan.column_count; c++)
+                        islands |= 1u << live->program->plan.columns[c].island;
+                if (live->run.state == PW_RUN_ADMITTED && island < PW_ISLANDS_MAX && islands >> island & 1)
+                        return PW_EXISTS;
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not being prepared in island %u",
                                     (unsigned long)live->run.number, island);
-        if (!(live->unprepared >> island & 1))
-                return PW_EXISTS;
+        }
         live->unprepared &= ~(1u << island);
         if (status != PW_OK) {
                 live->refused = true;

@@ -108,7 +108,7 @@ void pw_result_recycle(struct pw_result_live *result)
                 return;
         }
         scheduler->idle_result_count++;
-        pw_list_append(&scheduler->idle_results[result->pool], &result->result.link);
+        pw_list_prepend(&scheduler->idle_results[result->pool], &result->result.link);
 }
 
 /* Who was not admitted because of it arrives: it has failed, so its rooms are not waited for. */
@@ -163,7 +163,7 @@ enum pw_status pw_live_result(struct pw_live *live, uint32_t index)
         return PW_OK;
 }
 
-struct pw_result_live *pw_result_find(struct pw_scheduler *scheduler, const struct pw_core_message *message)
+struct pw_result_live *pw_result_find(const struct pw_scheduler *scheduler, const struct pw_core_message *message)
 {
         struct pw_result_live *result = pw_handles_get(&scheduler->slots, message->slot);
 

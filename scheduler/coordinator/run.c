@@ -148,7 +148,7 @@ void pw_live_recycle(struct pw_live *live)
                 return;
         }
         live->program->idle_run_count++;
-        pw_list_append(&live->program->idle_runs, &live->link);
+        pw_list_prepend(&live->program->idle_runs, &live->link);
 }
 
 void pw_live_free(struct pw_live *live)

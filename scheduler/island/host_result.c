@@ -53,7 +53,7 @@ static void recycle(struct pw_host_result *result)
                 return;
         }
         scheduler->idle_host_result_count++;
-        pw_list_append(&scheduler->idle_host_results[result->pool], &result->link);
+        pw_list_prepend(&scheduler->idle_host_results[result->pool], &result->link);
 }
 
 struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t index, uint32_t slot)

@@ -177,15 +177,6 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
 
 /* --- its end ------------------------------------------------------------------------------------------------------------------ */
 
-void pw_host_tell(const struct pw_host_run *run, struct pw_core_message message, const char *text)
-{
-        struct pw_core_body body = { .text = text };
-
-        message.run = run->id;
-        message.slot = run->at;
-        pw_core_tell(run->program->scheduler, &message, text ? &body : NULL);
-}
-
 uint32_t pw_host_run_nodes(const struct pw_host_run *run)
 {
         uint32_t nodes = 0;

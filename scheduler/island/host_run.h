@@ -9,6 +9,7 @@
 
 #include "scheduler/island/host_result.h"
 #include "scheduler/island/part.h"
+#include "scheduler/island/room.h"
 
 struct pw_host_input {
         struct pw_host_result *result; /* NULL: a value in host memory, or an error, which `status` says */
@@ -103,8 +104,6 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
 
 /* --- inside --------------------------------------------------------------------------------------------------------------- */
 
-/* To its coordinator: the run, and what else is said of it. */
-void pw_host_tell(const struct pw_host_run *run, struct pw_core_message message, const char *text);
 /* NULL: it has nothing there. */
 struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island);
 /* After pw_actions_clear() nobody names one that ended: it may be used for the next. */

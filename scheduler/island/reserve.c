@@ -116,7 +116,7 @@ void pw_host_run_recycle(struct pw_host_run *run)
                 return;
         }
         run->program->idle_host_run_count++;
-        pw_list_append(&run->program->idle_host_runs, &run->link);
+        pw_list_prepend(&run->program->idle_host_runs, &run->link);
 }
 
 static void reset_part(struct pw_part *part, uint32_t columns)
