@@ -42,7 +42,7 @@ static struct pw_live *core_live(const struct pw_scheduler *scheduler, const str
         return live && live->run.state != PW_RUN_ENDED && pw_same_run(&live->id, &message->run) ? live : NULL;
 }
 
-/* --- is it to be believed? ------------------------------------------------------------------------------------------------------ */
+/* --- is it to be believed? -------------------------------------------------------------------------------------------------- */
 
 /* A result that the run has, an error where there must be one, a run that its host has. */
 static enum pw_status check(const struct pw_live *live, const struct pw_core_message *message, struct pw_error *ret_err)
@@ -126,8 +126,8 @@ static struct pw_host_result *named_result(const struct pw_scheduler *scheduler,
 static const char *text_of(const struct pw_core_body *body) { return body->text ? body->text : ""; }
 
 /* Of somebody who is here. PW_EXISTS: it changes nothing. */
-static inline enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
-                           struct pw_error *ret_err)
+static inline enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                  const struct pw_core_body *body, struct pw_error *ret_err)
 {
         struct pw_live *live = pw_handles_get(&scheduler->run_slots, message->slot); /* where it is about a coordinator's run */
 

@@ -11,7 +11,7 @@
 
 #include "base/range.h"
 #include "scheduler/island/line.h"
-#include "scheduler/island/policy.h"
+#include "scheduler/island/policy/policy.h"
 #include "scheduler/quota.h"
 #include "scheduler/run.h"
 

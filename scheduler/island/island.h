@@ -20,7 +20,7 @@
 #define PW_SCHEDULER_ISLAND_ISLAND_H
 
 #include "scheduler/island/host_run.h"
-#include "scheduler/island/policy.h"
+#include "scheduler/island/policy/policy.h"
 
 struct pw_ordered { struct pw_part *part; uint32_t gang; };
 

@@ -3,7 +3,7 @@
 #include "tests/world/store.h"
 
 #include "base/memory.h"
-#include "scheduler/island/policy.h"
+#include "scheduler/island/policy/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
  * away. Who took what nobody else wanted is not ahead of it by more than LEAD_NS: so whoever waits is overtaken for so long at
  * most.
  */
-#include "scheduler/island/policy.h"
+#include "scheduler/island/policy/policy.h"
 
 #include "base/memory.h"
 #include "base/table.h"

@@ -1,5 +1,5 @@
 /* The kinds of policies, and the plain one: tenants in turn, whatever they ask for. */
-#include "scheduler/island/policy.h"
+#include "scheduler/island/policy/policy.h"
 
 #include "base/error.h"
 #include "scheduler/island/host_run.h"

@@ -7,8 +7,8 @@
  *
  * A new kind is a file with a `const struct pw_policy`, and a line in policy.c.
  */
-#ifndef PW_SCHEDULER_ISLAND_POLICY_H
-#define PW_SCHEDULER_ISLAND_POLICY_H
+#ifndef PW_SCHEDULER_ISLAND_POLICY_POLICY_H
+#define PW_SCHEDULER_ISLAND_POLICY_POLICY_H
 
 #include <stdbool.h>
 #include <stdint.h>
