@@ -25,6 +25,7 @@
 #include "daemon/settings/operators.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/reload.h"
+#include "daemon/loop/timer.h"
 #include "daemon/loop/turn.h"
 #include "daemon/work/compiler.h"
 #include "daemon/work/shape/describe.h"
@@ -262,7 +263,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
                 status = pw_http_new(daemon, &daemon->http, ret_err);
         daemon->http_address = pw_http_address(daemon->http);
         if (status == PW_OK)
-                status = pw_notify_watchdog(daemon, ret_err);
+                pw_watchdog_start(daemon);
         return status;
 }
 
@@ -289,7 +290,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         daemon->started_us = pw_now_us();
         daemon->lock_fd = -1;
         daemon->loop.settle = pw_effects;
-        daemon->loop.stop_at_us = daemon->loop.stuck_until_us = UINT64_MAX;
+        pw_loop_init(&daemon->loop);
         daemon->clients.onlooker = &pw_inspect_onlooker;
         pw_clients_init(&daemon->clients);
         pw_memory_init(&daemon->memory);
@@ -329,7 +330,7 @@ static void become_ready(struct pw_daemon *daemon)
 
 static void sleep_until_something(struct pw_daemon *daemon)
 {
-        pw_alarm_set(&daemon->loop.alarm, pw_min_u64(pw_turn_next_us(daemon), daemon->loop.stop_at_us));
+        pw_alarm_set(&daemon->loop.alarm, pw_timers_next_us(daemon));
         event_base_loop(daemon->loop.base, EVLOOP_ONCE);
 }
 
@@ -467,8 +468,6 @@ void pw_daemon_free(struct pw_daemon *daemon)
         for (uint32_t i = 0; i < pw_array_count(daemon->loop.signals); i++)
                 if (daemon->loop.signals[i])
                         event_free(daemon->loop.signals[i]);
-        if (daemon->loop.watchdog)
-                event_free(daemon->loop.watchdog);
         pw_alarm_done(&daemon->loop.alarm);
         if (daemon->loop.base)
                 event_base_free(daemon->loop.base);

@@ -14,8 +14,8 @@ daemon_libdaemon_la_SOURCES = daemon/child/child.c daemon/child/child_board.c da
 	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c \
 	daemon/inspect/trace/trace_program.c daemon/inspect/waits.c daemon/inspect/why/why.c daemon/inspect/why/why_device.c \
 	daemon/inspect/why/why_host.c daemon/inspect/why/why_memory.c daemon/inspect/why/why_process.c \
-	daemon/inspect/why/why_run.c daemon/install.c daemon/loop/alarm.c daemon/loop/turn.c daemon/memory/audit.c \
-	daemon/memory/backing.c daemon/memory/device.c daemon/memory/frozen.c daemon/memory/limits.c \
+	daemon/inspect/why/why_run.c daemon/install.c daemon/loop/alarm.c daemon/loop/timer.c daemon/loop/turn.c \
+	daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c daemon/memory/frozen.c daemon/memory/limits.c \
 	daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c daemon/memory/segment.c daemon/memory/worker.c \
 	daemon/meta/embedded.c daemon/meta/kinds.c daemon/module/module.c daemon/module/module_file.c \
 	daemon/module/module_look.c daemon/notify.c daemon/own_file.c daemon/rundir.c daemon/session/kept.c \
@@ -36,18 +36,18 @@ noinst_HEADERS += daemon/board/boards.h daemon/board/boards_private.h daemon/chi
 	daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h daemon/inspect/list.h \
 	daemon/inspect/onlooker.h daemon/inspect/rows.h daemon/inspect/term.h daemon/inspect/trace/trace.h \
 	daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h daemon/inspect/waits.h \
-	daemon/inspect/why/why.h daemon/install.h daemon/loop/alarm.h daemon/loop/loop.h daemon/loop/turn.h \
-	daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h daemon/memory/limits.h \
-	daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h daemon/memory/segment.h \
-	daemon/memory/worker.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h daemon/module/module_file.h \
-	daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h daemon/session/backed.h \
-	daemon/session/kept.h daemon/session/lane.h daemon/session/object.h daemon/session/output.h daemon/session/process.h \
-	daemon/session/registry.h daemon/session/session.h daemon/session/speakers.h daemon/session/tenant.h \
-	daemon/settings/environment.h daemon/settings/http_address.h daemon/settings/operators.h daemon/settings/quota.h \
-	daemon/settings/reload.h daemon/settings/settings.h daemon/settings/weight.h daemon/thread.h daemon/wait.h \
-	daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h daemon/work/compiling.h daemon/work/graph_wire.h \
-	daemon/work/place.h daemon/work/program.h daemon/work/shape/describe.h daemon/work/shape/shapes.h \
-	daemon/work/slice.h daemon/work/submit.h daemon/work/work.h
+	daemon/inspect/why/why.h daemon/install.h daemon/loop/alarm.h daemon/loop/loop.h daemon/loop/timer.h \
+	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \
+	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
+	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h \
+	daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h \
+	daemon/session/backed.h daemon/session/kept.h daemon/session/lane.h daemon/session/object.h daemon/session/output.h \
+	daemon/session/process.h daemon/session/registry.h daemon/session/session.h daemon/session/speakers.h \
+	daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h daemon/settings/operators.h \
+	daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h daemon/settings/weight.h daemon/thread.h \
+	daemon/wait.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h daemon/work/compiling.h \
+	daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h daemon/work/shape/describe.h \
+	daemon/work/shape/shapes.h daemon/work/slice.h daemon/work/submit.h daemon/work/work.h
 EXTRA_DIST += daemon/README.md
 
 # The boards, for whoever plays a host.

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -35,22 +34,16 @@ void pw_daemon_notify(const struct pw_daemon *daemon, const char *format, ...)
                 pw_log(&daemon->log, PW_LOG_DEBUG, "systemd not told socket=%s reason=\"%s\"", path, strerror(errno));
 }
 
-static void on_watchdog(evutil_socket_t fd, short what, void *context)
+void pw_watchdog_start(struct pw_daemon *daemon)
 {
-        (void)fd;
-        (void)what;
-        pw_daemon_notify(context, "WATCHDOG=1");
+        if (daemon->environment.watchdog_us && daemon->environment.notify_socket)
+                daemon->loop.watchdog_us = pw_now_us() + daemon->environment.watchdog_us / 2;
 }
 
-enum pw_status pw_notify_watchdog(struct pw_daemon *daemon, struct pw_error *ret_err)
-{
-        uint64_t us = daemon->environment.watchdog_us / 2;
-        struct timeval period = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) };
+uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { return daemon->loop.watchdog_us; }
 
-        if (!us || !daemon->environment.notify_socket)
-                return PW_OK;
-        daemon->loop.watchdog = event_new(daemon->loop.base, -1, EV_PERSIST, on_watchdog, daemon);
-        if (!daemon->loop.watchdog || event_add(daemon->loop.watchdog, &period) < 0)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the watchdog");
-        return PW_OK;
+void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        pw_daemon_notify(daemon, "WATCHDOG=1");
+        daemon->loop.watchdog_us = now_us + daemon->environment.watchdog_us / 2;
 }

@@ -8,7 +8,9 @@
 
 /* Lines of sd_notify(3), "READY=1\nSTATUS=...".   Blocks: never. */
 void pw_daemon_notify(const struct pw_daemon *daemon, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Where systemd wants to hear from the loop: say twice per period that it turns. */
-PW_MUST_CHECK enum pw_status pw_notify_watchdog(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* Where systemd wants to hear from the loop: say twice per period that it turns; when next (UINT64_MAX: never), and the word. */
+void pw_watchdog_start(struct pw_daemon *daemon);
+uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon);
+void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us);
 
 #endif

@@ -14,6 +14,11 @@
 void pw_session_known(struct pw_dsession *session);
 /* Listen, accept. */
 PW_MUST_CHECK enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* Who did not say Hello in time is ended; where descriptors were short, it listens again: deadlines, and what is due. */
+uint64_t pw_strangers_next_us(const struct pw_daemon *daemon);
+void pw_strangers_tick(struct pw_daemon *daemon, uint64_t now_us);
+uint64_t pw_listening_next_us(const struct pw_daemon *daemon);
+void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us);
 /* A session over a connected socket (accepted, or a child's pair). Own: `fd_take`. */
 PW_MUST_CHECK enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid,
                                             struct pw_dsession **ret_session, struct pw_error *ret_err);

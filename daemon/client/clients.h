@@ -12,14 +12,14 @@ struct event;
 struct pw_onlooker;
 
 struct pw_clients {
-        struct event *listener, *listen_again;
+        struct event *listener;
+        uint64_t listen_again_us;   /* UINT64_MAX: it listens */
         int listen_fd;
         int reserve_fd;             /* given up for a moment to refuse a client when no descriptor is left */
         uint32_t fd_limit;          /* of descriptors */
         bool may_be_sent_files;     /* the system cannot refuse descriptors at the socket's door */
         bool refusing;              /* the last connection was refused */
         struct pw_list strangers;   /* connections that did not say Hello, the oldest first */
-        struct event *impatience;   /* at the end of what the oldest of them has for it */
         const struct pw_onlooker *onlooker;
         struct pw_list speaking;    /* struct pw_speakers.turn */
         struct pw_speakers child_speakers;
@@ -41,6 +41,7 @@ struct pw_clients {
 static inline void pw_clients_init(struct pw_clients *clients)
 {
         clients->listen_fd = clients->reserve_fd = -1;
+        clients->listen_again_us = UINT64_MAX;
         pw_list_init(&clients->strangers);
         pw_list_init(&clients->speaking);
         pw_speakers_init(&clients->child_speakers);

@@ -102,41 +102,30 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
 
 /* --- who did not say Hello ---------------------------------------------------------------------------------------------------- */
 
-static void be_patient(struct pw_clients *clients)
+uint64_t pw_strangers_next_us(const struct pw_daemon *daemon)
 {
-        const struct pw_dsession *oldest = pw_list_first(&clients->strangers, struct pw_dsession, stranger);
-        uint64_t now_us = pw_now_us(), until_us = oldest->came_us + HELLO_US, left_us = until_us > now_us ? until_us - now_us : 0;
+        const struct pw_list *strangers = &daemon->clients.strangers;
 
-        event_add(clients->impatience, &(struct timeval){ (time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000) });
+        return pw_list_empty(strangers) ? UINT64_MAX :
+                pw_list_first(strangers, struct pw_dsession, stranger)->came_us + HELLO_US;
 }
 
-static void on_impatience(evutil_socket_t fd, short what, void *context)
+void pw_strangers_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        struct pw_daemon *daemon = context;
         struct pw_dsession *session;
-        uint64_t now_us = pw_now_us();
 
-        (void)fd;
-        (void)what;
-        pw_woken(daemon);
         pw_list_each(&daemon->clients.strangers, session, struct pw_dsession, stranger) {
                 if (session->came_us + HELLO_US > now_us)
                         break;
                 pw_session_end(session, "it did not say Hello within 10 s");
         }
-        if (!pw_list_empty(&daemon->clients.strangers))
-                be_patient(&daemon->clients);
 }
 
 static void estrange(struct pw_dsession *session)
 {
-        bool first = pw_list_empty(&session->daemon->clients.strangers);
-
         session->came_us = pw_now_us();
         session->tenant->strangers++;
         pw_list_append(&session->daemon->clients.strangers, &session->stranger);
-        if (first)
-                be_patient(&session->daemon->clients);
 }
 
 void pw_session_known(struct pw_dsession *session)
@@ -225,20 +214,20 @@ static void accept_one(struct pw_daemon *daemon, int fd)
         }
 }
 
-static void on_listen_again(evutil_socket_t fd, short what, void *context)
+/* Until what a refused client sent is closed, the queue waits: nobody in it could be told. */
+static void rest_from_listening(struct pw_clients *clients)
 {
-        const struct pw_daemon *daemon = context;
-
-        (void)fd;
-        (void)what;
-        event_add(daemon->clients.listener, NULL);
+        event_del(clients->listener);
+        clients->listen_again_us = pw_now_us() + LISTEN_AGAIN_US;
 }
 
-/* Until what a refused client sent is closed, the queue waits: nobody in it could be told. */
-static void rest_from_listening(struct pw_daemon *daemon)
+uint64_t pw_listening_next_us(const struct pw_daemon *daemon) { return daemon->clients.listen_again_us; }
+
+void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (event_add(daemon->clients.listen_again, &(struct timeval){ 0, LISTEN_AGAIN_US }) == 0)
-                event_del(daemon->clients.listener);
+        bool listens = event_add(daemon->clients.listener, NULL) == 0;
+
+        daemon->clients.listen_again_us = listens ? UINT64_MAX : now_us + LISTEN_AGAIN_US;
 }
 
 static void on_accept(evutil_socket_t listen_fd, short what, void *context)
@@ -249,7 +238,7 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *context)
         pw_woken(daemon);
         for (int i = 0; i < ACCEPT_BUDGET; i++) {
                 if (!has_reserve(&daemon->clients)) {
-                        rest_from_listening(daemon);
+                        rest_from_listening(&daemon->clients);
                         return;
                 }
                 int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -270,10 +259,7 @@ enum pw_status pw_sessions_listen(struct pw_daemon *daemon, struct pw_error *ret
                 return status;
         (void)has_reserve(clients);
         clients->listener = event_new(daemon->loop.base, clients->listen_fd, EV_READ | EV_PERSIST, on_accept, daemon);
-        clients->listen_again = evtimer_new(daemon->loop.base, on_listen_again, daemon);
-        clients->impatience = evtimer_new(daemon->loop.base, on_impatience, daemon);
-        if (!clients->listener || !clients->listen_again || !clients->impatience ||
-            event_add(clients->listener, NULL) < 0)
+        if (!clients->listener || event_add(clients->listener, NULL) < 0)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the listener");
         return PW_OK;
 }
@@ -484,10 +470,6 @@ void pw_sessions_done(struct pw_daemon *daemon)
         pw_table_done(&daemon->registry.sessions);
         if (daemon->clients.listener)
                 event_free(daemon->clients.listener);
-        if (daemon->clients.listen_again)
-                event_free(daemon->clients.listen_again);
-        if (daemon->clients.impatience)
-                event_free(daemon->clients.impatience);
         pw_close_fd(&daemon->clients.reserve_fd);
         if (daemon->clients.listen_fd >= 0) {
                 close(daemon->clients.listen_fd);

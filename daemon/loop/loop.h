@@ -15,7 +15,7 @@ struct pw_loop {
         struct event_base *base;
         struct pw_alarm alarm;    /* at the nearest deadline of all: timer.h */
         struct event *signals[3];
-        struct event *watchdog;   /* tells systemd that the loop turns; NULL: nobody asks */
+        uint64_t watchdog_us;     /* when systemd is told that the loop turns; UINT64_MAX: nobody asks */
         /* Do what store and scheduler want done by now (effect.c): for who cannot go on before. True: there was something. */
         bool (*settle)(struct pw_daemon *daemon, uint64_t now_us);
         uint64_t woken_us;        /* when the first event since the loop slept was taken; 0: none yet */
@@ -25,5 +25,10 @@ struct pw_loop {
         const char *doing;        /* what took longest in this turn, as far as is known; NULL: nothing special */
         bool more;                /* something was left to do in this turn */
 };
+
+static inline void pw_loop_init(struct pw_loop *loop)
+{
+        loop->watchdog_us = loop->stuck_until_us = loop->stop_at_us = UINT64_MAX;
+}
 
 #endif

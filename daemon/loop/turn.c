@@ -2,23 +2,20 @@
 #include "daemon/loop/turn.h"
 
 #include "base/memory.h"
-#include "daemon/child/child.h"
 #include "daemon/child/child_board.h"
+#include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/look.h"
 #include "daemon/client/name.h"
-#include "daemon/client/client.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
-#include "daemon/memory/audit.h"
+#include "daemon/loop/timer.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
-#include "daemon/work/shape/describe.h"
 #include "daemon/work/submit.h"
 
 #define SLOW_TURN_US 10000u
-#define BOARDS_US 1000000u /* how long boards are not looked at while runs are in flight: nobody rings for what is wrong there */
 #define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
 
 /* Submitting needs a look of its own if nothing was reclaimed: whether a donated value is the run's alone. */
@@ -33,20 +30,6 @@ static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
         if (reclaim)
                 daemon->loop.more |= pw_store_reclaim_finish(daemon->store, now_us);
         pw_submit_batch(daemon, now_us);
-}
-
-static void tick(struct pw_daemon *daemon, uint64_t now_us)
-{
-        daemon->loop.ticked_us = now_us;
-        if (pw_store_next_us(daemon->store) <= now_us)
-                pw_store_tick(daemon->store, now_us);
-        if (pw_scheduler_next_us(daemon->scheduler) <= now_us)
-                pw_scheduler_tick(daemon->scheduler, now_us);
-        pw_names_tick(daemon, now_us);
-        pw_traces_tick(daemon, now_us);
-        pw_audits_tick(daemon, now_us);
-        pw_describe_tick(daemon, now_us);
-        pw_children_tick(daemon, now_us);
 }
 
 /* What sessions have given back may lie in their rings unread: they are not asked to ring for that. From now on they are. */
@@ -93,7 +76,7 @@ bool pw_turn(struct pw_daemon *daemon)
                 pw_sessions_reap(daemon);
         if (any && now_us - daemon->loop.ticked_us < TICK_US)
                 return true;
-        tick(daemon, now_us);
+        pw_timers_turn(daemon, now_us);
         any |= pw_effects(daemon, now_us);
         return any || daemon->loop.more || pw_store_reclaims(daemon->store);
 }
@@ -101,21 +84,6 @@ bool pw_turn(struct pw_daemon *daemon)
 bool pw_turn_may_sleep(struct pw_daemon *daemon)
 {
         return pw_lanes_sleep(daemon) && !pw_boards_sleep(daemon->boards, daemon->scheduler, pw_now_us());
-}
-
-uint64_t pw_turn_next_us(const struct pw_daemon *daemon)
-{
-        uint64_t next_us = pw_min_u64(pw_store_next_us(daemon->store), pw_scheduler_next_us(daemon->scheduler));
-
-        next_us = pw_min_u64(next_us, daemon->loop.stuck_until_us);
-        next_us = pw_min_u64(next_us, pw_names_next_us(daemon));
-        next_us = pw_min_u64(next_us, pw_traces_next_us(daemon));
-        next_us = pw_min_u64(next_us, pw_audits_next_us(daemon));
-        next_us = pw_min_u64(next_us, pw_recounts_next_us(daemon));
-        next_us = pw_min_u64(next_us, pw_describe_next_us(daemon));
-        if (daemon->work.runs_in_flight)
-                next_us = pw_min_u64(next_us, daemon->loop.ticked_us + BOARDS_US);
-        return pw_min_u64(next_us, pw_children_next_us(daemon));
 }
 
 void pw_turn_took(struct pw_daemon *daemon, uint64_t started_us)

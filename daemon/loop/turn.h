@@ -9,8 +9,6 @@
 bool pw_turn(struct pw_daemon *daemon);
 /* Ask everybody for doorbells. False: something came meanwhile. After true the caller sleeps, then calls pw_boards_awake(). */
 bool pw_turn_may_sleep(struct pw_daemon *daemon);
-/* The nearest deadline of all; UINT64_MAX: none. */
-uint64_t pw_turn_next_us(const struct pw_daemon *daemon);
 /* Count a turn, and log one that took over 10 ms. */
 void pw_turn_took(struct pw_daemon *daemon, uint64_t started_us);
 

@@ -12,6 +12,7 @@
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
+#include "daemon/notify.h"
 #include "daemon/session/object.h"
 #include "daemon/work/shape/describe.h"
 #include "tests/model/runs.h"
@@ -131,3 +132,9 @@ uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; retur
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+uint64_t pw_strangers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_strangers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_listening_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

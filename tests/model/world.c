@@ -203,6 +203,7 @@ void world_begin(uint32_t clients)
         world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
         world.daemon.loop.settle = pw_effects;
         world.daemon.clients.onlooker = &world_onlooker;
+        pw_loop_init(&world.daemon.loop);
         pw_clients_init(&world.daemon.clients);
         pw_memory_init(&world.daemon.memory);
         pw_work_init(&world.daemon.work);

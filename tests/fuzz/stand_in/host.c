@@ -16,6 +16,7 @@
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
 #include "daemon/loop/turn.h"
+#include "daemon/notify.h"
 #include "daemon/work/shape/describe.h"
 #include "daemon/work/place.h"
 #include "daemon/work/program.h"
@@ -140,6 +141,12 @@ void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon,
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_children_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+uint64_t pw_strangers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_strangers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_listening_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 void pw_recount_mark(struct pw_daemon *daemon, struct pw_tenant *tenant, const struct pw_hint_marks *marks)
 {
         (void)daemon, (void)tenant, (void)marks;
@@ -345,6 +352,7 @@ void fuzz_host_open(struct fuzz_host *host)
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = 4 }, NULL);
         daemon->children.all = calloc(FUZZ_DEVICES + 1, sizeof *daemon->children.all);
         assert(daemon->scheduler && daemon->children.all);
+        pw_loop_init(&daemon->loop);
         pw_clients_init(&daemon->clients);
         pw_memory_init(&daemon->memory);
         pw_work_init(&daemon->work);
