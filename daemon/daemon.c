@@ -172,7 +172,7 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
                                                                 reserved, daemon->hash_secret });
         if (daemon->store)
                 pw_store_tell_unnamed(daemon->store, pw_name_ended, daemon);
-        daemon->boards = pw_boards_new();
+        daemon->boards = pw_boards_new(daemon->host);
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = daemon->settings.ahead, .host = daemon->host,

@@ -223,7 +223,9 @@ static void program_slice(struct program *program, uint32_t slice)
         memcpy(record->mesh, program->build->slices[slice].mesh, sizeof record->mesh);
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t device = program->build->slices[slice].devices[i];
-                record->places[i] = (struct pw_slice_place){ WORLD_HOST, world->island_of[device], (uint16_t)device };
+                record->places[i] = device == WORLD_AFAR
+                        ? (struct pw_slice_place){ WORLD_HOST + 1, 0, 0 }
+                        : (struct pw_slice_place){ WORLD_HOST, world->island_of[device], (uint16_t)device };
         }
 }
 
@@ -287,28 +289,41 @@ static void record_inputs(struct pw_run_record *record, const struct input *inpu
         record->inputs = record_add(record, all, count * sizeof all[0]);
 }
 
+/* Rooms on the devices of the world that a slice has. */
+static uint32_t record_list(struct pw_run_record *record, const struct build *build, uint32_t slice, const uint64_t *offsets,
+                            uint64_t bytes)
+{
+        struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < build->slices[slice].count; i++) {
+                uint32_t device = build->slices[slice].devices[i];
+                if (device != WORLD_AFAR)
+                        rooms[count++] = (struct pw_run_room){ DEVICE_SEGMENT(device), 0, offsets[i], bytes };
+        }
+        return record_add(record, rooms, count * sizeof rooms[0]);
+}
+
 static void record_rooms(struct pw_run_record *record, const struct run *run)
 {
         const struct build *build = run->program->build;
         uint32_t lists[64] = { 0 };
 
-        for (uint32_t s = 0; s < build->slice_count; s++) {
-                struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
-                for (uint32_t i = 0; i < build->slices[s].count; i++)
-                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->blocks[s][i],
-                                                         build->slices[s].block_bytes };
-                lists[s] = record_add(record, rooms, sizeof rooms);
-        }
+        for (uint32_t s = 0; s < build->slice_count; s++)
+                lists[s] = record_list(record, build, s, run->blocks[s], build->slices[s].block_bytes);
         record->blocks = record_add(record, lists, sizeof lists);
         for (uint32_t r = 0; r < build->result_count; r++) {
-                uint32_t s = build->values[build->results[r].value].slice;
-                struct pw_run_room rooms[PW_DEVICES_MAX] = { { 0 } };
-                for (uint32_t i = 0; i < build->slices[s].count; i++)
-                        rooms[i] = (struct pw_run_room){ DEVICE_SEGMENT(build->slices[s].devices[i]), 0, run->results[r][i],
-                                                         pw_room_bytes(build->values[build->results[r].value].shard_bytes) };
-                lists[r] = record_add(record, rooms, sizeof rooms);
+                const struct pw_image_value *value = &build->values[build->results[r].value];
+                lists[r] = record_list(record, build, value->slice, run->results[r], pw_room_bytes(value->shard_bytes));
         }
         record->results = record_add(record, lists, sizeof lists);
+}
+
+static void take_rooms(struct world *world, const struct build *build, uint32_t slice, uint64_t bytes, uint64_t *ret_offsets)
+{
+        for (uint32_t i = 0; i < build->slices[slice].count; i++)
+                if (build->slices[slice].devices[i] != WORLD_AFAR)
+                        ret_offsets[i] = world_room(world, DEVICE_SEGMENT(build->slices[slice].devices[i]), bytes);
 }
 
 static void run_rooms(struct run *run)
@@ -317,14 +332,10 @@ static void run_rooms(struct run *run)
         struct world *world = run->program->world;
 
         for (uint32_t s = 0; s < build->slice_count; s++)
-                for (uint32_t i = 0; i < build->slices[s].count; i++)
-                        run->blocks[s][i] = world_room(world, DEVICE_SEGMENT(build->slices[s].devices[i]),
-                                                       build->slices[s].block_bytes);
+                take_rooms(world, build, s, build->slices[s].block_bytes, run->blocks[s]);
         for (uint32_t r = 0; r < build->result_count; r++) {
                 const struct pw_image_value *value = &build->values[build->results[r].value];
-                for (uint32_t i = 0; i < build->slices[value->slice].count; i++)
-                        run->results[r][i] = world_room(world, DEVICE_SEGMENT(build->slices[value->slice].devices[i]),
-                                                        pw_room_bytes(value->shard_bytes));
+                take_rooms(world, build, value->slice, pw_room_bytes(value->shard_bytes), run->results[r]);
         }
 }
 
@@ -366,7 +377,8 @@ static uint64_t members_of(const struct run *run, uint32_t slice, uint32_t islan
         uint64_t members = 0;
 
         for (uint32_t i = 0; i < build->slices[slice].count; i++)
-                if (run->program->world->island_of[build->slices[slice].devices[i]] == island)
+                if (build->slices[slice].devices[i] != WORLD_AFAR &&
+                    run->program->world->island_of[build->slices[slice].devices[i]] == island)
                         members |= UINT64_C(1) << build->slices[slice].devices[i];
         return members;
 }

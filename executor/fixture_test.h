@@ -66,6 +66,7 @@ struct build {
         uint32_t value_count, node_count, function_count, input_count, result_count, slice_count, pool_count, text_bytes, seq_count;
 };
 struct build *build_new(void);
+#define WORLD_AFAR UINT32_MAX /* in place of a device's number: one of another host */
 uint32_t build_slice(struct build *build, const uint32_t *devices, uint32_t count, uint32_t mesh_second);
 uint32_t build_value(struct build *build, uint32_t slice, enum pw_dtype dtype, struct pw_dims dims, struct pw_sharding sharding);
 /* A value in the room of another one that is dead by then. */

@@ -76,7 +76,7 @@ static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
         build_result(build, plus);
         world_init(&world, device_count, 1);
         program_init(&program, &world, build);
-        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
                                                  .offset = world_room(&world, HOST_SEGMENT, input.bytes), .bytes = input.bytes };
         host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
         for (uint64_t i = 0; i < device_count * columns; i++) /* sums that depend on the order */
@@ -136,7 +136,7 @@ static void test_layouts(void **state)
         world_init(&world, 4, 1);
         program_init(&program, &world, build);
         for (uint32_t i = 0; i < 2; i++) {
-                inputs[i].shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+                inputs[i].shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
                                                              .offset = world_room(&world, HOST_SEGMENT, inputs[i].bytes),
                                                              .bytes = inputs[i].bytes };
                 host = world_at(&world, HOST_SEGMENT, inputs[i].shards[0].offset);
@@ -184,7 +184,7 @@ static void test_two_islands(void **state)
         build_result(build, whole);
         world_init(&world, 4, 2);
         program_init(&program, &world, build);
-        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
                                                  .offset = world_room(&world, HOST_SEGMENT, input.bytes), .bytes = input.bytes };
         host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
         memcpy(host, (double[]){ 1.0, 10.0, 100.0, 1000.0 }, input.bytes);
@@ -283,7 +283,8 @@ static void test_results_as_inputs(void **state)
                 inputs[i] =
                         (struct input){ .bytes = 8, .sharding = PW_BROADCAST, .mesh = { 2 }, .shard_count = 2, .in_place = i == 1 };
                 for (uint32_t k = 0; k < 2; k++)
-                        inputs[i].shards[k] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(k), .device = k,
+                        inputs[i].shards[k] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(k), .place = (uint16_t)k,
+                                                                     .device = (uint16_t)k,
                                                                      .offset = made.results[0][k],
                                                                      .bytes = pw_room_bytes(8), .seq = 2 };
         }
@@ -296,6 +297,70 @@ static void test_results_as_inputs(void **state)
                 assert_true(*(const double *)run_data(&used, 1, k) == 600.0);
         /* Two results and one of the inputs: the other stays where it is. */
         assert_int_equal(world_history(&world, 0, atomic_load(&world.boards[0]->done.seq)).peak_bytes, 3 * 128);
+        world_no_report(&world);
+        world_done(&world);
+        program_done(&make);
+        program_done(&use);
+}
+
+/* --- places of other hosts ------------------------------------------------------------------------------------------------- */
+
+/* Two rows, on two devices: 10 and 20. */
+static struct build *build_rows(void)
+{
+        struct build *build = build_new();
+        uint32_t slice = build_slice(build, devices, 2, 0), rows = build_value(build, slice, PW_F64, PW_DIMS(2), PW_SPLIT(0));
+        uint32_t made = build_value(build, slice, PW_F64, PW_DIMS(2), PW_SPLIT(0));
+
+        build_input(build, rows);
+        build_call(build, &(struct build_call){ SCALE(10.0), .inputs = { rows }, .input_count = 1, .output = made });
+        build_result(build, made);
+        return build;
+}
+
+/* Every other of four rows: loaded where the other one lies, doubled, and sent back. */
+static struct build *build_apart(void)
+{
+        struct build *build = build_new();
+        uint32_t there = build_slice(build, (uint32_t[]){ WORLD_AFAR, 1, WORLD_AFAR, 0 }, 4, 0);
+        uint32_t back = build_slice(build, (uint32_t[]){ WORLD_AFAR, 0, WORLD_AFAR, 1 }, 4, 0), rows, doubled, sent;
+
+        rows = build_value(build, there, PW_F64, PW_DIMS(4), PW_SPLIT(0));
+        doubled = build_value(build, there, PW_F64, PW_DIMS(4), PW_SPLIT(0));
+        sent = build_value(build, back, PW_F64, PW_DIMS(4), PW_SPLIT(0));
+        build_input(build, rows);
+        build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { rows }, .input_count = 1, .output = doubled });
+        build_transfer(build, &(struct build_transfer){ .from = doubled, .to = sent });
+        build_result(build, sent);
+        return build;
+}
+
+/* Devices of other hosts have the same numbers, and places between ours: a record has rooms and shards of this host's only. */
+static void test_other_hosts(void **state)
+{
+        static const double rows[] = { 1.0, 2.0 };
+        struct input host = { .inline_value = rows, .bytes = sizeof rows, .mesh = { 1 } };
+        struct input apart = { .bytes = 32, .sharding = PW_SPLIT(0), .mesh = { 4 }, .shard_count = 2 };
+        struct program make, use;
+        struct run made, used;
+        struct world world;
+        (void)state;
+
+        world_init(&world, 2, 1);
+        program_init(&make, &world, build_rows());
+        program_init(&use, &world, build_apart());
+        world_start_all(&world);
+        run_init(&made, &make, &host);
+        run_order_all(&made);
+        for (uint32_t d = 0; d < 2; d++)
+                apart.shards[d] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(d), .place = (uint16_t)(1 + 2 * d),
+                                                         .device = (uint16_t)d, .offset = made.results[0][d],
+                                                         .bytes = pw_room_bytes(8), .seq = 2 };
+        run_init(&used, &use, &apart);
+        run_order_all(&used);
+        run_wait(&used);
+        assert_true(*(const double *)run_data(&used, 0, 1) == 20.0);
+        assert_true(*(const double *)run_data(&used, 0, 3) == 40.0);
         world_no_report(&world);
         world_done(&world);
         program_done(&make);
@@ -371,7 +436,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_chain), cmocka_unit_test(test_all_reduce), cmocka_unit_test(test_layouts),
                 cmocka_unit_test(test_two_islands), cmocka_unit_test(test_partial_to_partial),
-                cmocka_unit_test(test_results_as_inputs), cmocka_unit_test(test_measured_peak),
+                cmocka_unit_test(test_results_as_inputs), cmocka_unit_test(test_other_hosts),
+                cmocka_unit_test(test_measured_peak),
                 cmocka_unit_test(test_programs_come_and_go),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

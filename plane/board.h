@@ -49,7 +49,8 @@ struct pw_slice_record {
         struct pw_slice_place places[]; /* of any host */
 };
 
-/* Where a program's input lies. Its shards: run record + shards, shard_count of them. */
+/* Where a program's input lies. Its shards: run record + shards, shard_count of them: those of its places that are on the host,
+ * ascending. */
 struct pw_run_input {
         uint8_t in_place; /* its shards lie on the program's slice as declared: the load is skipped */
         uint8_t is_inline;/* the value is in `value` */
@@ -65,15 +66,19 @@ struct pw_run_input {
 };
 struct pw_run_shard {
         uint32_t segment;
-        uint32_t device;  /* that wrote it, or PW_NODE_NONE: host memory, without head */
+        uint16_t place;   /* of the value's mesh; what was lost there is read where another device of the host has the same */
+        uint16_t device;  /* of the host, that wrote it, or PW_SHARD_IN_HOST: host memory, without head */
         uint64_t offset;  /* device memory: of the room's head */
         uint64_t bytes;   /* from there on are the value's: nothing behind them may be read */
         uint64_t seq;     /* wait until `device` is done with it; 0: it is */
 };
 
+#define PW_SHARD_IN_HOST UINT16_MAX
+
 struct pw_run_room { uint32_t segment, zero; uint64_t offset, bytes; };
 
-/* Everything that the executors of one host need for one run; fields behind `seqs` never change once the first gang is ordered. */
+/* Everything that the executors of one host need for one run, and of other hosts nothing: it has rooms and shards of the host's own
+ * devices only, in which what comes from elsewhere arrives. Fields behind `seqs` never change once the first gang is ordered. */
 struct pw_run_record {
         uint64_t run;         /* number, for people and reports */
         uint32_t image_island;/* in whose board the program's image and slice records lie: one of the host's, for all islands */
@@ -84,9 +89,10 @@ struct pw_run_record {
         uint32_t island_numbers; /* offset of uint32_t, island_count: the host's numbers of those islands */
         uint32_t inputs;      /* offset of struct pw_run_input, image.input_count */
         uint32_t slices;      /* offset of uint32_t, image.slice_count: offsets of slice records beside the image, in lines */
-        /* offset of uint32_t, per block of the image: offset in the record of struct pw_run_room per device of its slice */
+        /* offset of uint32_t, per block of the image: offset in the record of struct pw_run_room per place of its slice that is on
+         * the host, ascending */
         uint32_t blocks;
-        uint32_t results;     /* likewise per result: rooms per device of the result's slice */
+        uint32_t results;     /* likewise per result */
         uint32_t cancelled_at;/* atomic: nodes from this one on are skipped where they are ordered at all; UINT32_MAX: none */
         /* offset of _Atomic uint64_t [image.seq_count][island_count]: seq of the node in that island, 0: has no gang there */
         uint32_t seqs;

@@ -40,4 +40,4 @@ tests_program_layouts_test_LDADD = $(program_test_libs)
 tests_program_rooms_test_SOURCES = tests/program/rooms_test.c $(program_sim)
 tests_program_rooms_test_LDADD = $(program_test_libs)
 tests_program_wide_test_SOURCES = tests/program/wide_test.c program/graph/graph_make.c
-tests_program_wide_test_LDADD = $(program_test_libs)
+tests_program_wide_test_LDADD = scheduler/libscheduler.la $(program_test_libs)

@@ -37,12 +37,11 @@ static void add_room(struct check *check, struct pw_room room, enum pw_room_use 
 static void add_block(struct check *check, const struct pw_host_run *run, uint32_t index)
 {
         const struct pw_program_block *block = &run->program->blocks[index];
-        const struct pw_slice_map *slice = &run->program->row.slices[block->slice];
+        const struct pw_program_slice *slice = &run->program->slices[block->slice];
 
-        for (uint32_t place = 0; place < slice->device_count; place++) {
-                uint32_t number = slice->places[place].device;
-                struct pw_room room = { number, pw_program_device(run->program, number)->rooms->segment,
-                                        pw_host_run_block(run, index, place), block->bytes };
+        for (uint32_t i = 0; i < slice->here_count; i++) {
+                struct pw_room room = pw_program_room(run->program, &run->program->devices[slice->here[i].device],
+                                                      pw_host_run_block(run, index, i), block->bytes);
 
                 add_room(check, room, run->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
@@ -56,7 +55,8 @@ static void add_rooms(struct check *check)
 
         pw_list_each(&check->scheduler->host_results, result, struct pw_host_result, link)
                 for (uint32_t i = 0; !result->donated && i < result->room_count; i++)
-                        add_room(check, result->rooms[i], result->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
+                        if (pw_host_result_is_here(result, i))
+                                add_room(check, result->rooms[i], result->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
         for (uint32_t i = 0; i < check->scheduler->host_run_capacity; i++) {
                 run = check->scheduler->host_runs_at[i];
                 for (uint32_t b = 0; run && run->placed && b < run->program->block_count; b++)

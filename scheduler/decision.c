@@ -7,7 +7,7 @@
 #include "plane/entry.h"
 
 /* The shard list of a result, from where its rooms are. `list` has room for it. */
-static void list_shards(uint32_t host, const struct pw_result *result, struct pw_shard_list *list)
+static void list_shards(const struct pw_result *result, struct pw_shard_list *list)
 {
         struct pw_box box;
 
@@ -24,7 +24,7 @@ static void list_shards(uint32_t host, const struct pw_result *result, struct pw
                 list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
                                                            .bytes = pw_box_elements(&box) * pw_dtype_bytes(result->value.dtype),
                                                            .segment = room->segment,
-                                                           .device = { (uint16_t)host, (uint16_t)room->device } };
+                                                           .device = pw_room_device(room) };
         }
         pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
         pw_bits_join(pw_shard_list_lost(list), result->lost, list->shard_count);
@@ -39,12 +39,12 @@ static uint64_t whole_bytes(const struct pw_result *result)
 }
 
 /* `list`: with room for its shards; NULL: there is no memory for that. */
-static void tell(struct pw_store *store, uint32_t host, const struct pw_action *action, struct pw_shard_list *list, uint64_t now_us)
+static void tell(struct pw_store *store, const struct pw_action *action, struct pw_shard_list *list, uint64_t now_us)
 {
         struct pw_decision decision = { .status = action->status, .text = action->text };
 
         if (action->status == PW_OK && list) {
-                list_shards(host, action->result, list);
+                list_shards(action->result, list);
                 decision.list = list;
                 decision.bytes = whole_bytes(action->result);
         } else if (action->status == PW_OK) {
@@ -54,7 +54,7 @@ static void tell(struct pw_store *store, uint32_t host, const struct pw_action *
         pw_store_decide(store, action->result->object, &decision, now_us);
 }
 
-void pw_decision_tell(struct pw_store *store, uint32_t host, const struct pw_action *action, uint64_t now_us)
+void pw_decision_tell(struct pw_store *store, const struct pw_action *action, uint64_t now_us)
 {
         union {
                 struct pw_shard_list list;
@@ -65,10 +65,10 @@ void pw_decision_tell(struct pw_store *store, uint32_t host, const struct pw_act
         if (!action->result->object)
                 return;
         if (action->result->room_count <= PW_DEVICES_MAX) {
-                tell(store, host, action, &few.list, now_us);
+                tell(store, action, &few.list, now_us);
                 return;
         }
         many = malloc(PW_SHARD_LIST_BYTES((size_t)action->result->room_count));
-        tell(store, host, action, many, now_us);
+        tell(store, action, many, now_us);
         free(many);
 }

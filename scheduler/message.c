@@ -22,7 +22,7 @@ struct input {
         uint64_t offset, bytes, number;
         uint8_t value[24];
 };
-struct room { uint32_t device, segment; uint64_t offset, bytes; };
+struct room { uint16_t host, device; uint32_t segment; uint64_t offset, bytes; };
 _Static_assert(sizeof(struct head) == 64 && sizeof(struct input) == 80 && sizeof(struct room) == 24, "no gaps");
 
 static const struct pw_core_body nothing;
@@ -68,7 +68,8 @@ static uint8_t *put_input(uint8_t *at, const struct pw_core_input *from)
 
 static uint8_t *put_room(uint8_t *at, const struct pw_room *from)
 {
-        struct room room = { htole32(from->device), htole32(from->segment), htole64(from->offset), htole64(from->bytes) };
+        struct room room = { htole16(from->host), htole16(from->device), htole32(from->segment), htole64(from->offset),
+                             htole64(from->bytes) };
 
         return put(at, &room, sizeof room);
 }
@@ -140,7 +141,8 @@ static void get_room(const uint8_t **at, struct pw_room *ret_room)
         struct room room;
 
         *at = get(*at, &room, sizeof room);
-        *ret_room = (struct pw_room){ le32toh(room.device), le32toh(room.segment), le64toh(room.offset), le64toh(room.bytes) };
+        *ret_room = (struct pw_room){ le16toh(room.host), le16toh(room.device), le32toh(room.segment), le64toh(room.offset),
+                                      le64toh(room.bytes) };
 }
 
 /* What comes behind the head, whose counts fit its length. */

@@ -138,7 +138,12 @@ struct pw_core_input {
         uint32_t result, slot;
 };
 
-struct pw_room { uint32_t device, segment; uint64_t offset, bytes; };
+/* On a device of `host`; where it is said by another one, no more than that is known. */
+struct pw_room { uint16_t host, device; uint32_t segment; uint64_t offset, bytes; };
+static inline struct pw_device_id pw_room_device(const struct pw_room *room)
+{
+        return (struct pw_device_id){ room->host, room->device };
+}
 
 /* What comes along with a message and has no fixed size; who tells keeps it. All zero: nothing. */
 struct pw_core_body {

@@ -68,7 +68,7 @@ static const struct pw_core_input inputs[] = {
         { .source = PW_SOURCE_HOST, .segment = 7, .offset = UINT64_C(1) << 40, .bytes = 4097 },
         { .source = PW_SOURCE_RESULT, .given = true, .run = { 3, 4, 5 }, .result = 255, .slot = 6 },
         { .source = PW_SOURCE_ERROR, .status = PW_DEVICE_LOST } };
-static const struct pw_room rooms[] = { { 1, 101, 64, 320 }, { 4095, 102, UINT64_C(1) << 50, 64 } };
+static const struct pw_room rooms[] = { { 5, 1, 101, 64, 320 }, { 4095, 63, 102, UINT64_C(1) << 50, 64 } };
 static const uint32_t slots[] = { 9, 0xfffffffe, 11 };
 static const struct pw_core_body all = { .text = "and so on", .inputs = inputs, .input_count = 4, .rooms = rooms, .room_count = 2,
                                          .slots = slots, .slot_count = 3 };

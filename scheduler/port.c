@@ -46,7 +46,7 @@ static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_ac
         switch (action->kind) {
         case PW_ACT_BOARD: return board(deciders, &action->message, &err) != PW_NO_MEMORY;
         case PW_ACT_CORE: port->send(deciders->context, &action->core, &action->frame, now_us); return true;
-        case PW_ACT_RESULT: pw_decision_tell(store, deciders->scheduler->host, action, now_us); return true;
+        case PW_ACT_RESULT: pw_decision_tell(store, action, now_us); return true;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)
                         pw_store_lose(store, action->result->object, action->text, now_us);

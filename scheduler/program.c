@@ -39,7 +39,7 @@ static enum pw_status take_slices(struct pw_program *program, struct pw_error *r
                         return pw_error_set(ret_err, PW_NOT_FOUND, "program %s: slice %u is closed", program->row.name,
                                             program->row.slices[i].id);
                 pw_slice_use(slice);
-                program->slices[i] = (struct pw_program_slice){ slice->serial };
+                program->slices[i].serial = slice->serial;
         }
         return PW_OK;
 }
@@ -52,43 +52,92 @@ static bool take_blocks(struct pw_program *program)
         program->blocks = calloc(program->block_count + 1, sizeof *program->blocks);
         for (uint32_t i = 0; program->blocks && i < program->block_count; i++) {
                 const struct pw_image_block *block = pw_image_block(image, i);
-                program->blocks[i] = (struct pw_program_block){ block->slice, block->stage, program->place_count,
+                program->blocks[i] = (struct pw_program_block){ block->slice, block->stage, program->here_count,
                                                                 pw_round_up(block->bytes, PW_LINE_BYTES) };
-                program->place_count += program->row.slices[block->slice].device_count;
+                program->here_count += program->slices[block->slice].here_count;
         }
         return program->blocks && pw_chain_init(program);
 }
 
 struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number)
 {
-        uint64_t bit = UINT64_C(1) << number;
+        uint32_t first = 0, end = program->device_count;
 
-        if (!(program->device_mask & bit))
-                return NULL;
-        return &program->devices[__builtin_popcountll(program->device_mask & (bit - 1))];
+        while (first < end) {
+                uint32_t middle = first + (end - first) / 2;
+                if (program->devices[middle].number < number)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first < program->device_count && program->devices[first].number == number ? &program->devices[first] : NULL;
 }
 
-static bool list_devices(struct pw_program *program)
+struct pw_room pw_program_room(const struct pw_program *program, const struct pw_program_device *device, uint64_t offset,
+                               uint64_t bytes)
 {
+        return (struct pw_room){ (uint16_t)program->scheduler->host, (uint16_t)device->number, device->rooms->segment, offset,
+                                 bytes };
+}
+
+bool pw_program_is_in(const struct pw_program *program, const struct pw_island *island)
+{
+        for (uint32_t i = 0; i < program->device_count; i++)
+                if (program->devices[i].device->island == island->number)
+                        return true;
+        return false;
+}
+
+/* The devices that its slices have on this host, by number. */
+static bool list_devices(struct pw_program *program, uint32_t host)
+{
+        bool has[PW_DEVICES_MAX] = { false };
+
         for (uint32_t i = 0; i < program->slice_count; i++)
-                for (uint32_t place = 0; place < program->row.slices[i].device_count; place++)
-                        program->device_mask |= UINT64_C(1) << program->row.slices[i].places[place].device;
-        program->devices = calloc(PW_DEVICES_MAX, sizeof *program->devices);
-        program->device_count = (uint32_t)__builtin_popcountll(program->device_mask);
+                for (uint32_t p = 0; p < program->row.slices[i].device_count; p++)
+                        if (program->row.slices[i].places[p].host == host)
+                                has[program->row.slices[i].places[p].device] = true;
+        for (uint32_t number = 0; number < PW_DEVICES_MAX; number++)
+                program->device_count += has[number];
+        program->devices = calloc(program->device_count + 1, sizeof *program->devices);
+        for (uint32_t number = 0, i = 0; program->devices && number < PW_DEVICES_MAX; number++)
+                if (has[number])
+                        program->devices[i++].number = number;
         return program->devices;
+}
+
+/* The places of a slice that are on this host. */
+static bool list_places(struct pw_program *program, const struct pw_slice_map *map, uint32_t host, struct pw_program_slice *slice)
+{
+        for (uint32_t p = 0; p < map->device_count; p++)
+                slice->here_count += map->places[p].host == host;
+        slice->here = calloc(slice->here_count + 1, sizeof *slice->here);
+        for (uint32_t p = 0, i = 0; slice->here && p < map->device_count; p++)
+                if (map->places[p].host == host)
+                        slice->here[i++] = (struct pw_program_place){
+                                p, (uint32_t)(pw_program_device(program, map->places[p].device) - program->devices) };
+        return slice->here;
+}
+
+static bool list_here(struct pw_program *program, uint32_t host)
+{
+        if (!list_devices(program, host))
+                return false;
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                if (!list_places(program, &program->row.slices[i], host, &program->slices[i]))
+                        return false;
+        return true;
 }
 
 static enum pw_status take_devices(struct pw_program *program, struct pw_error *ret_err)
 {
-        uint32_t i = 0;
-
-        for (uint64_t rest = program->device_mask; rest; rest &= rest - 1) {
-                struct pw_program_device *device = &program->devices[i++];
-                device->device = program->scheduler->devices[__builtin_ctzll(rest)];
+        for (uint32_t i = 0; i < program->device_count; i++) {
+                struct pw_program_device *device = &program->devices[i];
+                device->device = program->scheduler->devices[device->number];
                 device->rooms = pw_device_rooms(device->device, program->row.tenant);
                 if (!device->rooms)
                         return pw_error_set(ret_err, PW_INVALID, "program %s: device h%u:%u has no segment of tenant %s",
-                                            program->row.name, program->scheduler->host, device->device->number,
+                                            program->row.name, program->scheduler->host, device->number,
                                             program->row.tenant);
         }
         program->quota = program->devices[0].rooms->quota;
@@ -97,11 +146,10 @@ static enum pw_status take_devices(struct pw_program *program, struct pw_error *
 
 static void need(struct pw_program *program, uint32_t slice, uint64_t bytes)
 {
-        const struct pw_slice_map *map = &program->row.slices[slice];
-
-        for (uint32_t place = 0; bytes && place < map->device_count; place++) {
-                pw_program_device(program, map->places[place].device)->bytes += bytes;
-                program->memory_mask |= UINT64_C(1) << map->places[place].device;
+        for (uint32_t i = 0; bytes && i < program->slices[slice].here_count; i++) {
+                struct pw_program_device *device = &program->devices[program->slices[slice].here[i].device];
+                device->bytes += bytes;
+                program->memory_members |= UINT64_C(1) << device->number;
         }
 }
 
@@ -115,11 +163,11 @@ static bool take_image(struct pw_program *program, uint32_t host)
                 return false;
         for (uint32_t i = 0; i < program->block_count; i++)
                 need(program, program->blocks[i].slice, program->blocks[i].bytes);
-        program->row.room_count = program->place_count;
+        program->row.room_count = program->here_count;
         for (uint32_t i = 0; i < image->result_count; i++) {
                 uint32_t slice = pw_program_result_value(program, i)->slice;
                 need(program, slice, program->plan.results[i].room_bytes);
-                program->row.room_count += program->row.slices[slice].device_count;
+                program->row.room_count += program->slices[slice].here_count;
                 if (results[i].donated_input >= 0)
                         program->inputs[results[i].donated_input] = (struct pw_program_input){ true, i };
         }
@@ -142,7 +190,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         pw_queue_init(&program->queue);
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
-        if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_devices(program) &&
+        if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_here(program, of->host) &&
             take_image(program, of->host)) {
                 *ret_program = &program->row;
                 return PW_OK;
@@ -162,9 +210,10 @@ uint64_t pw_program_bytes(const struct pw_program_row *row)
 
         for (uint32_t i = 0; i < program->slice_count; i++)
                 bytes += sizeof *row->slices + sizeof *program->slices + PW_HEAP_BYTES +
-                        row->slices[i].device_count * sizeof *row->slices[i].places;
+                        row->slices[i].device_count * sizeof *row->slices[i].places + PW_HEAP_BYTES +
+                        program->slices[i].here_count * sizeof *program->slices[i].here;
         bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs;
-        return bytes + program->block_count * sizeof *program->blocks + PW_DEVICES_MAX * sizeof *program->devices;
+        return bytes + program->block_count * sizeof *program->blocks + program->device_count * sizeof *program->devices;
 }
 
 void pw_program_unmake(struct pw_program_row *program)
@@ -252,8 +301,10 @@ void pw_program_destroy(struct pw_program *program)
         pw_list_each(&program->idle_host_runs, run, struct pw_host_run, link)
                 pw_host_run_free(run);
         give_slices(program);
-        for (uint32_t i = 0; i < program->slice_count; i++)
+        for (uint32_t i = 0; i < program->slice_count; i++) {
                 free((void *)program->row.slices[i].places);
+                free(program->slices[i].here);
+        }
         pw_plan_done(&program->plan);
         free(program->row.slices);
         free(program->slices);

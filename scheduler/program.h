@@ -9,15 +9,26 @@ struct pw_scheduler;
 
 struct pw_program_input { bool takes_result; uint32_t result; }; /* donated: its load writes the room of this result */
 
+/* One of this host's devices that its slices have. Its index in the program stands for it everywhere here: of other hosts' devices
+ * only the slices know. */
 struct pw_program_device {
+        uint32_t number;         /* on this host */
         struct pw_device *device;
         struct pw_rooms *rooms;
         uint64_t bytes;          /* of blocks and results, nothing in place */
 };
 
-struct pw_program_slice { uint64_t serial; /* 0: not in use by this program yet */ };
+/* A place of a slice that is on this host. */
+struct pw_program_place { uint32_t place, device; }; /* device: index in the program's devices */
 
-struct pw_program_block { uint32_t slice, chain, first_place; uint64_t bytes; }; /* bytes: on each device, whole lines */
+struct pw_program_slice {
+        uint64_t serial;                 /* 0: not in use by this program yet */
+        struct pw_program_place *here;   /* ascending by place */
+        uint32_t here_count;
+};
+
+/* bytes: on each device, whole lines; first_here: of `here` of its slice, counted over all blocks. */
+struct pw_program_block { uint32_t slice, chain, first_here; uint64_t bytes; };
 
 /* Runs that took over one another's block: those of the slices (chain 0), that of a stage (chain 1 + stage). See chain.c. */
 struct pw_sched_chain {
@@ -37,10 +48,10 @@ struct pw_program {
         struct pw_program_block *blocks;     /* as in the image */
         struct pw_sched_chain *chains;
         uint32_t slice_count, block_count, chain_count;
-        uint32_t place_count;                /* of all blocks */
+        uint32_t here_count;                 /* of all blocks */
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
-        uint64_t device_mask, memory_mask;   /* all; those of which a run takes memory */
+        uint64_t memory_members;             /* of them, those of which a run takes memory: a bit of this host each */
         struct pw_queue queue;               /* runs that are not admitted, but for those whose inputs may bring room */
         struct pw_list idle_runs, idle_host_runs; /* records to be used again */
         uint32_t idle_run_count, idle_host_run_count;
@@ -59,6 +70,10 @@ static inline const struct pw_image_value *pw_program_result_value(const struct 
         return pw_image_value(image, (PW_IMAGE_AT(image, struct pw_image_result, image->results) + result)->value);
 }
 struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number); /* NULL: not one of its */
+/* A room of its tenant's on one of its devices. */
+struct pw_room pw_program_room(const struct pw_program *program, const struct pw_program_device *device, uint64_t offset,
+                               uint64_t bytes);
+bool pw_program_is_in(const struct pw_program *program, const struct pw_island *island); /* has it a device there? */
 
 /* chain.c: fill chains. False: out of memory. */
 bool pw_chain_init(struct pw_program *program);

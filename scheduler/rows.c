@@ -34,7 +34,7 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
                                               .admitted = island->admitted, .ordered = island->seq,
                                               .policy = island->policy->name };
                 pw_list_each(&scheduler->queue, run, struct pw_host_run, link)
-                        out.queued += (run->program->device_mask & island->members) != 0;
+                        out.queued += pw_program_is_in(run->program, island);
                 row(context, &out);
         }
 }
@@ -146,8 +146,8 @@ static const struct pw_device *slowest_device(const struct pw_scheduler *schedul
         const struct pw_device *found = NULL;
         bool is_found_call = false;
 
-        for (uint64_t rest = live->program->device_mask; rest && !is_found_call; rest &= rest - 1) {
-                const struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
+        for (uint32_t i = 0; i < live->program->device_count && !is_found_call; i++) {
+                const struct pw_device *device = live->program->devices[i].device;
                 const struct pw_ordered *at = gang_at(scheduler, device);
                 if (!at || (found && !is_call(at)))
                         continue;
@@ -270,13 +270,22 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
         return place && place->source == PW_INPUT_RESULT ? place->result : NULL;
 }
 
+static uint64_t members_of(const struct pw_program *program)
+{
+        uint64_t members = 0;
+
+        for (uint32_t i = 0; i < program->device_count; i++)
+                members |= UINT64_C(1) << program->devices[i].number;
+        return members;
+}
+
 void pw_scheduler_run_brief(const struct pw_run *run, struct pw_run_row *ret_row)
 {
         const struct pw_live *live = pw_container_of(run, const struct pw_live, run);
 
         *ret_row = (struct pw_run_row){ .number = live->run.number, .submitted_us = live->run.submitted_us,
                                         .program = live->run.row->name, .tenant = live->run.row->tenant, .client = live->run.client,
-                                        .state = live->run.state, .devices = live->program->device_mask };
+                                        .state = live->run.state, .devices = members_of(live->program) };
         if (live->run.state == PW_RUN_QUEUED)
                 row_lacks(live, ret_row);
 }

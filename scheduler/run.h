@@ -81,7 +81,7 @@ struct pw_program_row {
         uint64_t kept_bytes, placed_bytes;
         struct pw_slice_map *slices;  /* copies, image->slice_count */
         uint32_t input_count, result_count;
-        uint64_t room_count;          /* that a run takes, on all devices */
+        uint64_t room_count;          /* that a run takes, on all devices of this host */
         uint64_t runs, runs_in_flight, runs_admitted; /* admitted: of those in flight */
         uint64_t measured_peak_bytes; /* largest that a device reported */
         bool freed;
@@ -184,7 +184,7 @@ struct pw_run_row {
         uint64_t blocking_run;   /* the run it waits for; 0: none */
         struct pw_result *blocking_input; /* or the input */
         void *blocking_object;   /* or the store's object, an input that is not ready */
-        uint64_t devices;        /* of its slices, a bit each */
+        uint64_t devices;        /* of its slices and this host, a bit each */
         uint64_t lack_bytes;     /* queued: by which `lack_device` has too little room; 0: earlier runs hold it back */
         uint32_t lack_device;
         bool over_quota;         /* it is not the device that lacks them, but what its tenant may have of all devices */

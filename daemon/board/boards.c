@@ -7,7 +7,15 @@
 #define BATCH 256u
 _Static_assert(BATCH <= PW_ORDER_REACH, "no more are appended at once than lie in reach");
 
-struct pw_boards *pw_boards_new(void) { return calloc(1, sizeof(struct pw_boards)); }
+struct pw_boards *pw_boards_new(uint32_t host)
+{
+        struct pw_boards *boards = calloc(1, sizeof *boards);
+
+        if (boards)
+                boards->host = host;
+        return boards;
+}
+
 
 void pw_boards_free(struct pw_boards *boards)
 {

@@ -12,7 +12,7 @@
 
 struct pw_boards;
 
-struct pw_boards *pw_boards_new(void); /* NULL: out of memory */
+struct pw_boards *pw_boards_new(uint32_t host); /* whose they are. NULL: out of memory */
 void pw_boards_free(struct pw_boards *boards);
 PW_MUST_CHECK enum pw_status pw_boards_island(struct pw_boards *boards, uint32_t island, struct pw_island_board *board,
                                             uint64_t board_bytes, struct pw_error *ret_err);

@@ -24,6 +24,7 @@ struct pw_boards_run {
 struct pw_boards_program { struct pw_boards_run *runs; };
 
 struct pw_boards {
+        uint32_t host;
         struct pw_boards_island islands[PW_ISLANDS_MAX];
         struct {
                 struct pw_device_board *board;

@@ -31,7 +31,7 @@ static void open_scene(struct scene *scene)
         memset(scene, 0, sizeof *scene);
         scene->board = aligned_alloc(4096, bytes);
         scene->device = aligned_alloc(4096, (sizeof *scene->device + 4095) / 4096 * 4096);
-        scene->boards = pw_boards_new();
+        scene->boards = pw_boards_new(0);
         assert_true(scene->board && scene->device && scene->boards);
         memset(scene->board, 0, bytes);
         memset(scene->device, 0, sizeof *scene->device);

@@ -35,13 +35,15 @@ static void write_slice(struct pw_slice_record *record, const struct pw_slice_ma
 
 static uint64_t image_bytes(const struct pw_program_row *row) { return pw_round_up(row->image->bytes, PW_LINE_BYTES); }
 
-static uint32_t islands_of(const struct pw_program_row *row)
+/* Islands of this host that a program has devices in, a bit each. */
+static uint32_t islands_of(const struct pw_boards *boards, const struct pw_program_row *row)
 {
         uint32_t islands = 0;
 
         for (uint32_t i = 0; i < row->image->slice_count; i++)
                 for (uint32_t place = 0; place < row->slices[i].device_count; place++)
-                        islands |= 1u << row->slices[i].places[place].island;
+                        if (row->slices[i].places[place].host == boards->host)
+                                islands |= 1u << row->slices[i].places[place].island;
         return islands;
 }
 
@@ -67,7 +69,7 @@ enum pw_status pw_boards_image_reserve(struct pw_boards *boards, struct pw_progr
         *ret_bytes = 0;
         for (uint32_t i = 0; i < row->image->slice_count; i++)
                 bytes += pw_slice_record_bytes(row->slices[i].device_count);
-        if (!take_image(boards, islands_of(row), bytes, &island, &record))
+        if (!take_image(boards, islands_of(boards, row), bytes, &island, &record))
                 return pw_error_set(ret_err, PW_NO_SPACE, "the boards of its islands have no room for program %s", row->name);
         boards->image_serial += 1 + (boards->image_serial == UINT32_MAX); /* never 0 */
         row->place = (struct pw_image_place){ .island = island, .line = record.line, .serial = boards->image_serial,

@@ -33,8 +33,8 @@ static bool is_node_awaited(struct search *search, const struct pw_image_node *o
                 for (uint32_t place = 0; seq && place < slice->device_count; place++) {
                         uint32_t device = slice->places[place].device;
 
-                        if (slice->places[place].island != islands[i] || device == search->device ||
-                            !is_behind(search->daemon, device, seq))
+                        if (slice->places[place].host != search->daemon->host || slice->places[place].island != islands[i] ||
+                            device == search->device || !is_behind(search->daemon, device, seq))
                                 continue;
                         search->found.device = device;
                         search->found.node = on;

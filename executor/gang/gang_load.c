@@ -16,7 +16,7 @@ static uint32_t input_lie(const struct pw_exec_gang *gang, const struct pw_run_i
         memcpy(ret_lie->mesh, input->mesh, sizeof ret_lie->mesh);
         for (uint32_t i = 0; !input->is_inline && i < input->shard_count; i++)
                 if (shards[i].device == gang->launch->given.device)
-                        place = i;
+                        place = shards[i].place;
         return place;
 }
 
@@ -62,7 +62,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
                        struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
-        uint64_t head_bytes = shard->device == PW_NODE_NONE ? 0 : PW_ROOM_HEAD;
+        uint64_t head_bytes = shard->device == PW_SHARD_IN_HOST ? 0 : PW_ROOM_HEAD;
         struct pw_segments_part part = { shard->segment, shard->offset, head_bytes + source->bytes };
         enum pw_status status;
         struct pw_error err;
@@ -70,9 +70,9 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
 
         if (part.bytes > shard->bytes || part.bytes < source->bytes)
                 return too_short(gang, shard->bytes, part.bytes, ret_fault);
-        if (shard->device != PW_NODE_NONE && shard->seq)
+        if (shard->device != PW_SHARD_IN_HOST && shard->seq)
                 pw_wait_done(launch, shard->device, shard->seq);
-        status = shard->device == PW_NODE_NONE ? pw_segments_lend(&launch->segments, &part, gang->seq, &at, &err)
+        status = shard->device == PW_SHARD_IN_HOST ? pw_segments_lend(&launch->segments, &part, gang->seq, &at, &err)
                                                : pw_segments_at(&launch->segments, &part, &at, &err);
         if (status != PW_OK) {
                 *ret_fault = pw_gang_cause(gang, err.status, err.text);
@@ -94,14 +94,13 @@ static bool inline_find(struct pw_exec_gang *gang, const struct pw_run_input *in
 static bool look_again(const struct pw_exec_gang *gang, const struct pw_run_shard *shard, const void *data,
                        struct pw_room_head *ret_fault)
 {
-        if (shard->device == PW_NODE_NONE || shard->device == gang->launch->given.device)
+        if (shard->device == PW_SHARD_IN_HOST || shard->device == gang->launch->given.device)
                 return true;
         return pw_gang_is_value(gang, (const void *)((const uint8_t *)data - PW_ROOM_HEAD), shard->device, ret_fault);
 }
 
 struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input)
 {
-        const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
         const struct pw_program_sources *sources = &gang->node->sources;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
         struct pw_error err;
@@ -110,16 +109,16 @@ struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_
                 return pw_gang_cause(gang, err.status, err.text);
         for (uint32_t i = 0; i < sources->count; i++) {
                 struct pw_source *source = &sources->sources[i];
-                uint32_t place = sources->places[i];
-                if (!(input->is_inline              ? inline_find(gang, input, source, &next)
-                      : place < input->shard_count ? shard_find(gang, &shards[place], source, &next)
-                                                   : too_short(gang, 0, source->bytes, &next)))
+                const struct pw_run_shard *shard = pw_run_shard(gang->view, input, sources->places[i]);
+                if (!(input->is_inline ? inline_find(gang, input, source, &next)
+                      : shard          ? shard_find(gang, shard, source, &next)
+                                       : too_short(gang, 0, source->bytes, &next)))
                         pw_gang_fault_join(&fault, &next);
         }
         if (fault.status == PW_OK)
                 fault = pw_gang_assemble(gang);
         for (uint32_t i = 0; i < sources->count && !input->is_inline && fault.status == PW_OK; i++)
-                if (!look_again(gang, &shards[sources->places[i]], sources->sources[i].data, &next))
+                if (!look_again(gang, pw_run_shard(gang->view, input, sources->places[i]), sources->sources[i].data, &next))
                         fault = next;
         return fault;
 }

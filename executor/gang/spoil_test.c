@@ -19,7 +19,7 @@ static void test_short_shards(void **state)
 
                 world_init(&world, 1, 1);
                 program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
-                input.shards[0] = (struct pw_run_shard){ .segment = segment, .device = cases[i].room ? 0 : PW_NODE_NONE,
+                input.shards[0] = (struct pw_run_shard){ .segment = segment, .device = cases[i].room ? 0 : PW_SHARD_IN_HOST,
                                                          .offset = world_room(&world, segment, 4096), .bytes = cases[i].bytes };
                 run_init(&run, &program, &input);
                 world_start_all(&world);

@@ -84,7 +84,7 @@ static void test_records(void **state)
                 struct input input = { .bytes = 8, .shard_count = 1, .mesh = { 1 } };
                 struct run bad, good;
 
-                input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_NODE_NONE,
+                input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
                                                          .offset = world_room(&world, HOST_SEGMENT, 8), .bytes = 8 };
                 *(double *)world_at(&world, HOST_SEGMENT, input.shards[0].offset) = 1.0;
                 run_init(&bad, &program, &input);

@@ -62,12 +62,15 @@ static bool slice_copy(const struct pw_programs *programs, struct pw_exec_progra
         slice->place = PW_PLACE_NONE;
         slice->places = pw_program_alloc(program, record->device_count, sizeof *slice->places);
         slice->near = pw_program_alloc(program, record->device_count, sizeof *slice->near);
-        if (!slice->places || !slice->near)
+        slice->near_of = pw_program_alloc(program, record->device_count, sizeof *slice->near_of);
+        if (!slice->places || !slice->near || !slice->near_of)
                 return false;
+        memset(slice->near_of, PW_FAR, record->device_count);
         memcpy(slice->places, record->places, record->device_count * sizeof *slice->places);
         for (uint32_t i = 0; i < record->device_count; i++) {
                 if (slice->places[i].host != programs->host)
                         continue;
+                slice->near_of[i] = (uint8_t)slice->near_count;
                 slice->near[slice->near_count++] = i;
                 if (slice->places[i].device == programs->device)
                         slice->place = i;

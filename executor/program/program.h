@@ -25,7 +25,10 @@ struct pw_exec_program_slice {
         struct pw_slice_place *places;
         uint32_t *near;    /* places on this host: who waits for devices waits for these, what comes from elsewhere has arrived */
         uint32_t near_count;
+        uint8_t *near_of;  /* per place: its index in `near`, and so among the rooms of a run; PW_FAR: it is on another host */
 };
+#define PW_FAR UINT8_MAX
+_Static_assert(PW_DEVICES_MAX < PW_FAR, "an index in near fits");
 
 /* The room of a value on the own device: `bases[base] + offset` of a run (run.h), or where `input` lies if that is in place. */
 struct pw_program_room {

@@ -78,7 +78,7 @@ static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view,
                 uint64_t bytes = base_bytes(view->program, b);
                 if (slice->place == PW_PLACE_NONE || !bytes)
                         continue;
-                room = room_list(view, b) + slice->place;
+                room = room_list(view, b) + slice->near_of[slice->place];
                 if (room->bytes < bytes)
                         return too_small(view, room->bytes, bytes, ret_err);
                 status = pw_segments_at(runs->segments, &(struct pw_segments_part){ room->segment, room->offset, bytes },
@@ -89,26 +89,41 @@ static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view,
         return PW_OK;
 }
 
+const struct pw_run_shard *pw_run_shard(const struct pw_run_view *view, const struct pw_run_input *input, uint32_t place)
+{
+        const struct pw_run_shard *shards = PW_RUN_AT(view->record, struct pw_run_shard, input->shards);
+        uint32_t first = 0, end = input->shard_count;
+
+        if (place < end && shards[place].place == place) /* all places up to it are on this host */
+                return &shards[place];
+        while (first < end) {
+                uint32_t middle = first + (end - first) / 2;
+                if (shards[middle].place < place)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first < input->shard_count && shards[first].place == place ? &shards[first] : NULL;
+}
+
 enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *segments, uint32_t index, struct pw_error *ret_err)
 {
         const struct pw_image *image = view->program->image;
         const struct pw_image_input *inputs = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
         const struct pw_run_input *input = pw_run_input(view, index);
         const struct pw_image_value *value = pw_image_value(image, inputs[index].value);
-        uint32_t place = view->program->slices[value->slice].place;
+        const struct pw_exec_program_slice *slice = &view->program->slices[value->slice];
         uint64_t bytes = pw_room_bytes(value->shard_bytes);
         const struct pw_run_shard *shard;
         enum pw_status status;
         uint8_t *at;
 
         view->in_place[index] = NULL;
-        if (!input->in_place || place == PW_PLACE_NONE)
+        if (!input->in_place || slice->place == PW_PLACE_NONE)
                 return PW_OK;
-        if (place >= input->shard_count)
-                return too_small(view, 0, bytes, ret_err);
-        shard = PW_RUN_AT(view->record, struct pw_run_shard, input->shards) + place;
-        if (shard->bytes < bytes)
-                return too_small(view, shard->bytes, bytes, ret_err);
+        shard = pw_run_shard(view, input, slice->place);
+        if (!shard || shard->bytes < bytes)
+                return too_small(view, shard ? shard->bytes : 0, bytes, ret_err);
         status = pw_segments_at(segments, &(struct pw_segments_part){ shard->segment, shard->offset, bytes }, &at, ret_err);
         if (status == PW_OK)
                 view->in_place[index] = (struct pw_room_head *)at;
@@ -125,12 +140,15 @@ enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments
         uint8_t *at;
 
         if (input && input->in_place) {
-                const struct pw_run_shard *shard = PW_RUN_AT(view->record, struct pw_run_shard, input->shards) + place;
-                part.segment = shard->segment;
-                part.offset = shard->offset;
-                bytes = place < input->shard_count ? shard->bytes : 0;
+                const struct pw_run_shard *shard = pw_run_shard(view, input, place);
+                part.segment = shard ? shard->segment : 0;
+                part.offset = shard ? shard->offset : 0;
+                bytes = shard ? shard->bytes : 0;
         } else {
-                const struct pw_run_room *all = room_list(view, room->base) + place;
+                uint8_t near = base_slice(view->program, room->base)->near_of[place];
+                const struct pw_run_room *all = room_list(view, room->base) + near;
+                if (near == PW_FAR)
+                        return too_small(view, 0, part.bytes, ret_err);
                 part.segment = all->segment;
                 part.offset = all->offset + room->offset;
                 bytes = all->bytes - pw_min_u64(room->offset, all->bytes);

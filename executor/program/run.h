@@ -55,8 +55,8 @@ static inline struct pw_room_head *pw_run_room(const struct pw_run_view *view, c
                 return view->in_place[room->input];
         return (struct pw_room_head *)(view->bases[room->base] + room->offset);
 }
-/* The room of a value at place `place` of its slice, in whatever device's memory. Errors: PW_PROTOCOL (it is not large enough),
- * what mapping it gives. */
+/* The room of a value at place `place` of its slice, in whatever device's memory of this host. Errors: PW_PROTOCOL (it is not large
+ * enough, or on another host), what mapping it gives. */
 PW_MUST_CHECK enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments *segments,
                                             const struct pw_program_room *room, uint32_t place,
                                             const struct pw_room_head **ret_head, struct pw_error *ret_err);
@@ -65,6 +65,8 @@ static inline const struct pw_run_input *pw_run_input(const struct pw_run_view *
         return PW_RUN_AT(view->record, struct pw_run_input, view->record->inputs) + index;
 }
 
+/* Where the shard of an input at `place` of its mesh is read. NULL: not on this host. */
+const struct pw_run_shard *pw_run_shard(const struct pw_run_view *view, const struct pw_run_input *input, uint32_t place);
 /* Find out where input `index` lies, if that is in place: at once for loads that ran before the view was made, and again when its
  * load runs, until when it may change. Errors: PW_PROTOCOL (its room is not large enough), what mapping it gives. */
 PW_MUST_CHECK enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *segments, uint32_t index,

@@ -157,7 +157,7 @@ struct look {
 static enum pw_place_verdict look_at_run(struct look *look, struct pw_host_run *run)
 {
         struct pw_device_quota *quota = run->program->quota;
-        uint64_t memory = run->program->memory_mask;
+        uint64_t memory = run->program->memory_members;
         bool over_quota = quota->held == look->scheduler->looks;
         enum pw_place_verdict verdict = PW_PLACE_HELD;
         bool behind_others = memory & look->held;

@@ -27,12 +27,11 @@ static void change_use(const struct pw_host_run *run, uint32_t index, enum pw_ro
 
         for (uint32_t b = 0; b < program->block_count; b++) {
                 const struct pw_program_block *block = &program->blocks[b];
-                const struct pw_slice_map *map = &program->row.slices[block->slice];
-                for (uint32_t place = 0; block->chain == index && place < map->device_count; place++) {
-                        struct pw_program_device *device = pw_program_device(program, map->places[place].device);
-                        pw_room_change(device->device,
-                                       &(struct pw_room){ map->places[place].device, device->rooms->segment, 0, block->bytes },
-                                       from, to);
+                const struct pw_program_slice *slice = &program->slices[block->slice];
+                for (uint32_t i = 0; block->chain == index && i < slice->here_count; i++) {
+                        const struct pw_program_device *device = &program->devices[slice->here[i].device];
+                        struct pw_room room = pw_program_room(program, device, 0, block->bytes);
+                        pw_room_change(device->device, &room, from, to);
                 }
         }
 }
@@ -87,12 +86,11 @@ static bool pass_on(struct pw_host_run *run, uint32_t index, struct pw_list *fre
 static void give_block(struct pw_host_run *run, const struct pw_program_block *block)
 {
         const struct pw_program *program = run->program;
-        const struct pw_slice_map *map = &program->row.slices[block->slice];
+        const struct pw_program_slice *slice = &program->slices[block->slice];
 
-        for (uint32_t place = 0; block->bytes && place < map->device_count; place++) {
-                struct pw_program_device *device = pw_program_device(program, map->places[place].device);
-                struct pw_room room = { map->places[place].device, device->rooms->segment,
-                                        run->block_offsets[block->first_place + place], block->bytes };
+        for (uint32_t i = 0; block->bytes && i < slice->here_count; i++) {
+                const struct pw_program_device *device = &program->devices[slice->here[i].device];
+                struct pw_room room = pw_program_room(program, device, run->block_offsets[block->first_here + i], block->bytes);
                 pw_room_give(device->device, &room, run->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
         }
 }

@@ -110,6 +110,11 @@ void pw_host_result_member_done(struct pw_host_result *result)
                                                         .node = result->index }, NULL);
 }
 
+bool pw_host_result_is_here(const struct pw_host_result *result, uint32_t place)
+{
+        return result->rooms[place].host == result->scheduler->host;
+}
+
 static bool owns_rooms(const struct pw_host_result *result) { return result->room_count && !result->donated; }
 
 enum pw_status pw_host_result_let_go(struct pw_host_result *result)
@@ -118,8 +123,9 @@ enum pw_status pw_host_result_let_go(struct pw_host_result *result)
                 return PW_EXISTS;
         result->letting_go = true;
         for (uint32_t i = 0; owns_rooms(result) && i < result->room_count; i++)
-                pw_room_change(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], PW_USE_RESULT,
-                               PW_USE_LETTING_GO);
+                if (pw_host_result_is_here(result, i))
+                        pw_room_change(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], PW_USE_RESULT,
+                                       PW_USE_LETTING_GO);
         result->scheduler->look |= owns_rooms(result);
         return PW_OK;
 }
@@ -127,7 +133,8 @@ enum pw_status pw_host_result_let_go(struct pw_host_result *result)
 static void give_rooms(struct pw_host_result *result)
 {
         for (uint32_t i = 0; owns_rooms(result) && i < result->room_count; i++)
-                pw_room_give(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], PW_USE_LETTING_GO);
+                if (pw_host_result_is_here(result, i))
+                        pw_room_give(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], PW_USE_LETTING_GO);
         result->scheduler->look |= owns_rooms(result);
 }
 

@@ -41,6 +41,8 @@ struct pw_host_result {
         struct pw_room room_store[];
 };
 
+/* Has it a room of this host at that place? */
+bool pw_host_result_is_here(const struct pw_host_result *result, uint32_t place);
 /* Of a run that is being reserved. NULL: out of memory. */
 struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t index, uint32_t slot);
 /* NULL: it is not here, or released. */

@@ -161,8 +161,8 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
         if (run->state != PW_HOST_RUN_RESERVED || time <= run->expired)
                 return PW_EXISTS;
         run->expired = time;
-        for (uint64_t rest = run->program->device_mask; rest; rest &= rest - 1) {
-                struct pw_device *device = scheduler->devices[__builtin_ctzll(rest)];
+        for (uint32_t i = 0; i < run->program->device_count; i++) {
+                struct pw_device *device = run->program->devices[i].device;
                 struct pw_action *action;
                 if (!is_in_function(run, device, &seq))
                         continue;

@@ -62,7 +62,7 @@ struct pw_host_run {
         struct pw_part *parts;   /* per column */
         struct pw_host_input *inputs;
         struct pw_host_result **results;
-        uint64_t *block_offsets; /* per place of all blocks */
+        uint64_t *block_offsets; /* per place on this host, of all blocks */
 };
 
 /* A run as boards know it. */
@@ -70,9 +70,10 @@ static inline struct pw_run_ref pw_run_ref(const struct pw_host_run *run)
 {
         return (struct pw_run_ref){ run->id.number, run->slot, run->program->row.program };
 }
-static inline uint64_t pw_host_run_block(const struct pw_host_run *run, uint32_t block, uint32_t place)
+/* On the `here`th place of this host. */
+static inline uint64_t pw_host_run_block(const struct pw_host_run *run, uint32_t block, uint32_t here)
 {
-        return run->block_offsets[run->program->blocks[block].first_place + place];
+        return run->block_offsets[run->program->blocks[block].first_here + here];
 }
 static inline uint64_t pw_host_run_weight(const struct pw_host_run *run) { return pw_row_weight(&run->program->row); }
 

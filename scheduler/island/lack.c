@@ -16,14 +16,17 @@ struct held_of { const struct pw_device *device; const char *tenant, *reader; };
 /* A room lies in the segment of its tenant, also when its program is gone. */
 static bool is_of_tenant(const struct pw_scheduler *scheduler, const struct pw_room *room, const char *tenant)
 {
-        const struct pw_rooms *rooms = pw_device_rooms(scheduler->devices[room->device], tenant);
+        const struct pw_rooms *rooms = room->host == scheduler->host ? pw_device_rooms(scheduler->devices[room->device], tenant)
+                                                                     : NULL;
 
         return rooms && rooms->segment == room->segment;
 }
 
 static bool is_of(const struct pw_scheduler *scheduler, const struct pw_room *room, const struct held_of *of)
 {
-        return of->device ? room->device == of->device->number : is_of_tenant(scheduler, room, of->tenant);
+        if (!of->device)
+                return is_of_tenant(scheduler, room, of->tenant);
+        return room->host == scheduler->host && room->device == of->device->number;
 }
 
 /* The programs whose results take most, largest first. */

@@ -49,12 +49,13 @@ static void lose_place(const struct pw_host_result *result, const struct pw_devi
 }
 
 /* Note the places that the device wrote before that seq. False: there are none. */
-static bool lose_places(struct pw_host_result *result, const struct pw_device *device, uint64_t lost_before)
+static bool lose_places(struct pw_host_result *result, struct pw_device_id device, uint64_t lost_before)
 {
         bool any = false;
 
         for (uint32_t i = 0; i < result->room_count; i++) {
-                if (result->rooms[i].device != device->number || !result->seqs[i] || result->seqs[i] >= lost_before)
+                if (!pw_same_device(pw_room_device(&result->rooms[i]), device) || !result->seqs[i] ||
+                    result->seqs[i] >= lost_before)
                         continue;
                 pw_bits_add(result->lost, i);
                 any = true;
@@ -75,17 +76,18 @@ static bool lives_on(const struct pw_host_result *result)
 static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
 {
         struct pw_host_result *result;
+        struct pw_device_id id = pw_scheduler_device_id(scheduler, device->number);
 
         pw_list_each(&scheduler->host_results, result, struct pw_host_result, link) {
                 bool lives;
 
-                if (result->donated || result->released || !lose_places(result, device, lost_before))
+                if (result->donated || result->released || !lose_places(result, id, lost_before))
                         continue;
                 lives = lives_on(result);
                 if (!lives)
                         lose_result(result, device);
                 for (uint32_t i = 0; lives && i < result->room_count; i++)
-                        if (result->rooms[i].device == device->number && pw_bits_has(result->lost, i))
+                        if (pw_same_device(pw_room_device(&result->rooms[i]), id) && pw_bits_has(result->lost, i))
                                 lose_place(result, device, i);
         }
 }

@@ -23,7 +23,7 @@ static bool lies_as_declared(const struct pw_host_run *run, uint32_t index)
         if (result->slice_serial == run->program->slices[want->slice].serial)
                 return true;
         for (uint32_t i = 0; i < map->device_count; i++)
-                if (result->rooms[i].device != map->places[i].device)
+                if (result->rooms[i].host != map->places[i].host || result->rooms[i].device != map->places[i].device)
                         return false;
         return true;
 }
@@ -60,13 +60,12 @@ static void saved(const struct pw_host_run *run, uint64_t ret_saved[PW_DEVICES_M
         memset(ret_saved, 0, program->device_count * sizeof *ret_saved);
         for (uint32_t i = 0; i < run->program->row.input_count; i++) {
                 const struct pw_program_input *input = &program->inputs[i];
-                const struct pw_slice_map *map;
+                const struct pw_program_slice *slice;
                 if (!input->takes_result || !run->inputs[i].takes)
                         continue;
-                map = &program->row.slices[pw_program_result_value(program, input->result)->slice];
-                for (uint32_t place = 0; place < map->device_count; place++)
-                        ret_saved[pw_program_device(program, map->places[place].device) - program->devices] +=
-                                program->plan.results[input->result].room_bytes;
+                slice = &program->slices[pw_program_result_value(program, input->result)->slice];
+                for (uint32_t h = 0; h < slice->here_count; h++)
+                        ret_saved[slice->here[h].device] += program->plan.results[input->result].room_bytes;
         }
 }
 
@@ -125,9 +124,9 @@ static struct pw_host_run *ahead_in(const struct taking *taking, uint32_t index)
         return pw_list_first(&chain->last, struct pw_hold, link)->run;
 }
 
-static bool take(struct taking *taking, uint32_t number, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
+static bool take(struct taking *taking, uint32_t index, uint64_t bytes, enum pw_room_use use, uint64_t *ret_offset)
 {
-        struct pw_program_device *device = pw_program_device(taking->run->program, number);
+        struct pw_program_device *device = &taking->run->program->devices[index];
 
         if (pw_room_take(device->device, device->rooms, bytes, use, ret_offset))
                 return true;
@@ -136,40 +135,39 @@ static bool take(struct taking *taking, uint32_t number, uint64_t bytes, enum pw
         return false;
 }
 
-static void give(struct pw_host_run *run, uint32_t number, uint64_t offset, uint64_t bytes, enum pw_room_use use)
+static void give(struct pw_host_run *run, uint32_t index, uint64_t offset, uint64_t bytes, enum pw_room_use use)
 {
-        struct pw_program_device *device = pw_program_device(run->program, number);
-        struct pw_room room = { number, device->rooms->segment, offset, bytes };
+        const struct pw_program_device *device = &run->program->devices[index];
+        struct pw_room room = pw_program_room(run->program, device, offset, bytes);
 
         pw_room_give(device->device, &room, use);
 }
 
 static void give_places(struct pw_host_run *run, const struct pw_program_block *block, uint32_t places)
 {
-        const struct pw_slice_map *map = &run->program->row.slices[block->slice];
+        const struct pw_program_slice *slice = &run->program->slices[block->slice];
 
         while (places--)
-                give(run, map->places[places].device, run->block_offsets[block->first_place + places], block->bytes,
-                     PW_USE_BLOCK);
+                give(run, slice->here[places].device, run->block_offsets[block->first_here + places], block->bytes, PW_USE_BLOCK);
 }
 
 static bool take_block(struct taking *taking, uint32_t index)
 {
         struct pw_host_run *run = taking->run, *ahead;
         const struct pw_program_block *block = &run->program->blocks[index];
-        const struct pw_slice_map *map = &run->program->row.slices[block->slice];
-        uint64_t *offsets = run->block_offsets + block->first_place;
+        const struct pw_program_slice *slice = &run->program->slices[block->slice];
+        uint64_t *offsets = run->block_offsets + block->first_here;
 
         if (!block->bytes)
                 return true;
         ahead = ahead_in(taking, block->chain);
         if (ahead) {
-                memcpy(offsets, ahead->block_offsets + block->first_place, map->device_count * sizeof *offsets);
+                memcpy(offsets, ahead->block_offsets + block->first_here, slice->here_count * sizeof *offsets);
                 return true;
         }
-        for (uint32_t place = 0; place < map->device_count; place++)
-                if (!take(taking, map->places[place].device, block->bytes, PW_USE_BLOCK, &offsets[place])) {
-                        give_places(run, block, place);
+        for (uint32_t i = 0; i < slice->here_count; i++)
+                if (!take(taking, slice->here[i].device, block->bytes, PW_USE_BLOCK, &offsets[i])) {
+                        give_places(run, block, i);
                         return false;
                 }
         return true;
@@ -180,7 +178,7 @@ static void give_block(struct taking *taking, uint32_t index)
         const struct pw_program_block *block = &taking->run->program->blocks[index];
 
         if (block->bytes && !ahead_in(taking, block->chain))
-                give_places(taking->run, block, taking->run->program->row.slices[block->slice].device_count);
+                give_places(taking->run, block, taking->run->program->slices[block->slice].here_count);
 }
 
 static bool in_place_result(const struct pw_host_run *run, uint32_t result, uint32_t *ret_input)
@@ -197,19 +195,19 @@ static bool take_result(struct taking *taking, uint32_t index)
 {
         struct pw_host_run *run = taking->run;
         struct pw_host_result *result = run->results[index];
-        const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
+        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
         uint64_t bytes = run->program->plan.results[index].room_bytes;
         uint32_t input;
 
         if (in_place_result(run, index, &input))
                 return true;
-        for (uint32_t place = 0; place < map->device_count; place++) {
-                struct pw_room *room = &result->rooms[place];
-                *room = (struct pw_room){ map->places[place].device,
-                                          pw_program_device(run->program, map->places[place].device)->rooms->segment, 0, bytes };
-                if (!take(taking, room->device, bytes, PW_USE_RESULT, &room->offset)) {
-                        while (place--)
-                                give(run, result->rooms[place].device, result->rooms[place].offset, bytes, PW_USE_RESULT);
+        for (uint32_t i = 0; i < slice->here_count; i++) {
+                const struct pw_program_place *at = &slice->here[i];
+                struct pw_room *room = &result->rooms[at->place];
+                *room = pw_program_room(run->program, &run->program->devices[at->device], 0, bytes);
+                if (!take(taking, at->device, bytes, PW_USE_RESULT, &room->offset)) {
+                        while (i--)
+                                give(run, slice->here[i].device, result->rooms[slice->here[i].place].offset, bytes, PW_USE_RESULT);
                         return false;
                 }
         }
@@ -219,19 +217,33 @@ static bool take_result(struct taking *taking, uint32_t index)
 static void give_result(struct pw_host_run *run, uint32_t index)
 {
         struct pw_host_result *result = run->results[index];
-        uint32_t input, count = run->program->row.slices[result->value.slice].device_count;
+        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+        uint32_t input;
 
         if (in_place_result(run, index, &input))
                 return;
-        for (uint32_t place = 0; place < count; place++)
-                pw_room_give(run->program->scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT);
+        for (uint32_t i = 0; i < slice->here_count; i++)
+                pw_room_give(run->program->devices[slice->here[i].device].device, &result->rooms[slice->here[i].place],
+                             PW_USE_RESULT);
+}
+
+/* Rooms on other hosts: on whose devices, no more is known here. */
+static void name_others(const struct pw_host_run *run, struct pw_host_result *result)
+{
+        const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
+        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+
+        for (uint32_t place = 0; slice->here_count < map->device_count && place < map->device_count; place++)
+                if (map->places[place].host != run->program->scheduler->host)
+                        result->rooms[place] = (struct pw_room){ .host = map->places[place].host,
+                                                                 .device = map->places[place].device };
 }
 
 /* A donated room goes on as the result's; the input keeps a note of where it was. */
 static void settle_result(struct pw_host_run *run, uint32_t index)
 {
         struct pw_host_result *result = run->results[index];
-        struct pw_scheduler *scheduler = run->program->scheduler;
+        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
         uint32_t input;
 
         result->room_count = run->program->row.slices[result->value.slice].device_count;
@@ -241,12 +253,14 @@ static void settle_result(struct pw_host_run *run, uint32_t index)
                 source->donated = true;
                 source->heir = result;
                 result->source = source;
+        } else {
+                name_others(run, result);
         }
         if (!result->letting_go)
                 return;
-        for (uint32_t place = 0; place < result->room_count; place++)
-                pw_room_change(scheduler->devices[result->rooms[place].device], &result->rooms[place], PW_USE_RESULT,
-                               PW_USE_LETTING_GO);
+        for (uint32_t i = 0; i < slice->here_count; i++)
+                pw_room_change(run->program->devices[slice->here[i].device].device, &result->rooms[slice->here[i].place],
+                               PW_USE_RESULT, PW_USE_LETTING_GO);
 }
 
 static bool take_all(struct taking *taking)
@@ -296,12 +310,11 @@ static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MA
         for (uint32_t i = 0; i < program->device_count; i++)
                 ret_bytes[i] = program->devices[i].bytes - less[i];
         for (uint32_t b = 0; b < program->block_count; b++) {
-                const struct pw_slice_map *map = &program->row.slices[program->blocks[b].slice];
+                const struct pw_program_slice *slice = &program->slices[program->blocks[b].slice];
                 if (!program->blocks[b].bytes || !ahead_in(taking, program->blocks[b].chain))
                         continue;
-                for (uint32_t place = 0; place < map->device_count; place++)
-                        ret_bytes[pw_program_device(program, map->places[place].device) -
-                                  program->devices] -= program->blocks[b].bytes;
+                for (uint32_t i = 0; i < slice->here_count; i++)
+                        ret_bytes[slice->here[i].device] -= program->blocks[b].bytes;
         }
 }
 

@@ -6,13 +6,19 @@
 #include "base/size.h"
 #include "scheduler/state.h"
 
+/* Shards of an input that lie on this host. */
 static uint32_t shard_count(const struct pw_host_run *run, uint32_t input)
 {
         const struct pw_host_input *place = &run->inputs[input];
+        uint32_t count = 0;
 
         if (place->status != PW_OK)
                 return 0;
-        return place->result ? place->result->room_count : !place->is_inline;
+        if (!place->result)
+                return !place->is_inline;
+        for (uint32_t i = 0; i < place->result->room_count; i++)
+                count += pw_host_result_is_here(place->result, i);
+        return count;
 }
 
 /* Hands out parts of the record one after the other; with `base` NULL it only counts. */
@@ -30,24 +36,28 @@ static void *at(const struct writer *writer, uint32_t offset) { return writer->b
 
 static uint32_t write_rooms(struct writer *writer, const struct pw_host_run *run, uint32_t block)
 {
-        const struct pw_slice_map *map = &run->program->row.slices[run->program->blocks[block].slice];
-        uint32_t offset = part(writer, map->device_count, sizeof(struct pw_run_room));
+        const struct pw_program *program = run->program;
+        const struct pw_program_slice *slice = &program->slices[program->blocks[block].slice];
+        uint32_t offset = part(writer, slice->here_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
-        for (uint32_t i = 0; rooms && i < map->device_count; i++)
-                rooms[i] = (struct pw_run_room){ pw_program_device(run->program, map->places[i].device)->rooms->segment, 0,
-                                                 pw_host_run_block(run, block, i), run->program->blocks[block].bytes };
+        for (uint32_t i = 0; rooms && i < slice->here_count; i++)
+                rooms[i] = (struct pw_run_room){ program->devices[slice->here[i].device].rooms->segment, 0,
+                                                 pw_host_run_block(run, block, i), program->blocks[block].bytes };
         return offset;
 }
 
 static uint32_t write_result(struct writer *writer, const struct pw_host_run *run, uint32_t index)
 {
         const struct pw_host_result *result = run->results[index];
-        uint32_t offset = part(writer, result->room_count, sizeof(struct pw_run_room));
+        const struct pw_program_slice *slice = &run->program->slices[pw_program_result_value(run->program, index)->slice];
+        uint32_t offset = part(writer, slice->here_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
-        for (uint32_t i = 0; rooms && i < result->room_count; i++)
-                rooms[i] = (struct pw_run_room){ result->rooms[i].segment, 0, result->rooms[i].offset, result->rooms[i].bytes };
+        for (uint32_t i = 0; rooms && i < slice->here_count; i++) {
+                const struct pw_room *room = &result->rooms[slice->here[i].place];
+                rooms[i] = (struct pw_run_room){ room->segment, 0, room->offset, room->bytes };
+        }
         return offset;
 }
 
@@ -60,28 +70,37 @@ static void write_host_input(const struct pw_host_input *place, struct pw_run_in
         if (place->is_inline)
                 memcpy(input->value, place->value, sizeof input->value);
         else
-                *shards = (struct pw_run_shard){ place->segment, PW_NODE_NONE, place->offset, place->bytes, 0 };
+                *shards = (struct pw_run_shard){ place->segment, 0, PW_SHARD_IN_HOST, place->offset, place->bytes, 0 };
 }
 
-/* Where a load finds place `place`: in a room that lives. What is in place has no other. */
-static struct pw_run_shard shard_of(const struct pw_host_result *result, uint32_t place, bool in_place)
+/* Where a load finds place `place`: in a room of this host that lives. What is in place has no other. */
+static struct pw_run_shard shard_of(const struct pw_host_input *input, uint32_t place)
 {
-        uint32_t living = in_place ? place : pw_living_replica(&result->value.sharding, result->mesh, place, result->lost);
+        const struct pw_host_result *result = input->result;
+        uint32_t living = input->in_place ? place
+                                          : pw_living_replica(&result->value.sharding, result->mesh, place, result->lost);
+        const struct pw_room *room;
 
-        if (living == UINT32_MAX) /* it is an error, and its rooms say so */
+        if (living == UINT32_MAX || !pw_host_result_is_here(result, living)) /* it is an error, and its rooms say so */
                 living = place;
-        return (struct pw_run_shard){ result->rooms[living].segment, result->rooms[living].device, result->rooms[living].offset,
-                                      result->rooms[living].bytes, result->seqs[living] };
+        room = &result->rooms[living];
+        return (struct pw_run_shard){ room->segment, (uint16_t)place, room->device, room->offset, room->bytes,
+                                      result->seqs[living] };
 }
 
-static void write_result_input(const struct pw_host_result *result, struct pw_run_input *input, struct pw_run_shard *shards)
+static void write_shards(const struct pw_host_input *input, struct pw_run_shard *shards)
+{
+        for (uint32_t i = 0; i < input->result->room_count; i++)
+                if (pw_host_result_is_here(input->result, i))
+                        *shards++ = shard_of(input, i);
+}
+
+static void write_lie(const struct pw_host_result *result, struct pw_run_input *input)
 {
         if (pw_dims_bytes(result->value.dtype, &result->value.dims, &input->bytes, NULL) != PW_OK)
                 input->bytes = 0;
         input->sharding = result->value.sharding;
         memcpy(input->mesh, result->mesh, sizeof input->mesh);
-        for (uint32_t i = 0; i < result->room_count; i++)
-                shards[i] = shard_of(result, i, input->in_place);
 }
 
 static void write_input(struct writer *writer, const struct pw_host_run *run, uint32_t index, struct pw_run_input *inputs)
@@ -95,10 +114,12 @@ static void write_input(struct writer *writer, const struct pw_host_run *run, ui
                                                .shard_count = count, .shards = offset };
         if (run->inputs[index].status != PW_OK)
                 return;
-        if (!place->result)
+        if (!place->result) {
                 write_host_input(place, &inputs[index], at(writer, offset));
-        else
-                write_result_input(place->result, &inputs[index], at(writer, offset));
+                return;
+        }
+        write_lie(place->result, &inputs[index]);
+        write_shards(place, at(writer, offset));
 }
 
 /* The same walk counts and writes. Returns the bytes of the record. */
@@ -251,8 +272,8 @@ bool pw_order_tell(struct pw_host_run *run, const struct pw_gang *gang, struct p
                 return false;
         item->input = place ? gang->load - 1 : 0;
         item->shard_count = shards;
-        for (uint32_t i = 0; i < shards; i++)
-                list[i] = shard_of(place->result, i, run->inputs[item->input].in_place);
+        if (shards)
+                write_shards(place, list);
         if (behind)
                 tell_behind(run, node, (struct pw_behind *)(void *)(list + shards), item);
         return true;

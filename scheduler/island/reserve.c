@@ -34,7 +34,7 @@ static size_t run_bytes(const struct pw_program *program)
                pw_round_up(program->row.input_count * sizeof(struct pw_host_input), 16) +
                pw_round_up(columns * sizeof(struct pw_part), 16) + pw_round_up(columns * columns * sizeof(uint32_t), 16) +
                pw_round_up(stand_count(program) * sizeof(struct pw_stand), 16) +
-               pw_round_up(program->place_count * sizeof(uint64_t), 16) +
+               pw_round_up(program->here_count * sizeof(uint64_t), 16) +
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
@@ -84,7 +84,7 @@ static struct pw_host_run *run_new(struct pw_program *program)
         run->parts = carve(&at, columns, sizeof *run->parts);
         noticed = carve(&at, (uint64_t)columns * columns, sizeof *noticed);
         stands = carve(&at, stand_count(program), sizeof *stands);
-        run->block_offsets = carve(&at, program->place_count, sizeof *run->block_offsets);
+        run->block_offsets = carve(&at, program->here_count, sizeof *run->block_offsets);
         run->holds = carve(&at, program->chain_count, sizeof *run->holds);
         for (uint32_t c = 0; c < program->chain_count; c++)
                 run->holds[c].run = run;

@@ -1,13 +1,16 @@
-/* Programs over 2 to 4,096 devices of many hosts, which exist here only: what a compiled program and a host's plan of it take does
- * not grow with them, and the time to compile it does not but for what looks at the places of its slices once.
+/* Programs over 2 to 4,096 devices of many hosts, which exist here only: what a compiled program, a host's plan of it and a host's
+ * record of a run take does not grow with them, and the time to compile it does not but for what looks at the places of its slices
+ * once.
  *
  * Time is processor time, of programs so long that a look at all places for each node would take a hundred times as long. */
 #include "base/memory.h"
+#include "base/size.h"
 #include "pathways.h"
 #include "program/graph/graph_make.h"
 #include "program/image/image.h"
 #include "program/image/plan.h"
 #include "program/lower/lower.h"
+#include "scheduler/scheduler.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,6 +262,139 @@ static void test_many_steps(void **state)
         compile_all(STEPS);
 }
 
+/* --- the records of runs ------------------------------------------------------------------------------------------------------ */
+
+#define TENANT "wide"
+#define MEMORY (UINT64_C(1) << 44) /* of each device */
+
+/* The scheduler of the first host, with a slice of its own for each that a program has, which is opened nowhere else. */
+static struct pw_scheduler *first_host(void)
+{
+        struct pw_error err;
+        struct pw_scheduler *scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .host = FIRST_HOST, .epoch = 1 }, &err);
+
+        assert_non_null(scheduler);
+        for (uint32_t d = 0; d < PER_HOST; d++) {
+                struct pw_device_add add = { d, d / PER_ISLAND, "emulated", MEMORY };
+                assert_int_equal(pw_scheduler_device_add(scheduler, &add, &err), PW_OK);
+                assert_int_equal(pw_scheduler_segment(scheduler, d, TENANT, 100 + d, MEMORY, &err), PW_OK);
+        }
+        for (uint32_t s = 0; s < pw_array_count(rooms); s++) {
+                const struct pw_slice_map *map;
+                assert_int_equal(pw_scheduler_slice_open(scheduler, &(struct pw_slice_ask){ .tenant = TENANT, .device_count = 1 },
+                                                         &map, &err), PW_OK);
+                assert_int_equal(map->id, 1 + s);
+        }
+        return scheduler;
+}
+
+/* A run whose inputs are values in host memory, but for those that are as the results of `before` lie. */
+static struct pw_run *submit(struct pw_scheduler *scheduler, uint32_t program, const struct pw_run *before)
+{
+        struct pw_run *run = pw_scheduler_run_new(scheduler, program);
+        const struct pw_image *image = run->row->image;
+        const struct pw_image_input *inputs = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
+
+        for (uint32_t i = 0; i < run->input_count; i++) {
+                const struct pw_image_value *want = pw_image_value(image, inputs[i].value);
+                struct pw_result *result = before ? before->results[0] : NULL;
+                if (result && pw_dims_equal(&result->value.dims, &want->dims)) {
+                        run->inputs[i] = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = result };
+                        continue;
+                }
+                run->inputs[i] = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = want->dtype, .dims = want->dims,
+                                                          .segment = 1 };
+                assert_int_equal(pw_dims_bytes(want->dtype, &want->dims, &run->inputs[i].bytes, NULL), PW_OK);
+        }
+        pw_scheduler_submit(scheduler, run, 1);
+        pw_scheduler_turn(scheduler, 1);
+        assert_int_equal(run->state, PW_RUN_ADMITTED);
+        return run;
+}
+
+/* Rooms of the first host and its devices' shards, each once. */
+static void check_record(const struct pw_run_record *record, uint32_t input_count)
+{
+        const char *at = (const char *)record;
+        const struct pw_run_input *inputs = (const void *)(at + record->inputs);
+
+        assert_in_range(record->island_count, 1, PER_HOST / PER_ISLAND);
+        for (uint32_t i = 0; i < input_count; i++) {
+                const struct pw_run_shard *shards = (const void *)(at + inputs[i].shards);
+                assert_in_range(inputs[i].shard_count, 0, PER_HOST); /* 0: it lies on other hosts */
+                for (uint32_t k = 0; k < inputs[i].shard_count && shards[k].device != PW_SHARD_IN_HOST; k++) {
+                        assert_int_equal(shards[k].segment, 100 + shards[k].device);
+                        assert_true(!k || shards[k - 1].place < shards[k].place);
+                }
+        }
+}
+
+struct recorded { uint32_t count, bytes, shards; };
+
+/* What the islands of the first host are told of the runs that were submitted. */
+static struct recorded take_records(struct pw_scheduler *scheduler, const struct pw_run *run)
+{
+        struct pw_actions *actions = pw_scheduler_actions(scheduler);
+        struct recorded all = { 0 };
+
+        for (uint32_t i = 0; i < actions->count; i++) {
+                struct pw_core_message prepare = actions->items[i].core;
+                const struct pw_run_record *record;
+                const struct pw_run_input *inputs;
+                struct pw_message message;
+                struct pw_error err;
+                if (actions->items[i].kind != PW_ACT_CORE || prepare.kind != PW_CORE_PREPARE)
+                        continue;
+                assert_int_equal(pw_scheduler_preparing(scheduler, &prepare, &message, &err), PW_OK);
+                record = (const void *)(actions->bytes + message.at);
+                inputs = (const void *)((const char *)record + record->inputs);
+                check_record(record, run->input_count);
+                all.count++;
+                all.bytes += message.bytes;
+                for (uint32_t k = 0; k < run->input_count; k++)
+                        all.shards += inputs[k].shard_count;
+        }
+        pw_actions_clear(actions);
+        return all;
+}
+
+/* Of a run, and of one behind it that reads what it makes. */
+static void record(maker *make, uint32_t count, struct recorded ret_recorded[2])
+{
+        struct pw_scheduler *scheduler = first_host();
+        struct pw_graph *graph = pw_graph_new("wide");
+        struct pw_run *before = NULL;
+        struct pw_error err;
+        uint32_t program;
+
+        make(graph, count, 1);
+        assert_int_equal(pw_scheduler_program_add(scheduler, lower(graph, 1), graph, TENANT, 0, &program, &err), PW_OK);
+        for (uint32_t r = 0; r < 2; r++) {
+                before = submit(scheduler, program, before);
+                ret_recorded[r] = take_records(scheduler, before);
+        }
+        pw_graph_free(graph);
+        pw_scheduler_free(scheduler);
+}
+
+static void test_records(void **state)
+{
+        (void)state;
+        for (uint32_t p = 0; p < pw_array_count(programs); p++) {
+                struct recorded few[2], wide[2];
+                record(programs[p].make, programs[p].first, few);
+                for (uint32_t i = 0; i < pw_array_count(counts); i++) {
+                        record(programs[p].make, counts[i], wide);
+                        fprintf(stderr, "%s, %u devices: %u records of %u bytes together, then %u of %u with %u shards\n",
+                                programs[p].name, counts[i], wide[0].count, wide[0].bytes, wide[1].count, wide[1].bytes,
+                                wide[1].shards);
+                        assert_true(wide[0].count && wide[1].count);
+                        if (counts[i] >= programs[p].first)
+                                assert_memory_equal(wide, few, sizeof few);
+                }
+        }
+}
+
 /* What is behind a slice of a program: {host, device}, and as many as may be. */
 static void test_limits(void **state)
 {
@@ -277,7 +413,7 @@ static void test_limits(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_one_step), cmocka_unit_test(test_many_steps),
-                                            cmocka_unit_test(test_limits) };
+                                            cmocka_unit_test(test_records), cmocka_unit_test(test_limits) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

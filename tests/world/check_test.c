@@ -69,7 +69,7 @@ static void end(void)
 static void test_leak(void **state)
 {
         struct pw_device *device = begin();
-        struct pw_room room = { 0, device->rooms[0]->segment, 0, 64 };
+        struct pw_room room = { .segment = device->rooms[0]->segment, .bytes = 64 };
         (void)state;
 
         assert_true(pw_room_take(device, device->rooms[0], 64, PW_USE_RESULT, &room.offset));

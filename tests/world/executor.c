@@ -66,6 +66,16 @@ static const struct pw_run_shard *shards_of(const struct gang *gang, const struc
         return (const struct pw_run_shard *)((const char *)gang->record + input->shards);
 }
 
+/* Which of the rooms of this host is that of `place`. */
+static uint32_t near_of(const struct pw_slice_record *slice, uint32_t place)
+{
+        uint32_t near = 0;
+
+        for (uint32_t i = 0; i < place; i++)
+                near += slice->places[i].host == WORLD_HOST;
+        return near;
+}
+
 /* The room of a value on the device at `place` of its slice. */
 static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uint32_t place)
 {
@@ -75,12 +85,13 @@ static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uin
         const uint32_t *offsets =
                 (const uint32_t *)((const char *)gang->record + (block ? gang->record->blocks : gang->record->results));
         const struct pw_run_room *rooms = (const struct pw_run_room *)((const char *)gang->record + offsets[value->index]);
-        uint32_t segment = rooms[place].segment;
-        uint64_t offset = rooms[place].offset + (block ? value->offset : 0);
+        uint32_t near = near_of(slice_of(gang, value->slice), place), segment = rooms[near].segment;
+        uint64_t offset = rooms[near].offset + (block ? value->offset : 0);
+
         for (uint32_t i = 0; i < gang->image->input_count; i++)
                 if (inputs[i].value == index && input_of(gang, i)->in_place) {
-                        segment = shards_of(gang, input_of(gang, i))[place].segment;
-                        offset = shards_of(gang, input_of(gang, i))[place].offset;
+                        segment = shards_of(gang, input_of(gang, i))[near].segment;
+                        offset = shards_of(gang, input_of(gang, i))[near].offset;
                 }
         if (world_segment_device(segment) != slice_of(gang, value->slice)->places[place].device ||
             offset + pw_room_bytes(value->shard_bytes) > gang->self->memory_bytes)
@@ -190,10 +201,10 @@ static bool waits_over(const struct gang *gang)
                 const struct pw_run_input *input = input_of(gang, gang->node->input_index);
                 const struct pw_run_shard *shards = shards_of(gang, input);
                 for (uint32_t i = 0; i < input->shard_count; i++)
-                        if (shards[i].device != PW_NODE_NONE && !shards[i].seq)
+                        if (shards[i].device != PW_SHARD_IN_HOST && !shards[i].seq)
                                 world_fail(gang->world, "run %lu loads a shard that is not ordered",
                                            (unsigned long)gang->record->run);
-                        else if (shards[i].device != PW_NODE_NONE && !is_done(gang, shards[i].device, shards[i].seq))
+                        else if (shards[i].device != PW_SHARD_IN_HOST && !is_done(gang, shards[i].device, shards[i].seq))
                                 return false;
         }
         return true;
@@ -233,7 +244,7 @@ static void load(const struct gang *gang)
                 memcpy(&all.value, input->value, sizeof all.value);
         for (uint32_t i = 0; input->status == PW_OK && i < input->shard_count; i++) {
                 struct shard next = { .status = PW_OK };
-                if (shards[i].device == PW_NODE_NONE) {
+                if (shards[i].device == PW_SHARD_IN_HOST) {
                         next.value = world_host_value(gang->world, shards[i].segment, shards[i].offset);
                 } else {
                         const uint8_t *room = world_memory(gang->world, shards[i].segment, shards[i].offset);

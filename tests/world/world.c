@@ -122,7 +122,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         world->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = options->ahead, .host = WORLD_HOST,
                                                                            .epoch = WORLD_EPOCH, .linked = options->slow_messages,
                                                                            .policy = options->policy }, &err);
-        world->host = pw_boards_new();
+        world->host = pw_boards_new(WORLD_HOST);
         world->link = world_link_new();
         assert_non_null(world->link);
         assert_non_null(world->scheduler);

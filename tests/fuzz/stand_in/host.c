@@ -174,7 +174,7 @@ static void open_boards(struct fuzz_host *host)
         struct pw_daemon *daemon = &host->daemon;
         enum pw_status status = PW_OK;
 
-        daemon->boards = pw_boards_new();
+        daemon->boards = pw_boards_new(daemon->host);
         daemon->children.bells = zeroed(&bells, sizeof *daemon->children.bells);
         assert(daemon->boards);
         pw_boards_bells(daemon->boards, daemon->children.bells);
