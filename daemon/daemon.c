@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "base/yield.h"
 #include "daemon/child/child.h"
-#include "daemon/client/name.h"
 #include "daemon/client/tenant.h"
 #include "daemon/client/client.h"
 #include "daemon/closer.h"
@@ -18,6 +17,7 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
+#include "daemon/meta/carry.h"
 #include "daemon/meta/meta.h"
 #include "daemon/module/module.h"
 #include "daemon/notify.h"
@@ -170,8 +170,6 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
                 return status;
         daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory,
                                                                 reserved, daemon->hash_secret });
-        if (daemon->store)
-                pw_store_tell_unnamed(daemon->store, pw_name_ended, daemon);
         daemon->boards = pw_boards_new(daemon->host);
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
@@ -181,20 +179,6 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
                                                                             .admit_us = daemon->settings.admit_us },
                                              ret_err);
         return daemon->scheduler ? PW_OK : PW_INVALID;
-}
-
-static enum pw_status join_cluster(struct pw_daemon *daemon, struct pw_error *ret_err)
-{
-        struct pw_meta_params params = { .state_dir = daemon->state_dir, .now_s = (uint32_t)time(NULL),
-                                         .secret = daemon->hash_secret };
-        struct pw_meta_host host;
-        enum pw_status status = pw_meta_kind("embedded")->open(&params, &daemon->meta, &host, ret_err);
-
-        if (status != PW_OK)
-                return status;
-        daemon->host = host.host;
-        daemon->epoch = host.epoch;
-        return PW_OK;
 }
 
 /* Standard error, without blocking on it: its reader may be stopped. */
@@ -244,7 +228,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = make_loop(daemon, ret_err);
         if (status == PW_OK)
-                status = join_cluster(daemon, ret_err);
+                status = pw_meta_carry_open(daemon, ret_err);
         if (status == PW_OK)
                 status = make_core(daemon, ret_err);
         if (status == PW_OK)
@@ -456,7 +440,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_frozen_done(daemon);
         pw_rooms_done(daemon);
         pw_submit_done(daemon);
-        pw_names_done(daemon);
+        pw_meta_close(daemon->meta); /* its last answers go to the store */
         pw_scheduler_free(daemon->scheduler);
         pw_boards_free(daemon->boards);
         if (daemon->store)
@@ -464,7 +448,6 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_store_free(daemon->store);
         pw_processes_done(daemon);
         pw_tenants_done(daemon);
-        pw_meta_close(daemon->meta);
         for (uint32_t i = 0; i < pw_array_count(daemon->loop.signals); i++)
                 if (daemon->loop.signals[i])
                         event_free(daemon->loop.signals[i]);

@@ -56,6 +56,7 @@ struct pw_daemon {
         struct pw_store *store;
         struct pw_scheduler *scheduler;
         struct pw_meta *meta;
+        uint64_t meta_stuck_us;   /* a question found no memory there: not asked again before then; 0: it did */
 
         /* what each folder has */
         struct pw_loop loop;

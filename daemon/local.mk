@@ -17,7 +17,7 @@ daemon_libdaemon_la_SOURCES = daemon/child/child.c daemon/child/child_board.c da
 	daemon/inspect/why/why_run.c daemon/install.c daemon/loop/alarm.c daemon/loop/timer.c daemon/loop/turn.c \
 	daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c daemon/memory/frozen.c daemon/memory/limits.c \
 	daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c daemon/memory/segment.c daemon/memory/worker.c \
-	daemon/meta/embedded.c daemon/meta/kinds.c daemon/module/module.c daemon/module/module_file.c \
+	daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/module/module.c daemon/module/module_file.c \
 	daemon/module/module_look.c daemon/notify.c daemon/own_file.c daemon/rundir.c daemon/session/kept.c \
 	daemon/session/object.c daemon/session/output.c daemon/session/session.c daemon/settings/environment.c \
 	daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c daemon/settings/reload.c \
@@ -39,7 +39,7 @@ noinst_HEADERS += daemon/board/boards.h daemon/board/boards_private.h daemon/chi
 	daemon/inspect/why/why.h daemon/install.h daemon/loop/alarm.h daemon/loop/loop.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
-	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h \
+	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h \
 	daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h \
 	daemon/session/backed.h daemon/session/kept.h daemon/session/lane.h daemon/session/object.h daemon/session/output.h \
 	daemon/session/process.h daemon/session/registry.h daemon/session/session.h daemon/session/speakers.h \

@@ -1,4 +1,4 @@
-/* What the store wants done: the daemon does it after each batch of events, in order. And what it tells at once.
+/* What the store wants done: the daemon does it after each batch of events, in order.
  */
 #ifndef PW_STORE_ACTION_H
 #define PW_STORE_ACTION_H
@@ -54,9 +54,5 @@ struct pw_store_actions {
         uint32_t count, capacity;
 };
 void pw_store_actions_clear(struct pw_store_actions *actions);
-
-/* Told of each binding of a name that ends, however that comes, when it does. It calls nothing of the store. */
-typedef void (*pw_store_unnamed_fn)(void *context, const char *tenant, const char *name, struct pw_id object);
-void pw_store_tell_unnamed(struct pw_store *store, pw_store_unnamed_fn unnamed, void *context);
 
 #endif

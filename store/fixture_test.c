@@ -91,6 +91,12 @@ const struct pw_store_action *fixture_only(const struct fixture *fixture, enum p
         return &actions->items[i];
 }
 
+static void settle_names(const struct fixture *fixture)
+{
+        if (!fixture->is_metadata)
+                plain_settle(fixture->store, fixture->now_us);
+}
+
 void fixture_settle(struct fixture *fixture)
 {
         const struct pw_store_actions *actions = pw_store_actions(fixture->store);
@@ -101,6 +107,18 @@ void fixture_settle(struct fixture *fixture)
                 if (action.kind == PW_STORE_PUNCH)
                         pw_store_pages_gone(fixture->store, action.owner, action.bytes, fixture->now_us);
         }
+        settle_names(fixture);
+}
+
+enum pw_status fixture_name(struct fixture *fixture, const char *tenant, const char *name, struct pw_object *object,
+                            struct pw_error *ret_err)
+{
+        return plain_bind(fixture->store, tenant, name, object, 0, fixture->now_us, ret_err);
+}
+
+enum pw_status fixture_unname(struct fixture *fixture, const char *tenant, const char *name, struct pw_error *ret_err)
+{
+        return plain_remove(fixture->store, tenant, name, fixture->now_us, ret_err);
 }
 
 void fixture_remove(struct fixture *fixture, uint32_t segment)
@@ -238,6 +256,7 @@ enum pw_entry_state fixture_state(struct place place)
 
 void fixture_reclaim(struct fixture *fixture)
 {
+        settle_names(fixture);
         if (pw_store_reclaim_begin(fixture->store))
                 pw_store_reclaim_finish(fixture->store, fixture->now_us);
         fixture_settle(fixture);

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "store/name/plain_test.h"
 #include "store/object.h"
 #include "store/store.h"
 
@@ -39,6 +40,7 @@ struct fixture {
         uint32_t client_count;
         uint64_t token, now_us;
         uint32_t settled; /* actions: of those that are there */
+        bool is_metadata; /* the test itself is: nothing is answered for it */
 };
 
 /* A host with `capacity_bytes`, and a futures segment of tenant ann. Closing proves the invariants. */
@@ -53,7 +55,8 @@ uint32_t fixture_count(const struct fixture *fixture, enum pw_store_action_kind 
 /* The only action of its kind. */
 const struct pw_store_action *fixture_only(const struct fixture *fixture, enum pw_store_action_kind kind);
 void fixture_clear(struct fixture *fixture);
-/* The worker has given back what it was asked to. fixture_clear(), fixture_grant() and fixture_reclaim() do it too. */
+/* The worker has given back what it was asked to, and metadata has done what it was. fixture_clear(), fixture_grant() and
+ * fixture_reclaim() do it too. */
 void fixture_settle(struct fixture *fixture);
 /* The daemon removes a segment, and its memory is given back at once. */
 void fixture_remove(struct fixture *fixture, uint32_t segment);
@@ -81,6 +84,10 @@ struct pw_object *fixture_known(struct fixture *fixture, struct place place); /*
 enum pw_entry_state fixture_state(struct place place);
 void fixture_reclaim(struct fixture *fixture);
 struct pw_memory_terms fixture_terms(struct fixture *fixture); /* unaccounted is 0 */
+/* Bind or remove a name, as metadata that has it so. */
+enum pw_status fixture_name(struct fixture *fixture, const char *tenant, const char *name, struct pw_object *object,
+                            struct pw_error *ret_err);
+enum pw_status fixture_unname(struct fixture *fixture, const char *tenant, const char *name, struct pw_error *ret_err);
 /* Prove the invariants. */
 void fixture_check(struct fixture *fixture);
 

@@ -1,17 +1,18 @@
 noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
 	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/look.c \
-	store/object/move.c store/object/name.c store/object/object.c store/object/reclaim.c store/object/ref.c \
+	store/name/asker.c store/name/lease.c store/name/name.c store/name/wanted.c store/object/move.c store/object/object.c store/object/reclaim.c store/object/ref.c \
 	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/extent_end.c store/room/hole.c store/room/idle.c \
 	store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c store/room/search.c \
 	store/store.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
-noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/object.h store/parts.h store/state.h store/store.h
+noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/name.h store/name/name_private.h store/naming.h store/object.h store/parts.h store/state.h store/store.h
 EXTRA_DIST += store/README.md
 
-store_fixture = store/fixture_test.c store/fixture_test.h
+store_names = store/name/plain_test.c store/name/plain_test.h
+store_fixture = store/fixture_test.c store/fixture_test.h $(store_names)
 store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/look_test  \
-	store/model_test store/object/name_test store/object/reclaim_test store/object/ref_test store/room/room_test  \
+	store/model_test store/name/name_test store/name/name_world_test store/object/reclaim_test store/object/ref_test store/room/room_test  \
 	store/room/queue_test store/room/search_test
 store_tests += store/object/move_test store/account/quota_test store/object/transfer_test store/object/wide_test
 check_PROGRAMS += $(store_tests)
@@ -25,10 +26,12 @@ store_object_future_test_SOURCES = store/object/future_test.c $(store_fixture)
 store_object_future_test_LDADD = $(store_test_libs)
 store_object_look_test_SOURCES = store/object/look_test.c $(store_fixture)
 store_object_look_test_LDADD = $(store_test_libs)
-store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c
+store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c $(store_names)
 store_model_test_LDADD = $(store_test_libs)
-store_object_name_test_SOURCES = store/object/name_test.c $(store_fixture)
-store_object_name_test_LDADD = $(store_test_libs)
+store_name_name_test_SOURCES = store/name/name_test.c $(store_fixture)
+store_name_name_world_test_SOURCES = store/name/name_world_test.c store/name/late_test.c store/name/late_test.h $(store_fixture)
+store_name_name_world_test_LDADD = $(store_test_libs)
+store_name_name_test_LDADD = $(store_test_libs)
 store_object_move_test_SOURCES = store/object/move_test.c $(store_fixture)
 store_object_wide_test_SOURCES = store/object/wide_test.c $(store_fixture)
 store_object_wide_test_LDADD = $(store_test_libs)

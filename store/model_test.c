@@ -218,7 +218,7 @@ static void names(struct world *world, struct client *client)
         snprintf(name, sizeof name, "n%u", model_dice(world, 8));
         if (model_dice(world, 2) || !client->held_count) {
                 if (pw_store_name_find(world->store, "ann", name))
-                        assert_int_equal(pw_store_name_remove(world->store, "ann", name, world->now_us, NULL), PW_OK);
+                        assert_int_equal(plain_remove(world->store, "ann", name, world->now_us, NULL), PW_OK);
                 return;
         }
         object = &world->objects[client->held[model_dice(world, client->held_count)].object];
@@ -228,7 +228,7 @@ static void names(struct world *world, struct client *client)
         if (model_dice(world, 2))
                 assert_int_equal(pw_store_lease(world->store, known, world->now_us + model_dice(world, 5000), NULL), PW_OK);
         else
-                assert_int_equal(pw_store_name_bind(world->store, "ann", name, known, NULL),
+                assert_int_equal(plain_bind(world->store, "ann", name, known, 0, world->now_us, NULL),
                                  pw_store_name_find(world->store, "ann", name) &&
                                                  pw_store_name_find(world->store, "ann", name) != known
                                          ? PW_EXISTS
@@ -381,7 +381,7 @@ static void close_world(struct world *world)
                 char name[8];
                 snprintf(name, sizeof name, "n%u", i);
                 if (pw_store_name_find(world->store, "ann", name))
-                        assert_int_equal(pw_store_name_remove(world->store, "ann", name, world->now_us, NULL), PW_OK);
+                        assert_int_equal(plain_remove(world->store, "ann", name, world->now_us, NULL), PW_OK);
         }
         pw_store_tick(world->store, world->now_us += 100000);
         while (world->populate_count)

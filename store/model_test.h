@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "store/name/plain_test.h"
 #include "store/object.h"
 #include "store/store.h"
 

@@ -200,6 +200,7 @@ void model_do_actions(struct world *world)
                 }
         }
         pw_store_actions_clear(actions);
+        plain_settle(world->store, world->now_us);
 }
 
 void model_read_ring(struct world *world, struct client *client)

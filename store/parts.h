@@ -239,9 +239,12 @@ void pw_pass_turn(struct pw_store *store); /* a turn that is over ends, one that
 void pw_pass_gone(struct pw_store *store, const struct request *request); /* it lacks nothing any more */
 uint64_t pw_pass_next_us(const struct pw_store *store); /* when pw_pass_turn() is due; UINT64_MAX: never */
 
-/* name.c */
-void pw_lease_tick(struct pw_store *store);
+/* name/ */
 struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const char *name); /* NULL: not bound */
 void pw_name_ref_gone(struct pw_store *store, struct pw_ref *ref); /* a claim of any kind, whose node goes */
+const char *pw_ref_name(const struct pw_ref *ref); /* NULL: of no name */
+void pw_names_tick(struct pw_store *store); /* leases and waits that end */
+void pw_wanted_session_end(struct pw_store *store, struct session *session);
+void pw_name_askers_done(struct pw_store *store);
 
 #endif

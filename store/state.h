@@ -32,6 +32,7 @@ struct tenant {
         uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
         uint64_t seen_bytes, seen_slots; /* for the audit: of the first and the last of these, as its segments have them */
         uint32_t claims;         /* names and leases of its objects */
+        uint32_t wait_count;     /* for names */
         /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */
         uint64_t on_way;
         uint32_t request_count;  /* for room, that wait */
@@ -51,13 +52,13 @@ struct pw_ref {
         struct pw_list of_object;
         union {
                 struct pw_heap_item lease; /* of a lease: in the store's, by its end */
-                struct pw_ref *same_key;   /* of a name, or of a run and indexed: the next one with its key */
+                struct pw_ref *same_key;   /* of a run, indexed: the next one with its key */
+                struct pw_naming *naming;  /* of a name: name_private.h */
         };
         struct pw_object *object;
         uint64_t number;           /* of the owner */
         uint64_t since_us;
-        char *name;                /* of a name; of a lease: of the name that ends with it, or NULL */
-        uint64_t ends;             /* of a lease: the number of that name */
+        uint64_t ends;             /* of a lease: the serial of the name that ends with it; 0: none does */
         uint32_t count;
         uint8_t kind;              /* enum pw_owner_kind */
         uint8_t charged;           /* 1: the object was transferred to this owner */
@@ -164,6 +165,8 @@ struct session {
         struct pw_list of_ending;  /* ended, and not all of it is gone; else alone */
         struct pw_list requests;   /* that it waits for */
         uint32_t request_count;
+        struct pw_list waits;      /* for names */
+        uint32_t wait_count;
         struct pw_table reads;     /* number -> segment that it is a reader of */
         uint64_t look_serial;      /* of the look that it is in */
         struct pw_object **watched;
@@ -209,7 +212,8 @@ struct pw_store {
         struct pw_store_params params;
         struct pw_store_actions actions;
         struct pw_table sessions, segments, tenants;
-        struct pw_table names;     /* hash of tenant and name -> chain of struct pw_ref */
+        struct pw_table names, namings, wanted; /* name/: by tenant and name; by serial; waited for */
+        struct pw_list name_asks, names_later, name_told; /* questions for metadata; for when it is back; answers */
         struct pw_handles extents, results;
         struct segment *last_segment; /* found last */
         struct session *last_session;
@@ -224,7 +228,7 @@ struct pw_store {
         struct request *turn;      /* what is freed is for this one alone; NULL: for whom it is enough */
         uint64_t turn_until_us, next_turn_us, turns;
         uint64_t serving;          /* of the queue: counts up */
-        struct pw_heap leases;     /* by their end */
+        struct pw_heap leases, waits; /* by their end; waits for names too */
         struct pw_list spare_refs;
         struct pw_table run_refs;        /* of runs, to objects with many claims: the first of its key */
         struct pw_list ending_sessions, ending_extents, rung;
@@ -240,8 +244,6 @@ struct pw_store {
         uint64_t idle_bytes;       /* of all segments that may be punched */
         int64_t overhead_bytes;    /* measured, outside of the store */
         uint64_t kept_bytes;       /* of all tenants */
-        pw_store_unnamed_fn unnamed; /* NULL: nobody is told */
-        void *unnamed_context;
         uint64_t name_count, name_serial, grants, now_us, queue_next_us;
 };
 

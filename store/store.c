@@ -24,6 +24,9 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         pw_list_init(&store->dropping);
         pw_list_init(&store->ending_extents);
         pw_list_init(&store->spare_refs);
+        pw_list_init(&store->name_asks);
+        pw_list_init(&store->names_later);
+        pw_list_init(&store->name_told);
         return store;
 }
 
@@ -62,8 +65,11 @@ static void free_tables(struct pw_store *store)
         struct session *session;
         struct tenant *tenant;
 
-        for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));)
+        for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));) {
+                pw_wanted_session_end(store, session);
                 pw_session_free(session);
+        }
+        pw_name_askers_done(store);
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));)
                 free_tenant(tenant);
         pw_table_done(&store->run_refs);
@@ -75,7 +81,10 @@ static void free_tables(struct pw_store *store)
         pw_table_done(&store->segments);
         pw_table_done(&store->tenants);
         pw_table_done(&store->names);
+        pw_table_done(&store->namings);
+        pw_table_done(&store->wanted);
         pw_heap_done(&store->leases);
+        pw_heap_done(&store->waits);
 }
 
 void pw_store_free(struct pw_store *store)
@@ -198,6 +207,7 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                 session->since_us = params->now_us;
                 pw_list_init(&session->extents);
                 pw_list_init(&session->requests);
+                pw_list_init(&session->waits);
                 pw_list_init(&session->of_ending);
                 pw_list_init(&session->of_rung);
                 if (params->control)

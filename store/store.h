@@ -204,18 +204,10 @@ bool pw_store_watch(struct pw_store *store, struct pw_object *object);
 /* A doorbell of a session rang: look at its watched entries. */
 void pw_store_rung(struct pw_store *store, uint32_t session, uint64_t now_us);
 
-/* --- names and leases --------------------------------------------------------------------------------------------------- */
+/* --- leases; names are in name.h --------------------------------------------------------------------------------------- */
 
-PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const char *tenant, const char *name,
-                                                struct pw_object *object, struct pw_error *ret_err);
-PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const char *tenant, const char *name, uint64_t now_us,
-                                                  struct pw_error *ret_err);
-struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name);
 PW_MUST_CHECK enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us,
                                             struct pw_error *ret_err);
-/* The name goes at `until_us`, if it is the same binding still; till then a lease holds its object too. */
-PW_MUST_CHECK enum pw_status pw_store_name_until(struct pw_store *store, const char *tenant, const char *name, uint64_t until_us,
-                                                 struct pw_error *ret_err);
 /* By an operator or owner: its names and leases go; `force`: what sessions hold too. PW_NOT_FOUND: not forced, it has neither. */
 PW_MUST_CHECK enum pw_status pw_store_free_object(struct pw_store *store, struct pw_object *object, bool force, uint64_t now_us,
                                                   struct pw_error *ret_err);

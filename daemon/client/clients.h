@@ -33,9 +33,6 @@ struct pw_clients {
         uint64_t look;              /* at lanes: look.h; counts up */
         struct pw_list looking;     /* tenants whose look goes on */
         struct pw_list look_next;   /* sessions that are to be in the next look */
-        struct pw_table wanted;     /* names that lookups wait for: name.c */
-        struct pw_heap lookups;     /* that wait, by when they give up */
-        struct pw_list found;       /* those whose name was bound, to be told */
 };
 
 static inline void pw_clients_init(struct pw_clients *clients)
@@ -50,7 +47,6 @@ static inline void pw_clients_init(struct pw_clients *clients)
         pw_list_init(&clients->hot);
         pw_list_init(&clients->looking);
         pw_list_init(&clients->look_next);
-        pw_list_init(&clients->found);
 }
 
 #endif

@@ -363,7 +363,6 @@ static void hang_up(struct pw_dsession *session)
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
         session->daemon->clients.onlooker->session_ended(session);
-        pw_names_session_end(session);
         pw_programs_session_end(session);
         pw_list_append(&session->daemon->clients.ended, &session->of_ended);
 }
@@ -422,7 +421,6 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         pw_list_init(&session->of_ended);
         pw_list_init(&session->of_look);
         pw_list_init(&session->jobs);
-        pw_list_init(&session->lookups);
         pw_session_input_init(session);
         describe_client(session);
         status = join(session, uid, ret_err);

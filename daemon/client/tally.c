@@ -11,7 +11,6 @@
 static void add(struct pw_tally *tally, const struct pw_dsession *session)
 {
         tally->connections++;
-        tally->lookups += session->lookup_count;
         tally->unread_bytes += session->unread_bytes;
         tally->kept_bytes += session->unread_bytes + session->kept_bytes;
         tally->begun_bytes += session->begun_bytes;
@@ -28,7 +27,6 @@ static void judge(const struct teller *teller, const struct pw_tenant *tenant)
         const struct pw_tally *tally = &tenant->tally;
         const struct { const char *what; uint64_t has, sum; } figures[] = {
                 { "connections", tenant->connections, tally->connections },
-                { "lookups that wait", tenant->lookups, tally->lookups },
                 { "bytes of replies that are not read", tenant->unread_bytes, tally->unread_bytes },
                 { "bytes kept of sessions", pw_store_use(teller->store, tenant->name).kept[PW_KEPT_SESSIONS], tally->kept_bytes },
                 { "bytes of large frames that have begun", tenant->begun_bytes, tally->begun_bytes },

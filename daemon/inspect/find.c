@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/memory/segment.h"
+#include "store/name.h"
 
 #include <stdio.h>
 

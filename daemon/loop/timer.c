@@ -4,10 +4,10 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/client/client.h"
-#include "daemon/client/name.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/recount.h"
+#include "daemon/meta/carry.h"
 #include "daemon/notify.h"
 #include "daemon/work/shape/describe.h"
 
@@ -37,7 +37,7 @@ static const struct timer {
         { "actions that found no memory", stuck_next_us, wake },
         { "the end of draining", stop_next_us, wake },
         { "boards", boards_next_us, wake },
-        { "lookups", pw_names_next_us, pw_names_tick },
+        { "metadata", pw_meta_carry_next_us, wake },
         { "traces", pw_traces_next_us, pw_traces_tick },
         { "audits", pw_audits_next_us, pw_audits_tick },
         { "recounts", pw_recounts_next_us, wake },

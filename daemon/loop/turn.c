@@ -13,7 +13,9 @@
 #include "daemon/loop/timer.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
+#include "daemon/meta/carry.h"
 #include "daemon/work/submit.h"
+#include "store/name.h"
 
 #define SLOW_TURN_US 10000u
 #define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
@@ -53,6 +55,7 @@ bool pw_turn(struct pw_daemon *daemon)
         daemon->clients.hungry = pw_store_waits_for_room(daemon->store, 0);
         any |= pw_processes_turn(daemon);
         any |= pw_inputs_turn(daemon);
+        any |= pw_meta_carry(daemon, now_us);
         any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);
@@ -78,7 +81,8 @@ bool pw_turn(struct pw_daemon *daemon)
                 return true;
         pw_timers_turn(daemon, now_us);
         any |= pw_effects(daemon, now_us);
-        return any || daemon->loop.more || pw_store_reclaims(daemon->store);
+        return any || daemon->loop.more || pw_store_reclaims(daemon->store) || pw_store_names_tell(daemon->store) ||
+               pw_meta_carry_next_us(daemon) <= now_us;
 }
 
 bool pw_turn_may_sleep(struct pw_daemon *daemon)

@@ -15,13 +15,17 @@
 struct entry {
         struct entry *next; /* of the same key */
         struct pw_id id;
-        char *tenant, *name;
+        uint64_t version;
+        char text[]; /* tenant, 0, name, 0 */
 };
 
 struct embedded {
         struct pw_meta base;
         struct pw_table names; /* key of tenant and name -> chain */
         struct pw_hash_secret secret;
+        uint64_t version;      /* of the last binding */
+        struct pw_name_answer *answers; /* to be told in the next turn */
+        uint32_t count, capacity;
 };
 
 static uint64_t key_of(const struct embedded *meta, const char *tenant, const char *name)
@@ -146,30 +150,125 @@ static enum pw_status embedded_open(const struct pw_meta_params *params, struct 
         meta = calloc(1, sizeof *meta);
         if (!meta)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for metadata");
-        meta->base.kind = &pw_meta_embedded;
+        meta->base = (struct pw_meta){ &pw_meta_embedded, params->listener, params->context };
         meta->secret = params->secret;
         *ret_meta = &meta->base;
         *ret_host = (struct pw_meta_host){ .host = host, .epoch = epoch };
         return PW_OK;
 }
 
-static void free_entry(struct entry *entry)
+/* --- names ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_of(const struct entry *entry, const char *tenant, const char *name)
 {
-        free(entry->tenant);
-        free(entry->name);
+        return !strcmp(entry->text, tenant) && !strcmp(entry->text + strlen(tenant) + 1, name);
+}
+
+static struct entry *find_entry(const struct embedded *meta, const char *tenant, const char *name)
+{
+        struct entry *entry = pw_table_get(&meta->names, key_of(meta, tenant, name));
+
+        while (entry && !is_of(entry, tenant, name))
+                entry = entry->next;
+        return entry;
+}
+
+/* NULL: out of memory. */
+static const struct entry *add_entry(struct embedded *meta, const struct pw_name_ask *ask)
+{
+        size_t tenant_bytes = strlen(ask->tenant) + 1, name_bytes = strlen(ask->name) + 1;
+        struct entry *entry = malloc(sizeof *entry + tenant_bytes + name_bytes);
+        uint64_t key = key_of(meta, ask->tenant, ask->name);
+
+        if (!entry)
+                return NULL;
+        *entry = (struct entry){ .next = pw_table_get(&meta->names, key), .id = ask->id, .version = meta->version + 1 };
+        memcpy(entry->text, ask->tenant, tenant_bytes);
+        memcpy(entry->text + tenant_bytes, ask->name, name_bytes);
+        if (!pw_table_put(&meta->names, key, entry)) {
+                free(entry);
+                return NULL;
+        }
+        meta->version++;
+        return entry;
+}
+
+static void remove_entry(struct embedded *meta, const struct pw_name_ask *ask, struct entry *entry)
+{
+        uint64_t key = key_of(meta, ask->tenant, ask->name);
+        struct entry *first = pw_table_get(&meta->names, key), **at = &first;
+
+        while (*at != entry)
+                at = &(*at)->next;
+        *at = entry->next;
+        if (first)
+                (void)!pw_table_put(&meta->names, key, first); /* its cell is there */
+        else
+                pw_table_remove(&meta->names, key);
         free(entry);
 }
 
+/* Done at once, told in the next turn. */
+static enum pw_status embedded_submit(struct pw_meta *base, const struct pw_name_ask *ask)
+{
+        struct embedded *meta = pw_container_of(base, struct embedded, base);
+        struct entry *entry = find_entry(meta, ask->tenant, ask->name);
+        const struct entry *bound = entry;
+        struct pw_name_answer *answer;
+
+        if (!pw_grow((void **)&meta->answers, &meta->capacity, meta->count + 1, sizeof *meta->answers))
+                return PW_NO_MEMORY;
+        if (!bound && ask->kind == PW_NAME_BIND && !(bound = add_entry(meta, ask)))
+                return PW_NO_MEMORY;
+        answer = &meta->answers[meta->count++];
+        *answer = (struct pw_name_answer){ .token = ask->token, .outcome = PW_NAMED_NOT_FOUND };
+        if (!bound)
+                return PW_OK;
+        answer->outcome = ask->kind == PW_NAME_RESOLVE || pw_id_equal(bound->id, ask->id) ? PW_NAMED_OK : PW_NAMED_TAKEN;
+        answer->id = bound->id;
+        answer->version = bound->version;
+        if (ask->kind == PW_NAME_UNBIND && answer->outcome == PW_NAMED_OK)
+                remove_entry(meta, ask, entry);
+        return PW_OK;
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------------------- */
+
+/* What is asked meanwhile is answered in the next turn, or, at the end, not at all: nobody may ask then. */
+static bool embedded_turn(struct pw_meta *base)
+{
+        struct embedded *meta = pw_container_of(base, struct embedded, base);
+        struct pw_name_answer *answers = meta->answers;
+        uint32_t count = meta->count;
+
+        meta->answers = NULL;
+        meta->count = meta->capacity = 0;
+        for (uint32_t i = 0; i < count; i++)
+                base->listener->answered(base->context, &answers[i]);
+        free(answers);
+        return count;
+}
+
+static uint64_t embedded_next_us(const struct pw_meta *base)
+{
+        return pw_container_of(base, const struct embedded, base)->count ? 0 : UINT64_MAX;
+}
+
+/* The names go with their host: what was done is as if it had not been. */
 static void embedded_close(struct pw_meta *base)
 {
         struct embedded *meta = pw_container_of(base, struct embedded, base);
         struct entry *entry;
 
+        for (uint32_t i = 0; i < meta->count; i++)
+                base->listener->answered(base->context, &(struct pw_name_answer){ .token = meta->answers[i].token,
+                                                                                   .outcome = PW_NAMED_AWAY });
+        free(meta->answers);
         for (uint32_t i = 0; (entry = pw_table_next(&meta->names, &i));) {
                 while (entry) {
                         struct entry *next = entry->next;
 
-                        free_entry(entry);
+                        free(entry);
                         entry = next;
                 }
         }
@@ -177,69 +276,11 @@ static void embedded_close(struct pw_meta *base)
         free(meta);
 }
 
-static struct entry *find_entry(const struct embedded *meta, const char *tenant, const char *name)
-{
-        struct entry *entry = pw_table_get(&meta->names, key_of(meta, tenant, name));
-
-        while (entry && (strcmp(entry->tenant, tenant) || strcmp(entry->name, name)))
-                entry = entry->next;
-        return entry;
-}
-
-static void embedded_bind(struct pw_meta *base, const char *tenant, const char *name, struct pw_id id)
-{
-        struct embedded *meta = pw_container_of(base, struct embedded, base);
-        uint64_t key = key_of(meta, tenant, name);
-        struct entry *entry = find_entry(meta, tenant, name);
-
-        if (entry) {
-                entry->id = id;
-                return;
-        }
-        entry = calloc(1, sizeof *entry);
-        if (!entry)
-                return; /* a suggestion is lost, the store has the name */
-        *entry = (struct entry){ pw_table_get(&meta->names, key), id, strdup(tenant), strdup(name) };
-        if (!entry->tenant || !entry->name || !pw_table_put(&meta->names, key, entry))
-                free_entry(entry);
-}
-
-static void embedded_unbind(struct pw_meta *base, const char *tenant, const char *name, struct pw_id id)
-{
-        struct embedded *meta = pw_container_of(base, struct embedded, base);
-        uint64_t key = key_of(meta, tenant, name);
-        struct entry *found = find_entry(meta, tenant, name), *first = pw_table_get(&meta->names, key);
-
-        if (!found || !pw_id_equal(found->id, id))
-                return;
-        for (struct entry **at = &first; *at; at = &(*at)->next) {
-                if (*at == found) {
-                        *at = found->next;
-                        break;
-                }
-        }
-        if (first)
-                pw_table_put(&meta->names, key, first);
-        else
-                pw_table_remove(&meta->names, key);
-        free_entry(found);
-}
-
-static enum pw_status embedded_find(struct pw_meta *base, const char *tenant, const char *name, struct pw_id *ret_id)
-{
-        struct entry *entry = find_entry(pw_container_of(base, struct embedded, base), tenant, name);
-
-        if (!entry)
-                return PW_NOT_FOUND;
-        *ret_id = entry->id;
-        return PW_OK;
-}
-
 const struct pw_meta_kind pw_meta_embedded = {
         .name = "embedded",
         .open = embedded_open,
         .close = embedded_close,
-        .bind = embedded_bind,
-        .unbind = embedded_unbind,
-        .find = embedded_find,
+        .submit = embedded_submit,
+        .turn = embedded_turn,
+        .next_us = embedded_next_us,
 };

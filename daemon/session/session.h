@@ -70,8 +70,6 @@ struct pw_dsession {
         struct pw_table slices, programs; /* handle -> this */
         struct pw_list jobs;        /* its compilations under way: program.c */
         uint32_t job_count;
-        struct pw_list lookups;      /* that wait: name.c */
-        uint32_t lookup_count;
 };
 
 struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none, or ended */

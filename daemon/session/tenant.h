@@ -19,7 +19,7 @@ struct pw_catching { uint64_t round, runs; };
 struct pw_settled { uint64_t look, runs; };
 
 /* What its sessions count at it, counted again: tally.h. */
-struct pw_tally { uint64_t connections, lookups, unread_bytes, kept_bytes, begun_bytes; };
+struct pw_tally { uint64_t connections, unread_bytes, kept_bytes, begun_bytes; };
 
 struct pw_tenant {
         uid_t uid;
@@ -49,7 +49,6 @@ struct pw_tenant {
         struct pw_list of_submitted; /* in daemon->work.submitted, or alone */
         struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->work.ready, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
-        uint32_t lookups;       /* that wait */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */
         struct pw_segment *devices[PW_DEVICES_MAX]; /* NULL: it had no slice */

@@ -181,7 +181,7 @@ static void test_holders(void **state)
                                                   sizeof text), "1 MiB held by tenant bo, digits[2], 4 s");
         for (uint32_t i = 0; i < 3; i++)
                 places[i] = fixture_put(ann, places[i].slot);
-        assert_int_equal(pw_store_name_bind(f.store, "ann", "weights", fixture_known(&f, places[0]), NULL), PW_OK);
+        assert_int_equal(fixture_name(&f, "ann", "weights", fixture_known(&f, places[0]), NULL), PW_OK);
         assert_int_equal(pw_store_hold(f.store, fixture_known(&f, places[1]), (struct pw_owner){ PW_OWNER_RUN, 41 }, NULL), PW_OK);
         pw_store_holders_text(f.store, &(struct pw_holders_of){ .now_us = f.now_us }, text, sizeof text);
         assert_non_null(strstr(text, "12 MiB held by tenant ann, digits[1], 0 us; 1 MiB held by tenant bo, digits[2]"));
@@ -220,7 +220,7 @@ static void test_holders_of_many(void **state)
                             "4000 objects held by tenant ann, digits[3], 0 us; 1 objects held by tenant ann, digits[1], 0 us; "
                                   "1 objects held by tenant ann, digits[2], 0 us");
         for (uint32_t i = 0; i < 3; i++) {
-                assert_int_equal(pw_store_name_bind(f.store, "ann", i ? i > 1 ? "c" : "b" : "a", fixture_known(&f, places[i]),
+                assert_int_equal(fixture_name(&f, "ann", i ? i > 1 ? "c" : "b" : "a", fixture_known(&f, places[i]),
                                                     NULL), PW_OK);
                 pw_store_session_end(f.store, clients[i]->session, true, f.now_us);
         }

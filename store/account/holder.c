@@ -68,7 +68,7 @@ struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *e
         if (oldest && oldest->kind == PW_OWNER_OBJECT)
                 return charge_of_owner(store, oldest);
         if (oldest)
-                return (struct pw_charge){ oldest->kind, oldest->number, oldest->since_us, oldest->name };
+                return (struct pw_charge){ oldest->kind, oldest->number, oldest->since_us, pw_ref_name(oldest) };
         return (struct pw_charge){ .since_us = extent->granted_us };
 }
 

@@ -177,6 +177,7 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         pw_list_append(&store->ending_sessions, &session->of_ending);
         session->tenant->on_way++;
         pw_room_session_end(store, session);
+        pw_wanted_session_end(store, session);
         pw_look_session_end(session);
         session->control = NULL;
         if (session->segment)

@@ -120,7 +120,7 @@ static void test_outlives_its_mover(void **state)
         open_host(&h);
         value = result(&h, 0, 3);
         room = put(&h, 0, BYTES);
-        assert_int_equal(pw_store_name_bind(h.f.store, "ann", "weights", fixture_known(&h.f, value), NULL), PW_OK);
+        assert_int_equal(fixture_name(&h.f, "ann", "weights", fixture_known(&h.f, value), NULL), PW_OK);
         assert_int_equal(move(&h, h.ann, value, room), PW_OK);
         pw_store_session_end(h.f.store, h.ann->session, true, h.f.now_us);
         fixture_reclaim(&h.f);
@@ -134,7 +134,7 @@ static void test_outlives_its_mover(void **state)
         assert_int_equal(fixture_state(room), PW_ENTRY_READY);
         fixture_check(&h.f);
         fixture_clear(&h.f);
-        assert_int_equal(pw_store_name_remove(h.f.store, "ann", "weights", h.f.now_us, NULL), PW_OK);
+        assert_int_equal(fixture_unname(&h.f, "ann", "weights", NULL), PW_OK);
         assert_true(pw_store_reclaim_begin(h.f.store));
         assert_true(pw_store_reclaim_finish(h.f.store, h.f.now_us)); /* there is more */
         fixture_reclaim(&h.f);

@@ -205,5 +205,5 @@ void pw_object_each_ref(const struct pw_object *object, void (*row)(void *contex
 {
         for (const struct pw_ref *ref = NULL; (ref = pw_ref_next(object, ref));)
                 row(context, &(struct pw_ref_row){ ref->kind, ref->number, ref->count, ref->since_us,
-                                                   ref->kind == PW_OWNER_LEASE ? ref->lease.key : 0, ref->name });
+                                                   ref->kind == PW_OWNER_LEASE ? ref->lease.key : 0, pw_ref_name(ref) });
 }

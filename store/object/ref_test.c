@@ -336,7 +336,7 @@ static void test_donate_alone(void **state)
         assert_true(pw_store_donated_alone(d.f.store, d.object));
         assert_int_equal(pw_store_hold(d.f.store, d.object, run_owner(6), &err), PW_DONATED_USE);
         assert_non_null(strstr(err.text, "given to a run"));
-        assert_int_equal(pw_store_name_bind(d.f.store, "ann", "weights", d.object, NULL), PW_DONATED_USE);
+        assert_int_equal(fixture_name(&d.f, "ann", "weights", d.object, NULL), PW_DONATED_USE);
         assert_int_equal(pw_store_lease(d.f.store, d.object, 1, NULL), PW_DONATED_USE);
         fixture_ref(&d.f, d.other, d.place);
         assert_int_equal(d.object->refs, 1);

@@ -52,7 +52,7 @@ static void test_moves_to_the_oldest(void **state)
         ref_later(&h, h.third);
         ref_later(&h, h.second);
         pw_store_tick(h.f.store, h.f.now_us++);
-        assert_int_equal(pw_store_name_bind(h.f.store, "ann", "weights", h.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&h.f, "ann", "weights", h.object, NULL), PW_OK);
         charged(&h, "digits[1]");
         pw_store_session_end(h.f.store, h.ann->session, true, h.f.now_us);
         charged(&h, "digits[3]");
@@ -62,7 +62,7 @@ static void test_moves_to_the_oldest(void **state)
         charged(&h, "name weights");
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_state(h.place), PW_ENTRY_READY);
-        assert_int_equal(pw_store_name_remove(h.f.store, "ann", "weights", h.f.now_us, NULL), PW_OK);
+        assert_int_equal(fixture_unname(&h.f, "ann", "weights", NULL), PW_OK);
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_terms(&h.f).used, 0);
         fixture_close(&h.f);
@@ -135,14 +135,14 @@ static void test_to_a_name(void **state)
         (void)state;
         open_host(&h);
         other = fixture_known(&h.f, fixture_put(h.ann, h.place.slot + 1));
-        assert_int_equal(pw_store_name_bind(h.f.store, "ann", "weights", h.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&h.f, "ann", "weights", h.object, NULL), PW_OK);
         assert_int_equal(pw_store_transfer_to_name(h.f.store, other, "weights", NULL), PW_EXISTS);
         assert_int_equal(pw_store_transfer_to_name(h.f.store, h.object, "bias", NULL), PW_NOT_FOUND);
         charged(&h, "digits[1]");
         assert_int_equal(transfer(&h, h.second), PW_OK);
         assert_int_equal(pw_store_transfer_to_name(h.f.store, h.object, "weights", NULL), PW_OK);
         charged(&h, "name weights");
-        assert_int_equal(pw_store_name_remove(h.f.store, "ann", "weights", h.f.now_us, NULL), PW_OK);
+        assert_int_equal(fixture_unname(&h.f, "ann", "weights", NULL), PW_OK);
         charged(&h, "digits[1]");
         fixture_close(&h.f);
 }

@@ -459,7 +459,9 @@ void pw_room_segment_gone(struct pw_store *store, const struct segment *segment)
 
 uint64_t pw_store_next_us(const struct pw_store *store)
 {
-        return pw_min_u64(store->queue_next_us, pw_heap_first_key(&store->leases));
+        uint64_t names_us = pw_min_u64(pw_heap_first_key(&store->leases), pw_heap_first_key(&store->waits));
+
+        return pw_min_u64(store->queue_next_us, names_us);
 }
 
 void pw_store_tick(struct pw_store *store, uint64_t now_us)
@@ -468,7 +470,7 @@ void pw_store_tick(struct pw_store *store, uint64_t now_us)
         struct request *request;
 
         store->now_us = now_us;
-        pw_lease_tick(store);
+        pw_names_tick(store);
         if (store->unserved)
                 pw_room_serve(store);
         pw_list_each(&store->queue, request, struct request, link) {

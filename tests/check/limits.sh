@@ -22,8 +22,8 @@ limit PW_HEARD_MAX_JOBS daemon/client/client.h 'compilations under way'
 limit PW_HEARD_MAX_LISTINGS daemon/client/client.h 'listings under way'
 limit PW_FRAME_MAX wire/frame.h 'a message'
 limit PLAIN_MAX_BYTES daemon/client/request.c 'a request that is no program'
-limit LOOKUPS_OF_TENANT daemon/client/name.c 'lookups that wait' # the first of two
-limit NAME_MAX_BYTES daemon/client/name.c 'a name, of printable ASCII'
+limit WAITS_OF_TENANT store/name/wanted.c 'lookups that wait' # the first of two
+limit PW_NAME_MAX_BYTES store/name.h 'a name, of printable ASCII'
 limit PW_RANK_MAX base/pathways_types.h dims
 limit PW_GRAPH_VALUES_MAX program/graph/graph.h values
 limit PW_GRAPH_SLICES_MAX program/graph/graph.h slices

@@ -14,6 +14,45 @@ struct setting {
         char folder[64], state[96];
 };
 
+#define TOKENS 256u
+
+/* What a kind said, by token. */
+struct heard {
+        struct pw_name_answer answers[TOKENS];
+        uint32_t counts[TOKENS], total, events;
+        bool submitting; /* nothing may be said meanwhile */
+        struct pw_meta *meta;
+        uint64_t again;  /* asked from inside an answer; 0: nothing */
+};
+
+static void note_answer(void *context, const struct pw_name_answer *answer)
+{
+        struct heard *heard = context;
+
+        assert_false(heard->submitting);
+        assert_true(answer->token && answer->token < TOKENS);
+        heard->answers[answer->token] = *answer;
+        heard->counts[answer->token]++;
+        heard->total++;
+        if (heard->again) {
+                struct pw_name_ask ask = { heard->again, PW_NAME_RESOLVE, "ada", "weights", { 0 } };
+
+                heard->again = 0;
+                assert_int_equal(pw_meta_submit(heard->meta, &ask), PW_OK);
+        }
+}
+
+static void note_event(void *context, const struct pw_meta_event *event)
+{
+        struct heard *heard = context;
+
+        assert_false(heard->submitting);
+        assert_true(event->kind >= PW_META_JOINED && event->kind <= PW_META_CHANGED);
+        heard->events++;
+}
+
+static const struct pw_meta_listener listener = { note_answer, note_event };
+
 static int make_folder(void **state)
 {
         struct setting *setting = calloc(1, sizeof *setting);
@@ -56,10 +95,10 @@ static int drop_folder(void **state)
         return 0;
 }
 
-static struct pw_meta *join(const struct pw_meta_kind *kind, const struct setting *setting, uint32_t now_s,
+static struct pw_meta *join(const struct pw_meta_kind *kind, const struct setting *setting, uint32_t now_s, struct heard *heard,
                             struct pw_meta_host *ret_host)
 {
-        struct pw_meta_params params = { .state_dir = setting->state, .now_s = now_s };
+        struct pw_meta_params params = { .state_dir = setting->state, .now_s = now_s, .listener = &listener, .context = heard };
         struct pw_meta *meta = NULL;
         struct pw_error err = { .text = "" };
 
@@ -80,7 +119,8 @@ static void test_epochs_only_rise(void **state)
 
                 for (uint32_t j = 0; j < pw_array_count(clocks); j++) {
                         struct pw_meta_host host = { 99, 0 };
-                        struct pw_meta *meta = join(kind, *state, clocks[j], &host);
+                        struct heard heard = { .total = 0 };
+                        struct pw_meta *meta = join(kind, *state, clocks[j], &heard, &host);
 
                         assert_true(host.epoch > last);
                         assert_true(host.epoch >= clocks[j]);
@@ -91,32 +131,119 @@ static void test_epochs_only_rise(void **state)
         }
 }
 
+static void submit(struct pw_meta *meta, struct heard *heard, const struct pw_name_ask *ask)
+{
+        heard->submitting = true;
+        assert_int_equal(pw_meta_submit(meta, ask), PW_OK);
+        heard->submitting = false;
+}
+
+/* Ask, and turn until the answer is there. */
+static struct pw_name_answer ask(struct pw_meta *meta, struct heard *heard, enum pw_name_ask_kind kind, const char *tenant,
+                                 const char *name, struct pw_id id)
+{
+        static uint64_t last;
+        uint64_t token = last++ % (TOKENS - 1) + 1;
+
+        heard->counts[token] = 0;
+        submit(meta, heard, &(struct pw_name_ask){ token, kind, tenant, name, id });
+        assert_int_equal(heard->counts[token], 0);
+        while (!heard->counts[token]) {
+                assert_int_equal(pw_meta_next_us(meta), 0);
+                assert_true(pw_meta_turn(meta));
+        }
+        assert_int_equal(heard->counts[token], 1);
+        return heard->answers[token];
+}
+
+static const struct pw_id first = { 1, 2, 3 }, second = { 4, 5, 6 }, nothing;
+
+static void assert_answer(struct pw_name_answer answer, enum pw_name_outcome outcome, struct pw_id id)
+{
+        assert_int_equal(answer.outcome, outcome);
+        assert_true(pw_id_equal(answer.id, id));
+}
+
+/* A name is bound by one compare-and-set, and unbound by who bound it. */
 static void test_names(void **state)
 {
-        const struct pw_id first = { 1, 2, 3 }, second = { 4, 5, 6 };
         const struct pw_meta_kind *kind;
 
         for (uint32_t i = 0; (kind = pw_meta_kind_at(i)); i++) {
                 struct pw_meta_host host;
-                struct pw_meta *meta = join(kind, *state, 1, &host);
-                struct pw_id id;
+                struct heard heard = { .total = 0 };
+                struct pw_meta *meta = join(kind, *state, 1, &heard, &host);
+                struct pw_name_answer bound;
 
-                assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_NOT_FOUND);
-                pw_meta_name(meta, "ada", "weights", first);
-                pw_meta_name(meta, "bo", "weights", second);
-                assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
-                assert_true(pw_id_equal(id, first));
-                pw_meta_name(meta, "ada", "weights", second);
-                assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
-                assert_true(pw_id_equal(id, second));
-                pw_meta_unname(meta, "ada", "weights", first); /* bound to another one since */
-                assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_OK);
-                assert_true(pw_id_equal(id, second));
-                pw_meta_unname(meta, "ada", "weights", second);
-                pw_meta_unname(meta, "ada", "weights", second);
-                assert_int_equal(kind->find(meta, "ada", "weights", &id), PW_NOT_FOUND);
-                assert_int_equal(kind->find(meta, "bo", "weights", &id), PW_OK);
+                assert_answer(ask(meta, &heard, PW_NAME_RESOLVE, "ada", "weights", nothing), PW_NAMED_NOT_FOUND, nothing);
+                bound = ask(meta, &heard, PW_NAME_BIND, "ada", "weights", first);
+                assert_answer(bound, PW_NAMED_OK, first);
+                assert_true(bound.version > 0);
+                assert_answer(ask(meta, &heard, PW_NAME_BIND, "bo", "weights", second), PW_NAMED_OK, second);
+                assert_answer(ask(meta, &heard, PW_NAME_BIND, "ada", "weights", second), PW_NAMED_TAKEN, first);
+                assert_int_equal(ask(meta, &heard, PW_NAME_BIND, "ada", "weights", first).version, bound.version);
+                assert_answer(ask(meta, &heard, PW_NAME_RESOLVE, "ada", "weights", nothing), PW_NAMED_OK, first);
+                assert_answer(ask(meta, &heard, PW_NAME_UNBIND, "ada", "weights", second), PW_NAMED_TAKEN, first);
+                assert_answer(ask(meta, &heard, PW_NAME_UNBIND, "ada", "weights", first), PW_NAMED_OK, first);
+                assert_answer(ask(meta, &heard, PW_NAME_UNBIND, "ada", "weights", first), PW_NAMED_NOT_FOUND, nothing);
+                assert_true(ask(meta, &heard, PW_NAME_BIND, "ada", "weights", second).version > bound.version);
+                assert_answer(ask(meta, &heard, PW_NAME_RESOLVE, "bo", "weights", nothing), PW_NAMED_OK, second);
                 pw_meta_close(meta);
+        }
+}
+
+/* What is asked about one name is done in that order, however soon it is asked; who asks from inside an answer is answered later;
+ * with nothing asked there is nothing to do. */
+static void test_order(void **state)
+{
+        const struct pw_meta_kind *kind;
+
+        for (uint32_t i = 0; (kind = pw_meta_kind_at(i)); i++) {
+                struct pw_meta_host host;
+                struct heard heard = { .total = 0 };
+                struct pw_meta *meta = join(kind, *state, 1, &heard, &host);
+
+                assert_false(pw_meta_turn(meta));
+                assert_true(pw_meta_next_us(meta) == UINT64_MAX);
+                for (uint64_t token = 1; token <= 90; token += 3) {
+                        submit(meta, &heard, &(struct pw_name_ask){ token, PW_NAME_BIND, "ada", "weights", first });
+                        submit(meta, &heard, &(struct pw_name_ask){ token + 1, PW_NAME_BIND, "ada", "weights", second });
+                        submit(meta, &heard, &(struct pw_name_ask){ token + 2, PW_NAME_UNBIND, "ada", "weights", first });
+                }
+                heard.meta = meta;
+                heard.again = 91;
+                while (pw_meta_turn(meta)) {
+                }
+                assert_int_equal(heard.total, 91);
+                for (uint64_t token = 1; token <= 91; token++)
+                        assert_int_equal(heard.counts[token], 1);
+                for (uint64_t token = 1; token <= 90; token += 3) {
+                        assert_answer(heard.answers[token], PW_NAMED_OK, first);
+                        assert_answer(heard.answers[token + 1], PW_NAMED_TAKEN, first);
+                        assert_answer(heard.answers[token + 2], PW_NAMED_OK, first);
+                }
+                assert_answer(heard.answers[91], PW_NAMED_NOT_FOUND, nothing);
+                pw_meta_close(meta);
+        }
+}
+
+/* Who is not answered by the end is told that it is one. */
+static void test_close_answers(void **state)
+{
+        const struct pw_meta_kind *kind;
+
+        for (uint32_t i = 0; (kind = pw_meta_kind_at(i)); i++) {
+                struct pw_meta_host host;
+                struct heard heard = { .total = 0 };
+                struct pw_meta *meta = join(kind, *state, 1, &heard, &host);
+
+                submit(meta, &heard, &(struct pw_name_ask){ 1, PW_NAME_BIND, "ada", "weights", first });
+                submit(meta, &heard, &(struct pw_name_ask){ 2, PW_NAME_RESOLVE, "ada", "weights", nothing });
+                pw_meta_close(meta);
+                for (uint32_t token = 1; token <= 2; token++) {
+                        assert_int_equal(heard.counts[token], 1);
+                        assert_int_equal(heard.answers[token].outcome, PW_NAMED_AWAY);
+                }
         }
 }
 
@@ -126,12 +253,13 @@ static void test_spoilt_state(void **state)
         const struct setting *setting = *state;
         struct pw_meta_params params = { .state_dir = setting->state, .now_s = 1 };
         struct pw_meta_host host = { 99, 99 };
+        struct heard heard = { .total = 0 };
         struct pw_meta *meta = NULL;
         struct pw_error err = { .text = "" };
         char path[128];
         FILE *file;
 
-        pw_meta_close(join(pw_meta_kind("embedded"), setting, 1, &host));
+        pw_meta_close(join(pw_meta_kind("embedded"), setting, 1, &heard, &host));
         snprintf(path, sizeof path, "%s/epoch", setting->state);
         file = fopen(path, "w");
         assert_non_null(file);
@@ -155,6 +283,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_epochs_only_rise, make_folder, drop_folder),
                 cmocka_unit_test_setup_teardown(test_names, make_folder, drop_folder),
+                cmocka_unit_test_setup_teardown(test_order, make_folder, drop_folder),
+                cmocka_unit_test_setup_teardown(test_close_answers, make_folder, drop_folder),
                 cmocka_unit_test_setup_teardown(test_spoilt_state, make_folder, drop_folder),
                 cmocka_unit_test(test_kinds),
         };

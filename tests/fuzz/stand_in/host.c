@@ -14,6 +14,7 @@
 #include "daemon/memory/recount.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/worker.h"
+#include "daemon/meta/carry.h"
 #include "daemon/module/module.h"
 #include "daemon/loop/turn.h"
 #include "daemon/notify.h"
@@ -131,8 +132,8 @@ bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_inputs_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
-void pw_names_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-uint64_t pw_names_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+bool pw_meta_carry(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
+uint64_t pw_meta_carry_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_module_uses_drop(struct pw_daemon *daemon, struct pw_module_uses *uses) { (void)daemon, (void)uses; }

@@ -33,6 +33,11 @@ static void assert_there(struct named *n)
         assert_int_equal(fixture_state(n->place), PW_ENTRY_READY);
 }
 
+static enum pw_status name_until(struct named *n, const char *name, uint64_t until_us)
+{
+        return plain_bind(n->f.store, "ann", name, n->object, until_us, n->f.now_us, NULL);
+}
+
 static void test_bind_and_remove(void **state)
 {
         struct named n;
@@ -42,19 +47,19 @@ static void test_bind_and_remove(void **state)
         (void)state;
         open_named(&n);
         assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, &err), PW_NOT_FOUND);
+        assert_int_equal(fixture_unname(&n.f, "ann", "weights", &err), PW_NOT_FOUND);
         assert_string_equal(err.text, "name weights: not bound");
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK); /* as it is */
+        assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK); /* as it is */
         assert_int_equal(n.object->refs, 2);
         other = fixture_put(n.ann, n.place.slot + 1);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", fixture_known(&n.f, other), &err), PW_EXISTS);
+        assert_int_equal(fixture_name(&n.f, "ann", "weights", fixture_known(&n.f, other), &err), PW_EXISTS);
         assert_string_equal(err.text, "name weights: bound already; pw_unname() or `pathways free` lets it go");
         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
         assert_null(pw_store_name_find(n.f.store, "ann", "weight"));
         fixture_drop(&n.f, n.ann, n.place);
         assert_there(&n);
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
         assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
         assert_gone(&n);
         fixture_close(&n.f);
@@ -70,9 +75,9 @@ static void test_names_that_meet(void **state)
         for (uint32_t gone = 0; gone < 4; gone++) {
                 open_named(&n);
                 for (uint32_t i = 0; i < 4; i++)
-                        assert_int_equal(pw_store_name_bind(n.f.store, "ann", names[i], n.object, NULL), PW_OK);
+                        assert_int_equal(fixture_name(&n.f, "ann", names[i], n.object, NULL), PW_OK);
                 assert_int_equal(pw_store_names(n.f.store), 4);
-                assert_int_equal(pw_store_name_remove(n.f.store, "ann", names[gone], 0, NULL), PW_OK);
+                assert_int_equal(fixture_unname(&n.f, "ann", names[gone], NULL), PW_OK);
                 for (uint32_t i = 0; i < 4; i++)
                         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", names[i]), i == gone ? NULL : n.object);
                 assert_int_equal(pw_store_names(n.f.store), 3);
@@ -96,11 +101,11 @@ static void test_bound(void **state)
         for (uint32_t i = 0; i < PW_STORE_CLAIMS_OF_ONE_MAX; i++) {
                 snprintf(name, sizeof name, "%u", i);
                 assert_int_equal(i % 64 ? pw_store_lease(n.f.store, n.object, PW_STORE_CLAIMS_OF_ONE_MAX - i, NULL)
-                                        : pw_store_name_bind(n.f.store, "ann", name, n.object, NULL), PW_OK);
+                                        : fixture_name(&n.f, "ann", name, n.object, NULL), PW_OK);
         }
         assert_int_equal(pw_store_lease(n.f.store, n.object, 5, &err), PW_LIMIT);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "more", n.object, &err), PW_LIMIT);
-        assert_string_equal(err.text, "the object has 1024 names and leases, as many as there may be: remove some");
+        assert_int_equal(fixture_name(&n.f, "ann", "more", n.object, &err), PW_LIMIT);
+        assert_string_equal(err.text, "the object has 1024 of the 1024 names and leases that it may: remove some");
         /* Those that end at once go in parts. */
         pw_store_tick(n.f.store, PW_STORE_CLAIMS_OF_ONE_MAX);
         assert_true(pw_store_next_us(n.f.store) <= PW_STORE_CLAIMS_OF_ONE_MAX);
@@ -110,6 +115,8 @@ static void test_bound(void **state)
         assert_int_equal(n.object->claims, 16);
         assert_int_equal(pw_store_lease(n.f.store, n.object, 5, &err), PW_OK);
         assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
+        assert_int_equal(n.object->claims, 16); /* until metadata knows */
+        fixture_settle(&n.f);
         assert_int_equal(n.object->claims, 0);
         assert_gone(&n);
         fixture_close(&n.f);
@@ -124,11 +131,11 @@ static void test_tenants(void **state)
         (void)state;
         open_named(&n);
         theirs = fixture_put(n.bo, fixture_grant(&n.f, n.bo, 4096, 4).first_slot);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "x", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "x", n.object, NULL), PW_OK);
         assert_null(pw_store_name_find(n.f.store, "bo", "x"));
-        assert_int_equal(pw_store_name_bind(n.f.store, "bo", "x", fixture_known(&n.f, theirs), NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "bo", "x", fixture_known(&n.f, theirs), NULL), PW_OK);
         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "x"), n.object);
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "x", 0, NULL), PW_OK);
+        assert_int_equal(fixture_unname(&n.f, "ann", "x", NULL), PW_OK);
         assert_ptr_equal(pw_store_name_find(n.f.store, "bo", "x"), fixture_known(&n.f, theirs));
         fixture_close(&n.f);
 }
@@ -141,13 +148,13 @@ static void test_other_tenants_object(void **state)
 
         (void)state;
         open_named(&n);
-        assert_int_equal(pw_store_name_bind(n.f.store, "root", "weights", n.object, &err), PW_DENIED);
+        assert_int_equal(fixture_name(&n.f, "root", "weights", n.object, &err), PW_DENIED);
         assert_string_equal(err.text, "name weights: the object is of tenant ann, names of tenant root are for its own objects");
         assert_int_equal(n.object->refs, 1);
         fixture_drop(&n.f, n.ann, n.place);
         assert_gone(&n);
         assert_null(pw_store_name_find(n.f.store, "root", "weights"));
-        assert_int_equal(pw_store_name_remove(n.f.store, "root", "weights", 0, NULL), PW_NOT_FOUND);
+        assert_int_equal(fixture_unname(&n.f, "root", "weights", NULL), PW_NOT_FOUND);
         fixture_close(&n.f);
 }
 
@@ -158,12 +165,12 @@ static void test_outlives_its_session(void **state)
 
         (void)state;
         open_named(&n);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
         pw_store_session_end(n.f.store, n.ann->session, true, 0);
         assert_there(&n);
         assert_int_equal(fixture_count(&n.f, PW_STORE_SEGMENT_IDLE), 0);
         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
+        assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
         assert_gone(&n);
         fixture_remove(&n.f, fixture_only(&n.f, PW_STORE_SEGMENT_IDLE)->segment);
         fixture_close(&n.f);
@@ -175,7 +182,7 @@ static void test_segment_goes_with_names(void **state)
 
         (void)state;
         open_named(&n);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
         assert_int_equal(pw_store_lease(n.f.store, n.object, 5, NULL), PW_OK);
         assert_int_equal(pw_store_hold(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, NULL), PW_OK);
         fixture_ref(&n.f, n.ann, n.place);
@@ -214,14 +221,12 @@ static void test_names_that_end(void **state)
 
         (void)state;
         open_named(&n);
-        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 5, NULL), PW_NOT_FOUND);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 1000, NULL), PW_OK);
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
+        assert_int_equal(name_until(&n, "weights", 1000), PW_OK);
+        assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
         pw_store_tick(n.f.store, 1000);
         assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
-        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 2000, NULL), PW_OK);
+        assert_int_equal(name_until(&n, "weights", 2000), PW_OK);
         fixture_drop(&n.f, n.ann, n.place);
         pw_store_tick(n.f.store, 1999);
         assert_there(&n);
@@ -242,8 +247,8 @@ static void test_free_object(void **state)
         assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, &err), PW_NOT_FOUND);
         assert_non_null(strstr(err.text, "neither name nor lease"));
         assert_int_equal(n.object->refs, 1);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "a", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "b", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "a", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "b", n.object, NULL), PW_OK);
         assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
         assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
         assert_null(pw_store_name_find(n.f.store, "ann", "b"));
@@ -260,77 +265,137 @@ static void test_free_object(void **state)
         fixture_close(&n.f);
 }
 
-/* --- who is told -------------------------------------------------------------------------------------------------------------- */
+/* --- metadata ----------------------------------------------------------------------------------------------------------------- */
 
-static void note_unnamed(void *context, const char *tenant, const char *name, struct pw_id object)
+/* What is told when the next question, which is of this kind, is answered so. */
+static struct pw_name_told answer_with(struct named *n, enum pw_name_outcome outcome, enum pw_name_ask_kind kind)
 {
-        char *told = context;
+        struct pw_name_told told = { .status = PW_OK };
+        struct pw_name_ask ask;
 
-        sprintf(told + strlen(told), "%s/%s %u.%u ", tenant, name, pw_id_slot(object), object.generation);
+        assert_true(pw_store_name_next(n->f.store, &ask));
+        assert_int_equal(ask.kind, kind);
+        assert_false(pw_store_name_told(n->f.store, &told));
+        pw_store_name_asked(n->f.store, ask.token);
+        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ ask.token, outcome, { 9, 9, 9 }, 1 }, 0);
+        /* once more: nobody asks any more */
+        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1 }, 0);
+        (void)pw_store_name_told(n->f.store, &told);
+        return told;
 }
 
-static void assert_told(char *told, const struct place *place, const char *names)
+static void ask_bind(struct named *n, uint64_t until_us)
 {
-        char expected[200] = "", *copy = strdup(names), *rest = copy;
+        struct pw_name_request request = { n->ann->session, 7, "ann", "weights", 0 };
 
-        for (const char *name; (name = strsep(&rest, " "));)
-                if (*name)
-                        sprintf(expected + strlen(expected), "ann/%s %u.%u ", name, place->slot, place->generation);
-        assert_string_equal(told, expected);
-        free(copy);
-        *told = 0;
+        assert_int_equal(pw_store_name_bind(n->f.store, &request, n->object, until_us, NULL), PW_OK);
+        assert_null(pw_store_name_find(n->f.store, "ann", "weights"));
 }
 
-/* Each binding that ends is told, once, however it ends; those that do not end are not. */
-static void test_ends_are_told(void **state)
+/* A name that was refused leaves nothing: no claim, no lease. */
+static void test_refused(void **state)
 {
+        static const struct { enum pw_name_outcome outcome; enum pw_status status; const char *text; } cases[] = {
+                { PW_NAMED_TAKEN, PW_EXISTS, "name weights: another host bound it to h0.9/0.9.9" },
+                { PW_NAMED_AWAY, PW_NOT_READY, "name weights: metadata is away, and it is not bound: try again when it is back" },
+        };
         struct named n;
-        char told[400] = "";
 
         (void)state;
         open_named(&n);
-        pw_store_tell_unnamed(n.f.store, note_unnamed, told);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "removed", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "for_a_time", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_name_until(n.f.store, "ann", "for_a_time", 1000, NULL), PW_OK);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "stays", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
-        assert_told(told, &n.place, "");
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "removed", 0, NULL), PW_OK);
-        assert_told(told, &n.place, "removed");
-        pw_store_tick(n.f.store, 1000);
-        assert_told(told, &n.place, "for_a_time");
-        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
-        assert_told(told, &n.place, "stays");
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "a", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_free_object(n.f.store, n.object, true, 0, NULL), PW_OK);
-        assert_told(told, &n.place, "a");
+        n.f.is_metadata = true;
+        for (uint32_t i = 0; i < 2; i++) {
+                struct pw_name_told told;
+
+                ask_bind(&n, 1000);
+                assert_int_equal(n.object->claims, 2);
+                told = answer_with(&n, cases[i].outcome, PW_NAME_BIND);
+                assert_int_equal(told.status, cases[i].status);
+                assert_string_equal(told.text, cases[i].text);
+                assert_int_equal(told.request, 7);
+                assert_int_equal(n.object->claims, 0);
+                assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
+        }
+        fixture_close(&n.f);
+}
+
+/* What is not known is held until it is read back, and who asked is not kept waiting for that. */
+static void test_unknown(void **state)
+{
+        struct named n;
+        struct pw_name_ask ask;
+
+        (void)state;
+        open_named(&n);
+        n.f.is_metadata = true;
+        ask_bind(&n, 0);
+        (void)answer_with(&n, PW_NAMED_UNKNOWN, PW_NAME_BIND);
+        assert_int_equal(answer_with(&n, PW_NAMED_AWAY, PW_NAME_RESOLVE).status, PW_NOT_READY);
+        fixture_drop(&n.f, n.ann, n.place);
+        assert_there(&n);
+        assert_false(pw_store_name_next(n.f.store, &ask));
+        pw_store_names_back(n.f.store);
+        (void)answer_with(&n, PW_NAMED_NOT_FOUND, PW_NAME_RESOLVE);
         assert_gone(&n);
-        assert_told(told, &n.place, "");
         fixture_close(&n.f);
 }
 
-/* To free what a name meant once, for a time, says nothing of what it means now. */
-static void test_newer_is_not_told(void **state)
+/* A name that is removed before metadata has answered: both are told, and the object is held until metadata has ended it. */
+static void test_removed_before_bound(void **state)
 {
+        struct pw_name_request request = { .request = 8, .tenant = "ann", .name = "weights" };
+        struct pw_name_told told;
         struct named n;
-        struct place other;
-        char told[400] = "";
 
         (void)state;
         open_named(&n);
-        other = fixture_put(n.ann, n.place.slot + 1);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", n.object, NULL), PW_OK);
-        assert_int_equal(pw_store_name_until(n.f.store, "ann", "weights", 1000, NULL), PW_OK);
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "weights", fixture_known(&n.f, other), NULL), PW_OK);
-        pw_store_tell_unnamed(n.f.store, note_unnamed, told);
-        assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
-        assert_told(told, &n.place, "");
-        assert_int_equal(pw_store_name_remove(n.f.store, "ann", "weights", 0, NULL), PW_OK);
-        assert_told(told, &other, "weights");
+        n.f.is_metadata = true;
+        request.session = n.ann->session;
+        ask_bind(&n, 0);
+        assert_int_equal(pw_store_name_remove(n.f.store, &request, NULL), PW_OK);
+        assert_true(pw_store_name_told(n.f.store, &told));
+        assert_int_equal(told.status, PW_CANCELLED);
+        assert_int_equal(told.request, 7);
+        fixture_drop(&n.f, n.ann, n.place);
+        told = answer_with(&n, PW_NAMED_AWAY, PW_NAME_UNBIND);
+        assert_int_equal(told.status, PW_NOT_READY);
+        assert_int_equal(told.request, 8);
+        assert_there(&n);
+        pw_store_names_back(n.f.store);
+        (void)answer_with(&n, PW_NAMED_NOT_FOUND, PW_NAME_UNBIND);
+        assert_gone(&n);
         fixture_close(&n.f);
 }
+
+/* Who waits has it once metadata has said so, and holds it. */
+static void test_wait_until_bound(void **state)
+{
+        struct pw_name_request wait = { .request = 3, .tenant = "ann", .name = "weights" };
+        struct pw_name_told told;
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        n.f.is_metadata = true;
+        wait.session = n.ann->session;
+        assert_int_equal(pw_store_name_wait(n.f.store, &wait, 500, NULL), PW_OK);
+        pw_store_tick(n.f.store, 500);
+        assert_true(pw_store_name_told(n.f.store, &told));
+        assert_int_equal(told.status, PW_DEADLINE);
+        assert_int_equal(pw_store_name_wait(n.f.store, &wait, UINT64_MAX, NULL), PW_OK);
+        ask_bind(&n, 0);
+        assert_false(pw_store_name_told(n.f.store, &told));
+        n.f.is_metadata = false;
+        fixture_settle(&n.f);
+        assert_true(pw_store_name_told(n.f.store, &told));
+        assert_int_equal(told.request, 7);
+        assert_true(pw_store_name_told(n.f.store, &told));
+        assert_true(told.found && told.status == PW_OK && told.request == 3);
+        assert_int_equal(n.object->refs, 3);
+        fixture_close(&n.f);
+}
+
+/* --- a look ------------------------------------------------------------------------------------------------------------------- */
 
 /* An object that is closing comes back when it is named in the look. */
 static void test_named_in_the_look(void **state)
@@ -341,7 +406,7 @@ static void test_named_in_the_look(void **state)
         open_named(&n);
         fixture_drop(&n.f, n.ann, n.place);
         assert_true(pw_store_reclaim_begin(n.f.store));
-        assert_int_equal(pw_store_name_bind(n.f.store, "ann", "late", n.object, NULL), PW_OK);
+        assert_int_equal(fixture_name(&n.f, "ann", "late", n.object, NULL), PW_OK);
         pw_store_reclaim_finish(n.f.store, 0);
         assert_there(&n);
         assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
@@ -362,8 +427,10 @@ int main(void)
                 cmocka_unit_test(test_leases),
                 cmocka_unit_test(test_names_that_end),
                 cmocka_unit_test(test_free_object),
-                cmocka_unit_test(test_ends_are_told),
-                cmocka_unit_test(test_newer_is_not_told),
+                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_removed_before_bound),
+                cmocka_unit_test(test_wait_until_bound),
                 cmocka_unit_test(test_named_in_the_look),
         };
 

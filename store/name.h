@@ -1,0 +1,77 @@
+/* Names of a host's objects: who binds, removes and looks up, what metadata is asked about it, and who is told what.
+ *
+ * A name belongs to the home of its object. The home makes the binding in metadata, holding the object first, and lets go of the
+ * object only when it knows that no binding of it is left there: so whoever finds a name finds its object. Until metadata has
+ * answered, the name is not found, and nobody is told that it is bound.
+ *
+ * Requests are accepted or refused at once. What was accepted is answered exactly once, by pw_store_name_told().
+ *
+ * Threads: loop thread only.   Blocks: never.
+ */
+#ifndef PW_STORE_NAME_H
+#define PW_STORE_NAME_H
+
+#include "store/naming.h"
+
+struct pw_object;
+struct pw_store;
+
+#define PW_NAME_MAX_BYTES 255
+
+/* One request about a name. */
+struct pw_name_request {
+        uint32_t session;  /* who asks, and */
+        uint64_t request;  /* its number of that; both come back with the answer */
+        const char *tenant, *name;
+        uint64_t now_us;
+};
+
+/* Bind it to `object`, which is held from now on. `until_us`: when the name goes, unless it was bound anew meanwhile; 0: never.
+ * Till then a lease holds the object too. Errors: PW_EXISTS (bound to another object), PW_DENIED (another tenant's object),
+ * PW_DONATED_USE, PW_LIMIT, PW_NO_MEMORY; nothing has changed then. */
+PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_request *request,
+                                                struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
+/* It is not found from now on. Errors: PW_NOT_FOUND, PW_LIMIT, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const struct pw_name_request *request,
+                                                  struct pw_error *ret_err);
+/* What it is bound to; NULL: it is not, as far as metadata has said. */
+struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name);
+/* Wait until it is bound; who is told so holds a reference. Errors: PW_LIMIT, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_store_name_wait(struct pw_store *store, const struct pw_name_request *request, uint64_t until_us,
+                                                struct pw_error *ret_err);
+
+/* --- metadata ----------------------------------------------------------------------------------------------------------- */
+
+/* The next question for metadata, if there is one; it stays the next until it was asked. */
+bool pw_store_name_next(struct pw_store *store, struct pw_name_ask *ret_ask);
+void pw_store_name_asked(struct pw_store *store, uint64_t token);
+/* An answer; of a question that nobody asks any more: nothing. */
+void pw_store_name_answered(struct pw_store *store, const struct pw_name_answer *answer, uint64_t now_us);
+/* Metadata is back: what could not be settled is asked again. */
+void pw_store_names_back(struct pw_store *store);
+
+/* --- answers ------------------------------------------------------------------------------------------------------------ */
+
+struct pw_name_told {
+        uint32_t session;   /* it may have ended */
+        uint64_t request;
+        enum pw_status status;
+        bool found;         /* it waited for the name: `object` is what that is bound to, and the session holds it */
+        struct pw_id object;
+        char text[500];     /* of an error */
+};
+/* The next answer. False: there is none. */
+bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told);
+bool pw_store_names_tell(const struct pw_store *store); /* is there one? */
+
+/* --- who waits ---------------------------------------------------------------------------------------------------------- */
+
+struct pw_name_wait_row { uint32_t session; const char *name; uint64_t since_us, until_us; };
+/* Of `session`; 0: of all. */
+void pw_store_each_name_wait(struct pw_store *store, uint32_t session, void (*row)(void *, const struct pw_name_wait_row *),
+                             void *context);
+/* For one name of a tenant, the first first. */
+void pw_store_each_wait_for_name(struct pw_store *store, const char *tenant, const char *name,
+                                 void (*row)(void *, const struct pw_name_wait_row *), void *context);
+
+#endif
