@@ -15,7 +15,7 @@ soak: all
 
 # A host in one process under virtual time, from a seed.
 world_sources = tests/world/client.c tests/world/daemon.c tests/world/executor.c tests/world/holders.c tests/world/link.c \
-	tests/world/passing.c tests/world/program.c tests/world/store.c tests/world/world.c program/graph/graph_make.c
+	tests/world/passing.c tests/world/program.c tests/world/share.c tests/world/store.c tests/world/world.c program/graph/graph_make.c
 noinst_HEADERS += tests/world/store.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \

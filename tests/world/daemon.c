@@ -306,6 +306,7 @@ void world_daemon(struct world *world)
                 pw_scheduler_tick(world->scheduler, world->now_us);
         while (pw_deadlines_next_us(world->scheduler) <= world->now_us); /* in parts, in turns that have nothing else to do */
         world_deliver(world, false);
+        world_read_some(world);
         world_reclaim(world);
         world_act(world);
         do {
@@ -320,7 +321,7 @@ void world_daemon(struct world *world)
 void world_hush(struct world *world)
 {
         world_daemon(world);
-        while (!world_link_empty(world) || pw_store_reclaims(world->store)) {
+        while (!world_link_empty(world) || pw_store_reclaims(world->store) || world_unread(world)) {
                 world_deliver(world, true);
                 world_daemon(world);
         }

@@ -68,10 +68,11 @@ static void check_holders(struct world *world, const struct world_object *object
                 return;
         pw_object_each_ref(object->stored, count_holder, &holders);
         holders.sessions += object->stored->first_ref;
-        if (holders.sessions != object->held || holders.runs != object->refs - object->held)
+        if (holders.sessions != (uint32_t)object->held + object->told ||
+            holders.runs != object->refs - object->held - object->shared)
                 world_fail(world, "object %x.%x: the store has %u references of sessions and %u of runs, held it is by %u and %u",
-                           object->segment, object->slot, holders.sessions, holders.runs, object->held,
-                           object->refs - object->held);
+                           object->segment, object->slot, holders.sessions, holders.runs, object->held + object->told,
+                           object->refs - object->held - object->shared);
 }
 
 /* Which shards are lost is said to who reads it. */
@@ -95,6 +96,15 @@ static bool is_held(const struct world_run *run)
         return false;
 }
 
+/* By what was read so far. */
+static bool is_held_yet(const struct world_run *run)
+{
+        for (uint32_t i = 0; i < run->run->result_count; i++)
+                if (run->results[i] && run->results[i]->told)
+                        return true;
+        return is_held(run);
+}
+
 /* A run with results that are still to come goes on as long as somebody holds one of it, and no longer. */
 static void check_run(struct world *world, const struct world_run *run)
 {
@@ -102,7 +112,7 @@ static void check_run(struct world *world, const struct world_run *run)
 
         for (uint32_t i = 0; i < run->run->result_count; i++)
                 to_come |= run->results[i] && !run->results[i]->decided;
-        if (to_come && !run->run->cancelled && !is_held(run) && !pw_store_reclaims(world->store))
+        if (to_come && !run->run->cancelled && !is_held_yet(run) && !pw_store_reclaims(world->store))
                 world_fail(world, "run %lu goes on, and nobody holds its results", (unsigned long)run->number);
 }
 
@@ -164,7 +174,8 @@ void world_check_store_empty(struct world *world)
                            (unsigned long)(counts.pending + counts.ready + counts.failed), (unsigned long)terms.used,
                            (unsigned long)counts.refs);
         for (uint32_t i = 0; i < world_tenant_count(world); i++)
-                pw_store_session_end(world->store, 1 + i, true, world->now_us);
+                for (uint32_t s = 0; s < 2; s++)
+                        pw_store_session_end(world->store, s ? WORLD_OTHERS + i : 1 + i, true, world->now_us);
         do {
                 world_reclaim(world);
                 world_act(world);

@@ -99,6 +99,7 @@ void world_store_open(struct world *world)
                 world_fail(world, "out of memory");
         for (uint32_t i = 0; i < world_tenant_count(world); i++)
                 open_client(world, i);
+        world_others_open(world);
 }
 
 static void close_client(struct world_client *client)
@@ -117,6 +118,7 @@ static void close_client(struct world_client *client)
 void world_store_close(struct world *world)
 {
         pw_store_free(world->store);
+        world_others_close(world);
         for (uint32_t i = 0; i < world_tenant_count(world); i++)
                 close_client(world->clients[i]);
 }
@@ -352,8 +354,9 @@ void world_reclaim(struct world *world)
 {
         bool any = pw_store_reclaim_begin(world->store);
         uint32_t count;
+        const uint32_t *sessions = pw_store_look(world->store, &count);
 
-        pw_store_look(world->store, &count);
+        world_read_rings(world, sessions, count);
         if (any)
                 pw_store_reclaim_finish(world->store, world->now_us);
 }

@@ -25,6 +25,14 @@ const struct pw_shard_list *world_shard_list(struct world *world, const struct w
 const char *world_error_text(struct world *world, const struct world_object *object);
 uint64_t world_host_value(struct world *world, uint32_t segment, uint64_t offset); /* what a client wrote in its room */
 
+/* share.c: another client of each tenant, with a reference that it says in a ring. */
+#define WORLD_OTHERS 100u /* its session, and those of the next tenants */
+void world_others_open(struct world *world);
+void world_others_close(struct world *world);
+void world_read_rings(struct world *world, const uint32_t *sessions, uint32_t count); /* in a look: theirs */
+void world_read_some(struct world *world);
+bool world_unread(const struct world *world);
+
 /* What the store wants done. */
 void world_object_ready(void *context, struct pw_object *stored); /* runs that wait for it are told */
 void world_room(struct world *world, const struct pw_store_action *action);
@@ -32,7 +40,7 @@ void world_pages(struct world *world, const struct pw_store_action *action);
 
 void world_unref(struct world *world, struct world_object *object); /* one that holds it less; the store frees it once it knows */
 void world_verify(struct world *world, const struct world_object *object); /* if it is ready, its rooms hold its value */
-/* Free what lost its last reference, after the look: no client has said anything that was not read. */
+/* Free what lost its last reference, after the look. */
 void world_reclaim(struct world *world);
 /* If the run was cancelled, and by no client: nobody may hold a result of it. */
 void world_note_unheld(struct world *world, struct world_run *run);

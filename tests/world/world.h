@@ -48,7 +48,8 @@ struct world_object {
         const char *tenant;
         bool held, decided, error_expected;
         bool any;                 /* decided as an error that only some of its shards may have, or lost since */
-        uint32_t refs;            /* of runs and of the client */
+        uint32_t refs;            /* of runs and of clients */
+        bool shared, told;        /* another client has one, and the store was told */
         uint64_t value;           /* what it must be */
         enum pw_status status;
         char text[500];
@@ -107,6 +108,7 @@ struct world {
         struct pw_scheduler *scheduler;
         struct pw_store *store;
         struct world_client *clients[WORLD_TENANTS]; /* store.c */
+        struct world_other *others; /* share.c */
         uint64_t token;           /* of requests for room */
         uint64_t lost_devices;    /* that ever died */
         struct pw_boards *host;
@@ -183,6 +185,8 @@ enum pw_status world_hear(struct world *world, const struct pw_core_message *mes
 struct world_run *world_submit(struct world *world, struct world_program *program, struct world_object **inputs, bool sequential);
 struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready);
 void world_drop(struct world *world, struct world_object *object);
+void world_share(struct world *world, struct world_object *object);   /* another client takes a reference, where it can; */
+void world_unshare(struct world *world, struct world_object *object); /* it drops it */
 void world_input_ready(struct world *world, struct world_run *run, uint32_t input, enum pw_status status);
 void world_cancel(struct world *world, struct world_run *run);
 void world_kill(struct world *world, uint32_t device);

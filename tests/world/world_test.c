@@ -11,18 +11,29 @@
 
 #include <cmocka.h>
 
-static struct world_object *random_object(struct world *world, bool held)
+static bool is_held(const struct world_object *object) { return object->held || object->shared; }
+
+static struct world_object *random_object(struct world *world)
 {
         uint32_t skip = world_random(world, world->object_count + 1);
         struct world_object *object, *found = NULL;
 
         pw_list_each(&world->objects, object, struct world_object, link) {
-                if (object->held || !held)
+                if (is_held(object))
                         found = object;
                 if (found && !skip--)
                         break;
         }
         return found;
+}
+
+/* One of those who hold it. */
+static void let_go(struct world *world, struct world_object *object)
+{
+        if (object->shared && (!object->held || world_random(world, 2)))
+                world_unshare(world, object);
+        else
+                world_drop(world, object);
 }
 
 static bool fits(const struct world_program *program, uint32_t input, const struct world_object *object)
@@ -44,7 +55,7 @@ static void submit_random(struct world *world)
         if (!program->handle || world->runs_open > 40)
                 return;
         for (uint32_t i = 0; i < program->row->input_count; i++) {
-                inputs[i] = world_random(world, 4) ? random_object(world, true) : NULL;
+                inputs[i] = world_random(world, 4) ? random_object(world) : NULL;
                 if (inputs[i] && fits(program, i, inputs[i]))
                         continue;
                 inputs[i] = put[i] = world_put(world, program, i, world_random(world, 4) != 0);
@@ -131,9 +142,11 @@ static void event(struct world *world)
         } else if (dice < 900) {
                 submit_random(world);
         } else if (dice < 960) {
-                object = random_object(world, true);
-                if (object && object->held)
-                        world_drop(world, object);
+                object = random_object(world);
+                if (object && !world_random(world, 3))
+                        world_share(world, object);
+                else if (object)
+                        let_go(world, object);
         } else if (dice < 985) {
                 make_ready(world, false);
         } else if (dice < 995) {
@@ -166,18 +179,19 @@ static void settle(struct world *world)
                 world_deliver(world, true);
                 world_daemon(world);
                 make_ready(world, true);
-                if (!moved && world->runs_open && world_link_empty(world) && !pw_store_reclaims(world->store)) {
-                        struct world_object *object = random_object(world, true);
+                if (!moved && world->runs_open && world_link_empty(world) && !pw_store_reclaims(world->store) &&
+                    !world_unread(world)) {
+                        struct world_object *object = random_object(world);
                         bool again = false;
                         for (uint32_t i = 0; i < world->device_count; i++)
                                 again |= world_step(world, i);
                         if (again)
                                 continue;
-                        if (!object || !object->held)
+                        if (!object)
                                 print_open(world);
-                        if (!object || !object->held)
+                        if (!object)
                                 world_fail(world, "%u runs do not end", world->runs_open);
-                        world_drop(world, object);
+                        let_go(world, object);
                 }
         }
         world_check(world);
@@ -206,15 +220,13 @@ static struct share play(uint64_t seed, const struct world_options *options, uin
         for (uint32_t i = 0; i < events; i++)
                 event(&world);
         settle(&world);
-        while ((object = random_object(&world, true)) && object->held) {
-                world_drop(&world, object);
+        while ((object = random_object(&world))) {
+                let_go(&world, object);
                 world_daemon(&world);
         }
-        while (pw_store_reclaims(world.store))
-                world_daemon(&world);
+        world_hush(&world);
         if (world.object_count)
                 world_fail(&world, "%u objects are left", world.object_count);
-        world_hush(&world);
         pw_scheduler_each_device(world.scheduler, all_free, &world);
         world_check_store_empty(&world);
         share = (struct share){ world.judged, world.good + world.failed, world.unprepared };
