@@ -172,7 +172,7 @@ void pw_closer_take_socket(struct pw_daemon *daemon, int *fd)
         int unread = 0;
 
         shutdown(*fd, SHUT_RDWR);
-        if (!daemon->clients.may_be_sent_files || (ioctl(*fd, FIONREAD, &unread) == 0 && !unread))
+        if (!daemon->may_be_sent_files || (ioctl(*fd, FIONREAD, &unread) == 0 && !unread))
                 close(*fd);
         else
                 pw_closer_take(daemon, fd, 1);

@@ -14,6 +14,7 @@ struct pw_counters {
         uint64_t turns[PW_TURN_BUCKETS]; /* in which something was done */
         uint64_t turns_us;
         uint64_t longest_turn_us;
+        uint64_t runs_done, runs_in_flight;
         uint64_t sessions;               /* of clients, ever attached */
         uint64_t refused;                /* connections, for lack of descriptors or memory */
         _Atomic uint64_t lines_lost;     /* of the log */

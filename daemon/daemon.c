@@ -57,12 +57,12 @@ static void on_signal(evutil_socket_t number, short what, void *context)
 
         (void)what;
         pw_log(&daemon->log, PW_LOG_INFO, "stopping signal=%d runs_in_flight=%llu", (int)number,
-               (unsigned long long)daemon->work.runs_in_flight);
+               (unsigned long long)daemon->counters.runs_in_flight);
         if (daemon->phase < PW_DRAINING)
                 daemon->phase = PW_DRAINING;
         else
                 daemon->phase = PW_STOPPING;
-        pw_daemon_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->work.runs_in_flight);
+        pw_daemon_notify(daemon, "STOPPING=1\nSTATUS=%llu runs are in flight", (unsigned long long)daemon->counters.runs_in_flight);
 }
 
 static void on_hangup(evutil_socket_t number, short what, void *context)
@@ -338,7 +338,7 @@ static bool yield_once(struct rests *rests)
  * sockets and the turn after it rings nobody: whether the loop is over is asked again before it sleeps. */
 static void rest(struct pw_daemon *daemon, struct rests *rests, over_fn over)
 {
-        if ((daemon->work.runs_in_flight || !pw_list_empty(&daemon->clients.hot)) && yield_once(rests))
+        if ((daemon->counters.runs_in_flight || !pw_list_empty(&daemon->clients.hot)) && yield_once(rests))
                 return;
         rests->yields = 0;
         if (!over(daemon) && pw_turn_may_sleep(daemon))
@@ -381,7 +381,7 @@ static bool told_to_stop(const struct pw_daemon *daemon)
 
 static bool drained(const struct pw_daemon *daemon)
 {
-        return daemon->phase >= PW_STOPPING || !daemon->work.runs_in_flight || pw_now_us() >= daemon->loop.stop_at_us;
+        return daemon->phase >= PW_STOPPING || !daemon->counters.runs_in_flight || pw_now_us() >= daemon->loop.stop_at_us;
 }
 
 void pw_daemon_run(struct pw_daemon *daemon)
@@ -390,10 +390,10 @@ void pw_daemon_run(struct pw_daemon *daemon)
         daemon->loop.stop_at_us = pw_now_us() + daemon->settings.shutdown_us;
         turn_until(daemon, drained);
         daemon->phase = PW_STOPPING;
-        if (daemon->work.runs_in_flight)
+        if (daemon->counters.runs_in_flight)
                 pw_log(&daemon->log, PW_LOG_WARNING, "runs cut off by the shutdown runs=%llu",
-                       (unsigned long long)daemon->work.runs_in_flight);
-        pw_log(&daemon->log, PW_LOG_INFO, "stopped runs_done=%llu", (unsigned long long)daemon->work.runs_done);
+                       (unsigned long long)daemon->counters.runs_in_flight);
+        pw_log(&daemon->log, PW_LOG_INFO, "stopped runs_done=%llu", (unsigned long long)daemon->counters.runs_done);
 }
 
 /* --- end ---------------------------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 #include "daemon/client/clients.h"
 #include "daemon/counters.h"
 #include "daemon/inspect/inspection.h"
-#include "daemon/loop/loop.h"
+#include "daemon/loop.h"
 #include "daemon/memory/memory.h"
 #include "daemon/session/registry.h"
 #include "daemon/settings/environment.h"
@@ -71,16 +71,8 @@ struct pw_daemon {
         struct pw_http *http;     /* NULL: not asked for */
         const char *http_address; /* where it listens; "": nowhere */
         struct pw_closer *closer; /* NULL: nothing was to be closed elsewhere */
+        bool may_be_sent_files;   /* the system cannot refuse descriptors at the socket's door */
 };
-
-uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */
-
-/* An event is taken: the turn that it belongs to began now, if the loop slept before. */
-static inline void pw_woken(struct pw_daemon *daemon)
-{
-        if (!daemon->loop.woken_us)
-                daemon->loop.woken_us = pw_now_us();
-}
 
 /* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().
  * Errors: PW_EXISTS (a living daemon has the run dir), PW_UNSUPPORTED (kernel), PW_SYSTEM, PW_INVALID, PW_NO_SPACE. */

@@ -57,8 +57,8 @@ static void run_ended(void *context, struct pw_run *run, enum pw_status outcome,
         pw_submit_forget(daemon, run);
         if (!pw_list_empty(&daemon->inspection.traces))
                 pw_traces_run_ended(daemon, run, outcome, now_us);
-        daemon->work.runs_in_flight--;
-        daemon->work.runs_done++;
+        daemon->counters.runs_in_flight--;
+        daemon->counters.runs_done++;
 }
 
 static void program_ended(void *context, struct pw_program_row *program)
@@ -71,7 +71,8 @@ static void program_ended(void *context, struct pw_program_row *program)
 
 static void wake(void *context, uint32_t number, uint32_t slot)
 {
-        struct pw_segment *segment = pw_segment_get(context, number);
+        const struct pw_daemon *daemon = context;
+        const struct pw_segment *segment = pw_segment_get(&daemon->memory, number);
 
         if (segment)
                 pw_hint_wake(segment->tenant->hints, pw_map_entry(&segment->map, slot), number, slot);
@@ -82,7 +83,7 @@ static void room(void *context, const struct pw_store_action *action) { pw_rooms
 static void pages(void *context, const struct pw_store_action *action)
 {
         struct pw_daemon *daemon = context;
-        struct pw_segment *segment = pw_segment_get(daemon, action->segment);
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, action->segment);
 
         if (action->kind == PW_STORE_POPULATE)
                 pw_overhead_reserved(segment->backed.backing);
@@ -107,7 +108,7 @@ static void drain(void *context)
 static void segment_left(void *context, uint32_t number, enum pw_store_action_kind how)
 {
         struct pw_daemon *daemon = context;
-        struct pw_segment *segment = pw_segment_get(daemon, number);
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, number);
 
         if (!segment)
                 return;
@@ -121,7 +122,8 @@ static void segment_left(void *context, uint32_t number, enum pw_store_action_ki
 
 static void end_session(void *context, uint32_t number, const char *text)
 {
-        struct pw_dsession *session = pw_session_get(context, number);
+        const struct pw_daemon *daemon = context;
+        struct pw_dsession *session = pw_session_get(&daemon->registry, number);
 
         if (session)
                 pw_session_end(session, text);

@@ -4,50 +4,50 @@ daemon_pathwaysd_SOURCES = daemon/main.c
 daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
-daemon_libdaemon_la_SOURCES = daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c daemon/client/attach.c \
-	daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/look.c daemon/client/move.c \
-	daemon/client/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c daemon/client/tally.c \
-	daemon/client/tenant.c daemon/client/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c daemon/effect.c \
-	daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c daemon/inspect/find.c \
-	daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c daemon/inspect/list_object.c \
-	daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c daemon/inspect/onlooker.c \
-	daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/trace.c daemon/inspect/trace/trace_log.c \
-	daemon/inspect/trace/trace_program.c daemon/inspect/waits.c daemon/inspect/why/why.c daemon/inspect/why/why_device.c \
-	daemon/inspect/why/why_host.c daemon/inspect/why/why_memory.c daemon/inspect/why/why_process.c \
-	daemon/inspect/why/why_run.c daemon/install.c daemon/loop/alarm.c daemon/loop/timer.c daemon/loop/turn.c \
-	daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c daemon/memory/frozen.c daemon/memory/limits.c \
-	daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c daemon/memory/segment.c daemon/memory/worker.c \
-	daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/module/module.c daemon/module/module_file.c \
-	daemon/module/module_look.c daemon/notify.c daemon/own_file.c daemon/rundir.c daemon/session/kept.c \
-	daemon/session/object.c daemon/session/output.c daemon/session/session.c daemon/settings/environment.c \
-	daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c daemon/settings/reload.c \
-	daemon/settings/settings.c daemon/settings/weight.c daemon/thread.c daemon/work/cancel.c daemon/work/compile.c \
-	daemon/work/compiler.c daemon/work/compiling.c daemon/work/graph_wire.c daemon/work/place.c daemon/work/program.c \
-	daemon/work/shape/describe.c daemon/work/shape/shapes.c daemon/work/slice.c daemon/work/submit.c
+daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c \
+	daemon/client/attach.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/look.c \
+	daemon/client/move.c daemon/client/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
+	daemon/client/tally.c daemon/client/tenant.c daemon/client/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
+	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
+	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c \
+	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
+	daemon/inspect/onlooker.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/trace.c \
+	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
+	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
+	daemon/inspect/why/why_memory.c daemon/inspect/why/why_process.c daemon/inspect/why/why_run.c daemon/install.c \
+	daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
+	daemon/memory/frozen.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
+	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
+	daemon/module/module.c daemon/module/module_file.c daemon/module/module_look.c daemon/notify.c daemon/own_file.c \
+	daemon/rundir.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c daemon/session/session.c \
+	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
+	daemon/settings/reload.c daemon/settings/settings.c daemon/settings/weight.c daemon/thread.c daemon/work/cancel.c \
+	daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c daemon/work/graph_wire.c daemon/work/place.c \
+	daemon/work/program.c daemon/work/shape/describe.c daemon/work/shape/shapes.c daemon/work/slice.c daemon/work/submit.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'     \
 	-DPW_PREFIX='"$(prefix)"'
 daemon_libraries = daemon/libdaemon.la daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la   \
 	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h daemon/child/child_board.h \
-	daemon/child/children.h daemon/child/spawn.h daemon/client/client.h daemon/client/clients.h daemon/client/lane.h \
-	daemon/client/look.h daemon/client/move.h daemon/client/name.h daemon/client/onlooker.h daemon/client/request.h \
-	daemon/client/tally.h daemon/client/tenant.h daemon/client/transfer.h daemon/closer.h daemon/counters.h \
-	daemon/daemon.h daemon/effect.h daemon/http/health.h daemon/http/http.h daemon/http/metric.h \
-	daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h daemon/inspect/list.h \
-	daemon/inspect/onlooker.h daemon/inspect/rows.h daemon/inspect/term.h daemon/inspect/trace/trace.h \
-	daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h daemon/inspect/waits.h \
-	daemon/inspect/why/why.h daemon/install.h daemon/loop/alarm.h daemon/loop/loop.h daemon/loop/timer.h \
+noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
+	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
+	daemon/client/clients.h daemon/client/lane.h daemon/client/look.h daemon/client/move.h daemon/client/name.h \
+	daemon/client/onlooker.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
+	daemon/client/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
+	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
+	daemon/inspect/list.h daemon/inspect/onlooker.h daemon/inspect/rows.h daemon/inspect/term.h \
+	daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h \
+	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
-	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/module/module.h \
-	daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h daemon/rundir.h \
-	daemon/session/backed.h daemon/session/kept.h daemon/session/lane.h daemon/session/object.h daemon/session/output.h \
-	daemon/session/process.h daemon/session/registry.h daemon/session/session.h daemon/session/speakers.h \
-	daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h daemon/settings/operators.h \
-	daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h daemon/settings/weight.h daemon/thread.h \
-	daemon/wait.h daemon/work/cancel.h daemon/work/compile.h daemon/work/compiler.h daemon/work/compiling.h \
-	daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h daemon/work/shape/describe.h \
-	daemon/work/shape/shapes.h daemon/work/slice.h daemon/work/submit.h daemon/work/work.h
+	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h \
+	daemon/module/module.h daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h \
+	daemon/rundir.h daemon/session/backed.h daemon/session/kept.h daemon/session/lane.h daemon/session/object.h \
+	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
+	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \
+	daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h \
+	daemon/settings/weight.h daemon/thread.h daemon/wait.h daemon/work/cancel.h daemon/work/compile.h \
+	daemon/work/compiler.h daemon/work/compiling.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h \
+	daemon/work/shape/describe.h daemon/work/shape/shapes.h daemon/work/slice.h daemon/work/submit.h daemon/work/work.h
 EXTRA_DIST += daemon/README.md
 
 # The boards, for whoever plays a host.

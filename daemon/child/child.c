@@ -415,9 +415,9 @@ static uint64_t look_us(const struct pw_daemon *daemon)
 /* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
 static uint64_t next_look_us(const struct pw_daemon *daemon)
 {
-        uint64_t next_us = look_us(daemon), shortest_us = daemon->work.shortest_limit_us;
+        uint64_t next_us = look_us(daemon), shortest_us = daemon->children.shortest_limit_us;
 
-        if (!daemon->work.runs_in_flight)
+        if (!daemon->counters.runs_in_flight)
                 return UINT64_MAX;
         if (!shortest_us)
                 return next_us;
@@ -430,7 +430,7 @@ uint64_t pw_children_next_us(const struct pw_daemon *daemon) { return pw_min_u64
 
 static void look_at_functions(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (!daemon->work.runs_in_flight || (!daemon->work.shortest_limit_us && look_us(daemon) > now_us))
+        if (!daemon->counters.runs_in_flight || (!daemon->children.shortest_limit_us && look_us(daemon) > now_us))
                 return;
         daemon->children.looked_us = now_us;
         for (uint32_t i = 0; i < daemon->device_count; i++) {

@@ -13,6 +13,7 @@ struct pw_children {
         struct pw_child *all;         /* device_count, then the describer */
         uint64_t start_us;            /* when one is started again; UINT64_MAX: none waits for that */
         uint64_t looked_us;           /* when functions were looked at that take too long */
+        uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         int bells_fd;
         struct pw_bells *bells;
         struct pw_shared_island { int fd, ro_fd; struct pw_island_board *board; } islands[PW_ISLANDS_MAX];

@@ -17,7 +17,6 @@ struct pw_clients {
         int listen_fd;
         int reserve_fd;             /* given up for a moment to refuse a client when no descriptor is left */
         uint32_t fd_limit;          /* of descriptors */
-        bool may_be_sent_files;     /* the system cannot refuse descriptors at the socket's door */
         bool refusing;              /* the last connection was refused */
         struct pw_list strangers;   /* connections that did not say Hello, the oldest first */
         const struct pw_onlooker *onlooker;

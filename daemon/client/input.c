@@ -51,7 +51,7 @@ static enum pw_status begun_check(struct pw_dsession *session, struct pw_error *
 static enum pw_status read_some(struct pw_dsession *session, struct pw_error *ret_err)
 {
         size_t bytes;
-        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->clients.may_be_sent_files,
+        enum pw_status status = pw_decoder_read_bytes(&session->decoder, session->fd, session->daemon->may_be_sent_files,
                                                       &bytes, ret_err);
 
         if (status == PW_OK && bytes)
@@ -142,7 +142,7 @@ void pw_session_speaks(struct pw_dsession *session)
 
         if (session->ended || !session->heard || !pw_list_empty(&session->of_speakers))
                 return;
-        pw_woken(session->daemon);
+        pw_woken(&session->daemon->loop);
         pw_list_append(&speakers->sessions, &session->of_speakers);
         take_turn(session->daemon, speakers);
 }

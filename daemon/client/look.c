@@ -51,7 +51,7 @@ void pw_look(struct pw_daemon *daemon)
         daemon->clients.round++;
         daemon->clients.look++;
         for (uint32_t i = 0; i < count; i++)
-                if ((session = pw_session_get(daemon, numbers[i])))
+                if ((session = pw_session_get(&daemon->registry, numbers[i])))
                         look_at(session);
         while (!pw_list_empty(&daemon->clients.look_next)) {
                 session = pw_list_first(&daemon->clients.look_next, struct pw_dsession, of_look);

@@ -52,7 +52,7 @@ static enum pw_status move(struct pw_dsession *session, struct pw_object *object
 static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t took_us)
 {
         struct pw_daemon *daemon = session->daemon;
-        const struct pw_segment *segment = pw_segment_get(daemon, object->segment);
+        const struct pw_segment *segment = pw_segment_get(&daemon->memory, object->segment);
         const struct pw_entry *entry = pw_object_entry(daemon->store, object);
         const struct pw_shard_list *list = (const struct pw_shard_list *)(segment->map.base + entry->room_offset);
         uint64_t now_us = pw_now_us();

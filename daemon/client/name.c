@@ -134,7 +134,7 @@ bool pw_names_turn(struct pw_daemon *daemon)
         uint32_t count = 0;
 
         for (; count < TOLD_PART && pw_store_name_told(daemon->store, &told); count++) {
-                struct pw_dsession *session = pw_session_get(daemon, told.session);
+                struct pw_dsession *session = pw_session_get(&daemon->registry, told.session);
 
                 if (!session || session->ended)
                         continue;
@@ -159,7 +159,7 @@ struct waits {
 static void each_wait(void *context, const struct pw_name_wait_row *wait)
 {
         const struct waits *waits = context;
-        struct pw_dsession *session = pw_session_get(waits->daemon, wait->session);
+        struct pw_dsession *session = pw_session_get(&waits->daemon->registry, wait->session);
 
         if (session)
                 waits->row(waits->context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = session, .name = wait->name,

@@ -53,7 +53,7 @@ static void on_exit_(evutil_socket_t fd, short what, void *context)
 
         (void)fd;
         (void)what;
-        pw_woken(daemon);
+        pw_woken(&daemon->loop);
         event_del(process->event);
         pw_close_fd(&process->pidfd);
         process->pidfd = -1;

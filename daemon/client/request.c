@@ -65,7 +65,7 @@ static void tell_gone(struct pw_dsession *session, uint64_t id)
  * may write its memory. */
 static void take_segment(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        struct pw_segment *segment = pw_segment_get(session->daemon, request->segment->segment);
+        struct pw_segment *segment = pw_segment_get(&session->daemon->memory, request->segment->segment);
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__SegmentInfo info;
         bool executor = session->role == PW_ROLE_EXECUTOR;
@@ -169,10 +169,12 @@ static void take_free(struct pw_dsession *session, const Pathways__Wire__Request
 static void read_maker(struct pw_dsession *session, const Pathways__Wire__ObjectId *id)
 {
         struct pw_object *object;
-        struct pw_dsession *maker =
-                pw_object_by_id(session, id, &object, NULL) == PW_OK ? pw_session_get(session->daemon, object->grantee) : NULL;
+        struct pw_dsession *maker;
 
-        if (maker && !object->run)
+        if (pw_object_by_id(session, id, &object, NULL) != PW_OK || object->run)
+                return;
+        maker = pw_session_get(&session->daemon->registry, object->grantee);
+        if (maker)
                 pw_lanes_drain(maker); /* a part, if there is very much */
 }
 

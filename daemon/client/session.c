@@ -47,7 +47,7 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
         clients->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (clients->listen_fd < 0)
                 return pw_error_errno(ret_err, errno, "socket");
-        clients->may_be_sent_files = !pw_closer_refuse_files(clients->listen_fd); /* who connects gets a socket like it */
+        daemon->may_be_sent_files = !pw_closer_refuse_files(clients->listen_fd); /* who connects gets a socket like it */
         status = pw_old_socket_remove(daemon->socket_path, ret_err); /* a dead daemon's: the lock of the run dir is ours */
         if (status != PW_OK)
                 return status;
@@ -235,7 +235,7 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *context)
         struct pw_daemon *daemon = context;
 
         (void)what;
-        pw_woken(daemon);
+        pw_woken(&daemon->loop);
         for (int i = 0; i < ACCEPT_BUDGET; i++) {
                 if (!has_reserve(&daemon->clients)) {
                         rest_from_listening(&daemon->clients);

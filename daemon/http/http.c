@@ -151,7 +151,7 @@ static void on_count(evutil_socket_t fd, short what, void *context)
 
         (void)fd;
         (void)what;
-        pw_woken(http->daemon);
+        pw_woken(&http->daemon->loop);
         http->daemon->loop.doing = "counting for /metrics";
         http->daemon->loop.more = true;
         do {

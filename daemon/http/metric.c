@@ -177,7 +177,7 @@ static void puts_waiting(const struct sampling *to, const struct metric *metric)
 
 static void runs_submitted(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, NULL, to->daemon->work.runs_done + to->daemon->work.runs_in_flight);
+        sample(to, metric, NULL, to->daemon->counters.runs_done + to->daemon->counters.runs_in_flight);
 }
 
 static void runs_ended(const struct sampling *to, const struct metric *metric)
@@ -191,7 +191,7 @@ static void runs_ended(const struct sampling *to, const struct metric *metric)
 
 static void runs_in_flight(const struct sampling *to, const struct metric *metric)
 {
-        sample(to, metric, NULL, to->daemon->work.runs_in_flight);
+        sample(to, metric, NULL, to->daemon->counters.runs_in_flight);
 }
 
 static void runs_waiting(const struct sampling *to, const struct metric *metric)

@@ -41,7 +41,7 @@ enum pw_status pw_find_device(const struct pw_daemon *daemon, const char *text, 
 
 const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struct pw_object_row *row)
 {
-        struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, pw_id_segment(row->id));
 
         if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_word_state(row->word) != PW_ENTRY_READY ||
             !(pw_word_flags(row->word) & PW_ENTRY_SHARDED))
@@ -51,7 +51,7 @@ const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struc
 
 char *pw_find_error_text(struct pw_daemon *daemon, const struct pw_object_row *row, char *text, size_t text_bytes)
 {
-        struct pw_segment *segment = pw_segment_get(daemon, pw_id_segment(row->id));
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, pw_id_segment(row->id));
         bool lost = pw_word_state(row->word) == PW_ENTRY_LOST;
         uint64_t offset = lost ? row->entry->body.dims[0] : row->entry->room_offset,
                  bytes = lost ? row->entry->body.dims[1] : row->entry->bytes;

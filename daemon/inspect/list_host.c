@@ -47,8 +47,8 @@ static struct counts count(const struct pw_lister *lister)
         struct counts counts = { .lister = lister };
 
         if (lister->session->operator_) {
-                counts.runs_in_flight = daemon->work.runs_in_flight;
-                counts.runs_done = daemon->work.runs_done;
+                counts.runs_in_flight = daemon->counters.runs_in_flight;
+                counts.runs_done = daemon->counters.runs_done;
                 counts.runs_waiting = pw_scheduler_run_counts(daemon->scheduler).waiting_input +
                                       pw_scheduler_run_counts(daemon->scheduler).waiting_room;
                 counts.puts_waiting = pw_store_puts_waiting(daemon->store);

@@ -56,7 +56,7 @@ static void list_holder(void *context, const struct pw_ref_row *ref)
         struct pw_lister *lister = ((struct looking *)context)->lister;
         struct pw_rows *rows = lister->rows;
         const struct pw_dsession *session =
-                ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(lister->daemon, (uint32_t)ref->owner_number) : NULL;
+                ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(&lister->daemon->registry, (uint32_t)ref->owner_number) : NULL;
         const struct pw_object *owner = ref->owner_kind == PW_OWNER_OBJECT ? pw_object_of_place(lister->daemon->store,
                                                                                                 ref->owner_number) : NULL;
         char id[PW_ID_TEXT_BYTES];
@@ -83,7 +83,7 @@ static void list_holder(void *context, const struct pw_ref_row *ref)
 /* Its first reference has no record of its own. */
 static void list_grantee(struct pw_lister *lister, const struct pw_object *object)
 {
-        const struct pw_dsession *session = pw_session_get(lister->daemon, object->grantee);
+        const struct pw_dsession *session = pw_session_get(&lister->daemon->registry, object->grantee);
         struct pw_rows *rows = lister->rows;
 
         if (!session || !(object->first_ref || !object->known))
@@ -182,7 +182,7 @@ static void list_it(struct looking *looking, const struct pw_shard_list *list)
 {
         struct pw_lister *lister = looking->lister;
         struct pw_rows *rows = lister->rows;
-        const struct pw_dsession *producer = pw_session_get(lister->daemon, looking->object->grantee);
+        const struct pw_dsession *producer = pw_session_get(&lister->daemon->registry, looking->object->grantee);
         char id[PW_ID_TEXT_BYTES];
 
         begin_part(rows, "object");

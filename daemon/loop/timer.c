@@ -21,7 +21,7 @@ static uint64_t stuck_next_us(const struct pw_daemon *daemon) { return daemon->l
 static uint64_t stop_next_us(const struct pw_daemon *daemon) { return daemon->loop.stop_at_us; }
 static uint64_t boards_next_us(const struct pw_daemon *daemon)
 {
-        return daemon->work.runs_in_flight ? daemon->loop.ticked_us + BOARDS_US : UINT64_MAX;
+        return daemon->counters.runs_in_flight ? daemon->loop.ticked_us + BOARDS_US : UINT64_MAX;
 }
 
 /* Each turn looks at it: that there is one is all. */

@@ -98,6 +98,6 @@ void pw_turn_took(struct pw_daemon *daemon, uint64_t started_us)
         if (took_us > SLOW_TURN_US)
                 pw_log(&daemon->log, PW_LOG_DEBUG, "slow turn took_us=%llu doing=\"%s\" sessions=%u runs_in_flight=%llu",
                        (unsigned long long)took_us, daemon->loop.doing ? daemon->loop.doing : "work",
-                       daemon->registry.sessions.count, (unsigned long long)daemon->work.runs_in_flight);
+                       daemon->registry.sessions.count, (unsigned long long)daemon->counters.runs_in_flight);
         daemon->loop.doing = NULL;
 }

@@ -86,7 +86,7 @@ static void answer(struct pw_audit *audit)
         pw_audited_fn done = audit->done;
 
         audit->done = NULL;
-        done(audit->context, pw_session_get(audit->daemon, audit->session), audit);
+        done(audit->context, pw_session_get(&audit->daemon->registry, audit->session), audit);
         forget(audit);
 }
 
@@ -126,7 +126,7 @@ static void add_given_up(struct pw_daemon *daemon)
 
         for (uint32_t i = 0; i < actions->count; i++) {
                 struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ?
-                        pw_segment_get(daemon, actions->items[i].segment) : NULL;
+                        pw_segment_get(&daemon->memory, actions->items[i].segment) : NULL;
 
                 if (segment)
                         segment->backed.backing->granted_bytes += actions->items[i].bytes;

@@ -217,7 +217,7 @@ static struct pw_cell cell_of(const struct pw_frozen *frozen)
 
 static void refuse(struct pw_daemon *daemon, struct pw_frozen *frozen, enum pw_status status, const char *text)
 {
-        struct pw_dsession *session = pw_session_get(daemon, frozen->session);
+        struct pw_dsession *session = pw_session_get(&daemon->registry, frozen->session);
 
         if (session)
                 pw_session_reply_error(session, frozen->id, status, text ? text : pw_status_text(status));
@@ -226,7 +226,7 @@ static void refuse(struct pw_daemon *daemon, struct pw_frozen *frozen, enum pw_s
 
 void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const struct pw_store_action *action)
 {
-        struct pw_dsession *session = pw_session_get(daemon, frozen->session);
+        struct pw_dsession *session = pw_session_get(&daemon->registry, frozen->session);
         struct pw_segment *segment = frozen->freezer->segment;
         struct pw_object *object;
 
@@ -263,7 +263,7 @@ void pw_frozen_room(struct pw_daemon *daemon, struct pw_frozen *frozen, const st
 /* Out of PENDING; the reference that the freezer was born with goes over to the session. */
 static void hand_over(struct pw_daemon *daemon, struct pw_frozen *frozen, enum pw_status status)
 {
-        struct pw_dsession *session = pw_session_get(daemon, frozen->session);
+        struct pw_dsession *session = pw_session_get(&daemon->registry, frozen->session);
         struct pw_segment *segment = frozen->freezer->segment;
         struct pw_entry *entry = pw_map_entry(&segment->map, frozen->slot);
         struct pw_object *object = pw_store_find(daemon->store, 0, segment->number, frozen->slot, frozen->generation);

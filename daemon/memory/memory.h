@@ -22,6 +22,7 @@ struct pw_memory {
         struct pw_list frozen;        /* puts that are on their way into a freezer */
         struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list recounts;      /* of tenants' hint pages, in turn: recount.c */
+        uint64_t placed_bytes;        /* of programs, in boards: charged, so no overhead besides */
         uint64_t overhead_bytes;      /* told to the store so far of what no session writes: overhead.c */
         uint32_t overhead_looks;      /* at memfds of sessions, that are due */
         bool exceeding;               /* one of these has much more than was granted: overhead.c */

@@ -130,7 +130,7 @@ static uint64_t measure_rest(struct pw_daemon *daemon)
 
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 boards += allocated(daemon->children.islands[i].fd);
-        sum += boards - pw_min_u64(boards, daemon->work.placed_bytes); /* programs there are charged */
+        sum += boards - pw_min_u64(boards, daemon->memory.placed_bytes); /* programs there are charged */
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 sum += allocated(daemon->children.all[i].board_fd);
         return sum;
@@ -143,7 +143,7 @@ static void give_up(struct pw_daemon *daemon, bool counts)
 
         for (uint32_t i = 0; i < actions->count; i++) {
                 struct pw_segment *segment = actions->items[i].kind == PW_STORE_PUNCH ?
-                        pw_segment_get(daemon, actions->items[i].segment) : NULL;
+                        pw_segment_get(&daemon->memory, actions->items[i].segment) : NULL;
 
                 if (segment)
                         segment->backed.backing->given_up_bytes += counts ? actions->items[i].bytes : -actions->items[i].bytes;
@@ -177,7 +177,7 @@ static void end_sessions(const struct pw_backing *backing)
                  pw_size_format(backing->overhead_bytes, bytes),
                  is_over(backing) ? ", and its tenant has more than its quota" : "");
         pw_list_each(&backing->segments_in, segment, struct pw_segment, of_backing) {
-                struct pw_dsession *session = pw_session_get(backing->daemon, segment->session);
+                struct pw_dsession *session = pw_session_get(&backing->daemon->registry, segment->session);
 
                 if (session)
                         pw_session_end(session, why);
@@ -220,7 +220,7 @@ static void punch_holes(struct pw_backing *backing)
                 uint64_t place = segment->backed.offset / backing->place_bytes;
 
                 used[place] = true;
-                if (!pw_session_get(backing->daemon, segment->session)) /* its lanes: nobody reads them */
+                if (!pw_session_get(&backing->daemon->registry, segment->session)) /* its lanes: nobody reads them */
                         pw_worker_ask(backing->daemon->memory.worker,
                                       &(struct pw_memory_work){ .punch = true, .backing = backing,
                                                                 .offset = place * backing->place_bytes,

@@ -37,14 +37,14 @@ enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *
         *ret_bytes = fd == FD ? world.has : 0;
         return PW_OK;
 }
-struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number)
 {
-        (void)daemon;
+        (void)memory;
         return number == SEGMENT ? &world.segment : NULL;
 }
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_dsession *pw_session_get(const struct pw_registry *registry, uint32_t number)
 {
-        (void)daemon, (void)number;
+        (void)registry, (void)number;
         return &world.session; /* attached still: its lanes stay */
 }
 void pw_session_end(struct pw_dsession *session, const char *why)

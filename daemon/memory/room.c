@@ -109,7 +109,7 @@ static void send_grant(struct pw_dsession *session, uint64_t id, const struct pw
 void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action)
 {
         struct pw_room_wait *wait = pw_table_remove(&daemon->memory.room_tokens, action->token);
-        struct pw_dsession *session = wait ? pw_session_get(daemon, wait->session) : NULL;
+        struct pw_dsession *session = wait ? pw_session_get(&daemon->registry, wait->session) : NULL;
 
         if (wait)
                 pw_list_remove(&wait->of_session);
@@ -131,7 +131,7 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
         const struct pw_room_wait *wait;
 
         for (uint32_t i = 0; (wait = pw_table_next(&daemon->memory.room_tokens, &i));) {
-                struct pw_dsession *asker = pw_session_get(daemon, wait->session);
+                struct pw_dsession *asker = pw_session_get(&daemon->registry, wait->session);
 
                 if (asker && (!session || asker == session))
                         row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_ROOM, .session = asker, .lane = wait->lane,

@@ -119,9 +119,9 @@ enum pw_status pw_segment_new(struct pw_daemon *daemon, const struct pw_segment 
 
 void pw_segment_quiet(struct pw_segment *segment) { pw_unmap(&segment->map); }
 
-struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number)
 {
-        return pw_table_get(&daemon->memory.segments, number);
+        return pw_table_get(&memory->segments, number);
 }
 
 void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment)

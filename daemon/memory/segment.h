@@ -28,7 +28,7 @@ PW_MUST_CHECK enum pw_status pw_segment_reserve(struct pw_daemon *daemon, const 
  * up. */
 PW_MUST_CHECK enum pw_status pw_segment_begin(struct pw_daemon *daemon, struct pw_segment *segment, struct pw_error *ret_err);
 void pw_segment_quiet(struct pw_segment *segment); /* nobody reads its entries any more: its map goes */
-struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none */
+struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number); /* NULL: none */
 void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment);
 
 #endif

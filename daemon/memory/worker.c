@@ -315,7 +315,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         char bytes[64];
 
         (void)what;
-        pw_woken(worker->daemon);
+        pw_woken(&worker->daemon->loop);
         while (read(fd, bytes, sizeof bytes) > 0) {
         }
         pw_list_init(&finished);

@@ -66,7 +66,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         char bytes[64];
 
         (void)what;
-        pw_woken(looker->daemon);
+        pw_woken(&looker->daemon->loop);
         while (read(fd, bytes, sizeof bytes) > 0) {
         }
         pw_list_init(&finished);

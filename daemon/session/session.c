@@ -1,9 +1,9 @@
 /* Sessions by number, and what those who only know the record have done with them. */
 #include "daemon/session/session.h"
 
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_dsession *pw_session_get(const struct pw_registry *registry, uint32_t number)
 {
-        struct pw_dsession *session = pw_table_get(&daemon->registry.sessions, number);
+        struct pw_dsession *session = pw_table_get(&registry->sessions, number);
 
         return session && !session->ended ? session : NULL;
 }

@@ -72,7 +72,7 @@ struct pw_dsession {
         uint32_t job_count;
 };
 
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number); /* NULL: none, or ended */
+struct pw_dsession *pw_session_get(const struct pw_registry *registry, uint32_t number); /* NULL: none, or ended */
 /* End it; it is freed at the end of this turn or a later one. `why` is logged; NULL: it said goodbye. */
 void pw_session_end(struct pw_dsession *session, const char *why);
 /* What bounds how much it is heard changed: replies that are not read, listings and compilations under way. */

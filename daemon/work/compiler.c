@@ -111,7 +111,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         char bytes[64];
 
         (void)what;
-        pw_woken(compiler->daemon);
+        pw_woken(&compiler->daemon->loop);
         while (read(fd, bytes, sizeof bytes) > 0) {
         }
         pw_list_init(&finished);

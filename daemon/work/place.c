@@ -24,7 +24,7 @@ enum pw_status pw_program_place(struct pw_daemon *daemon, struct pw_tenant *tena
         }
         row->payer = tenant;
         row->kept_bytes = row->placed_bytes + plan_bytes;
-        daemon->work.placed_bytes += row->placed_bytes;
+        daemon->memory.placed_bytes += row->placed_bytes;
         pw_kept_count(daemon, tenant, PW_KEPT_PROGRAMS, (int64_t)row->kept_bytes);
         return PW_OK;
 }
@@ -53,7 +53,7 @@ static void give_pages(struct pw_compile_work *work)
 static void give_place(const struct leaving *leaving)
 {
         pw_boards_image_give(leaving->daemon->boards, &leaving->range);
-        leaving->daemon->work.placed_bytes -= leaving->placed_bytes;
+        leaving->daemon->memory.placed_bytes -= leaving->placed_bytes;
         if (leaving->payer)
                 pw_kept_count(leaving->daemon, leaving->payer, PW_KEPT_PROGRAMS, -(int64_t)leaving->kept_bytes);
 }

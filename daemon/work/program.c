@@ -242,8 +242,8 @@ static void ask(struct job *job)
 /* Functions with time limits are looked after while runs are in flight. */
 static void note_limits(struct pw_daemon *daemon, uint64_t limit_us)
 {
-        if (limit_us && (!daemon->work.shortest_limit_us || limit_us < daemon->work.shortest_limit_us))
-                daemon->work.shortest_limit_us = limit_us;
+        if (limit_us && (!daemon->children.shortest_limit_us || limit_us < daemon->children.shortest_limit_us))
+                daemon->children.shortest_limit_us = limit_us;
 }
 
 /* Until the client is told nobody but the job knows its number. */

@@ -53,7 +53,7 @@ static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw
 static void locate_moved(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
 {
         const struct pw_entry *entry = pw_object_entry(daemon->store, object);
-        const struct pw_segment *segment = pw_segment_get(daemon, object->segment);
+        const struct pw_segment *segment = pw_segment_get(&daemon->memory, object->segment);
         const struct pw_shard_list *list = (const struct pw_shard_list *)(segment->map.base + entry->room_offset);
 
         place->segment = list->shards[0].segment;
@@ -217,7 +217,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         waiting->run = run;
         pw_list_append(&lane->session->tenant->submitted, &waiting->link);
         enlist(daemon, lane->session->tenant);
-        daemon->work.runs_in_flight++;
+        daemon->counters.runs_in_flight++;
         lane->session->tenant->runs++;
         for (uint32_t i = 0; i < results; i++) {
                 if (take_result(lane, run, i, pw_ring_peek(&lane->reader, 2 + inputs + i)))
@@ -312,7 +312,7 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
 void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
 {
         struct awaited *awaited = pw_table_remove(&daemon->work.watched, (uintptr_t)object);
-        struct pw_tenant *tenant = awaited ? pw_segment_get(daemon, object->segment)->tenant : NULL;
+        struct pw_tenant *tenant = awaited ? pw_segment_get(&daemon->memory, object->segment)->tenant : NULL;
 
         if (!awaited)
                 return;

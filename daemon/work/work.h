@@ -1,4 +1,4 @@
-/* What work/ has: compilations under way, programs in boards, runs that were read and those that go on.
+/* What work/ has: compilations under way, programs that leave boards, runs that were read.
  */
 #ifndef PW_DAEMON_WORK_WORK_H
 #define PW_DAEMON_WORK_WORK_H
@@ -15,12 +15,9 @@ struct pw_work {
         uint64_t next_compilation;
         struct pw_list jobs;          /* compilations under way */
         struct pw_list leaving;       /* places of programs that go back */
-        uint64_t placed_bytes;        /* of programs, in boards: charged, so no overhead besides */
-        uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         struct pw_table watched;      /* object -> runs that wait for it */
         struct pw_list ready;         /* tenants with objects whose runs are to be told */
         struct pw_list submitted;     /* tenants with runs that were read */
-        uint64_t runs_done, runs_in_flight;
 };
 
 static inline void pw_work_init(struct pw_work *work)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Includes and calls between the folders of daemon/ run one way, from who asks to who is asked. Prints the circles of files inside
-# folders as well, which are no error.
+# Includes and calls between the folders of daemon/ run one way, from who asks to who is asked, and none reaches for the state of one
+# above it. Prints the circles of files inside folders as well, which are no error.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
-# Who asks comes first; folders of one line may ask each other. `loop` and `tools` are files of daemon/ itself: what keeps all in turn,
-# and what everyone uses. daemon.h is the state that all share: nobody's.
+# Who asks comes first; folders of one line may ask each other. Of the files of daemon/ itself those named below are of the loop, and the
+# others `tools`, which everyone uses. daemon.h is the state that all share: nobody's.
 cat >"$work/order" <<'END'
 loop
 http
@@ -21,7 +21,7 @@ meta
 session
 tools
 END
-loop='alarm daemon effect main turn'
+loop='daemon effect main'
 
 # The place of each file: file, folder. daemon.h has none.
 sources '*.[ch]' | grep '^daemon/' | grep -v '_test\.[ch]$' | awk -v loop=" $loop " '
@@ -58,6 +58,25 @@ awk '
         $2 in home && rank[place[$1]] > rank[home[$2]] { print $1 ": " place[$1] " calls " $2 " of " home[$2] }
 ' "$work/order" "$work/places" "$work/defined" "$work/includes" "$work/calls" | sort -u >"$work/against"
 all_bad "$work/against"
+
+# What a folder has is in a struct of its own, a field of struct pw_daemon: those below do not reach for it. The operator's words and
+# the environment are there for all. Fields: name, file of the struct.
+sed -n '/^struct pw_daemon {/,/^};/s/^        struct \(pw_[a-z_]*\) \([a-z_]*\);.*/\1 \2/p' daemon/daemon.h | while read -r type field; do
+        # shellcheck disable=SC2046
+        home=$(grep -lE "^struct $type \{" $(cat "$work/files") | head -1)
+        case "$field" in settings | environment) ;; *) [ -z "$home" ] || printf '%s %s\n' "$field" "$home" ;; esac
+done >"$work/owners"
+[ "$(wc -l <"$work/owners")" -ge 6 ] || bad "few owners were found: is this check still right?"
+grep '\.c$' "$work/files" | while IFS= read -r file; do
+        declarations "$file" | grep -oE 'daemon(->|\.)[a-z_]+' | sed -E 's/.*(->|\.)//' | sort -u | sed "s|^|$file |" || true
+done >"$work/uses"
+awk '
+        FILENAME == ARGV[1] { for (i = 1; i <= NF; i++) rank[$i] = FNR; next }
+        FILENAME == ARGV[2] { place[$1] = $2; next }
+        FILENAME == ARGV[3] { home[$1] = place[$2]; next }
+        $2 in home && rank[place[$1]] > rank[home[$2]] { print $1 ": " place[$1] " reaches for what " home[$2] " has: " $2 }
+' "$work/order" "$work/places" "$work/owners" "$work/uses" | sort -u >"$work/reaching"
+all_bad "$work/reaching"
 
 # Circles inside a folder: x.c and x.h are one file there. A line names the files that reach each other.
 awk '

@@ -4,11 +4,11 @@
 
 uint8_t *world_futures_base(void);
 
-struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number)
 {
         static struct pw_segment futures;
 
-        (void)daemon, (void)number;
+        (void)memory, (void)number;
         futures.map.base = world_futures_base();
         return &futures;
 }

@@ -84,9 +84,9 @@ void pw_sessions_reap(struct pw_daemon *daemon)
         }
 }
 
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_dsession *pw_session_get(const struct pw_registry *registry, uint32_t number)
 {
-        struct pw_dsession *session = pw_table_get(&daemon->registry.sessions, number);
+        struct pw_dsession *session = pw_table_get(&registry->sessions, number);
 
         return session && !session->ended ? session : NULL;
 }

@@ -57,8 +57,9 @@ struct holders { struct pw_chain *chain; const char *what; struct pw_charge char
 
 static void tell_holder(struct pw_chain *chain, const struct holders *holders, const struct pw_ref_row *ref)
 {
+        const struct pw_registry *registry = &chain->lister->daemon->registry;
         struct pw_dsession *session =
-                ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(chain->lister->daemon, (uint32_t)ref->owner_number) : NULL;
+                ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(registry, (uint32_t)ref->owner_number) : NULL;
         uint64_t now_us = chain->lister->now_us;
         uint32_t depth = chain->depth;
         bool charged = ref->owner_kind == holders->charge.kind && ref->owner_number == holders->charge.number;
@@ -104,7 +105,7 @@ static void holder(void *context, const struct pw_ref_row *ref)
 
 static void why_alive(struct pw_chain *chain, struct pw_object *object, const struct pw_charge *charge, const char *what)
 {
-        struct pw_dsession *grantee = pw_session_get(chain->lister->daemon, object->grantee);
+        struct pw_dsession *grantee = pw_session_get(&chain->lister->daemon->registry, object->grantee);
         struct holders holders = { chain, what, *charge, 0 };
         char waits[200];
 
@@ -124,7 +125,7 @@ static void why_alive(struct pw_chain *chain, struct pw_object *object, const st
 
 static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const char *what)
 {
-        struct pw_dsession *producer = pw_session_get(chain->lister->daemon, object->grantee);
+        struct pw_dsession *producer = pw_session_get(&chain->lister->daemon->registry, object->grantee);
         bool stopped = producer && pw_process_stopped(producer->pid);
         char waits[160], remedy[160], go_on[PW_WHY_KILL_BYTES];
 

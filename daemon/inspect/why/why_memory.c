@@ -105,7 +105,7 @@ static const struct pw_largest *largest_in(struct pw_lister *lister, const struc
 static pid_t stopped_holder(struct pw_daemon *daemon, const struct pw_charge *charge)
 {
         const struct pw_dsession *session = charge->kind == PW_OWNER_SESSION ?
-                pw_session_get(daemon, (uint32_t)charge->number) : NULL;
+                pw_session_get(&daemon->registry, (uint32_t)charge->number) : NULL;
 
         return session && pw_process_stopped(session->pid) ? session->pid : 0;
 }

@@ -63,7 +63,7 @@ struct waits { struct pw_chain *chain; uint32_t depth, count; };
 /* A note is the client's claim: it is believed as far as an object of its tenant is there. */
 static struct pw_object *noted(struct pw_daemon *daemon, const struct pw_wait_row *wait)
 {
-        struct pw_segment *segment = pw_segment_get(daemon, wait->segment);
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, wait->segment);
         uint64_t word;
 
         if (!segment || segment->tenant != wait->session->tenant || wait->slot >= segment->layout.slot_count || !segment->map.base)

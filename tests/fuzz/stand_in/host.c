@@ -44,9 +44,9 @@ static struct fuzz_client *client_of(const struct pw_dsession *session)
         return pw_container_of(session, struct fuzz_client, session);
 }
 
-struct pw_dsession *pw_session_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_dsession *pw_session_get(const struct pw_registry *registry, uint32_t number)
 {
-        struct pw_dsession *session = pw_table_get(&daemon->registry.sessions, number);
+        struct pw_dsession *session = pw_table_get(&registry->sessions, number);
 
         return session && !session->ended ? session : NULL;
 }
@@ -94,9 +94,9 @@ void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_st
         (void)session, (void)id, (void)status, (void)text;
 }
 
-struct pw_segment *pw_segment_get(struct pw_daemon *daemon, uint32_t number)
+struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number)
 {
-        (void)daemon;
+        (void)memory;
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)
                 if (now->clients[i].segment.number == number)
                         return &now->clients[i].segment;
@@ -439,7 +439,7 @@ void fuzz_host_close(struct fuzz_host *host)
         assert(pw_scheduler_check(daemon->scheduler, found, NULL) == 0);
         fuzz_host_end(host, good, true);
         settle(host);
-        assert(daemon->work.runs_in_flight == 0);
+        assert(daemon->counters.runs_in_flight == 0);
         pw_scheduler_each_device(daemon->scheduler, all_free, NULL);
         assert(pw_scheduler_check(daemon->scheduler, found, NULL) == 0);
         fixture_close(&host->fixture);

@@ -1,5 +1,5 @@
 /* A timerfd on the loop. */
-#include "daemon/loop/alarm.h"
+#include "daemon/alarm.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -1,9 +1,9 @@
 /* What the loop knows of itself: what wakes it, and whether there is more to do.
  */
-#ifndef PW_DAEMON_LOOP_LOOP_H
-#define PW_DAEMON_LOOP_LOOP_H
+#ifndef PW_DAEMON_LOOP_H
+#define PW_DAEMON_LOOP_H
 
-#include "daemon/loop/alarm.h"
+#include "daemon/alarm.h"
 
 #include <stdbool.h>
 
@@ -29,6 +29,15 @@ struct pw_loop {
 static inline void pw_loop_init(struct pw_loop *loop)
 {
         loop->watchdog_us = loop->stuck_until_us = loop->stop_at_us = UINT64_MAX;
+}
+
+uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */
+
+/* An event is taken: the turn that it belongs to began now, if the loop slept before. */
+static inline void pw_woken(struct pw_loop *loop)
+{
+        if (!loop->woken_us)
+                loop->woken_us = pw_now_us();
 }
 
 #endif

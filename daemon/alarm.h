@@ -4,8 +4,8 @@
  *
  * Threads: loop thread only.   Blocks: never.
  */
-#ifndef PW_DAEMON_LOOP_ALARM_H
-#define PW_DAEMON_LOOP_ALARM_H
+#ifndef PW_DAEMON_ALARM_H
+#define PW_DAEMON_ALARM_H
 
 #include "base/error.h"
 
