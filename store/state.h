@@ -30,7 +30,7 @@ struct tenant {
         uint64_t slots;          /* granted and not taken back */
         uint64_t kept_bytes;     /* charged: what the daemon keeps because of it, besides (keep.c) */
         uint64_t kept[PW_KEPT_KINDS]; /* of that, by kind */
-        uint64_t seen_bytes, seen_slots; /* for the audit: of the first and the last of these, as its segments have them */
+        uint64_t seen_bytes, seen_slots, seen_waits; /* for the audit: as its segments and sessions have them */
         uint32_t claims;         /* names and leases of its objects */
         uint32_t wait_count;     /* for names */
         /* objects listed as dropped, sessions and extents that end, sessions that rang: of what is on its way out */

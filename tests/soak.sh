@@ -22,6 +22,7 @@ vandals    tests/integration/client/vandal_test   PW_VANDALS         1000
 models     tests/model/model                      PW_MODELS          0
 world      tests/world/world_test                 PW_WORLD_SEEDS     10000
 pipelines  tests/world/pipeline_test              PW_WORLD_SEEDS     10000
+names      store/name/name_world_test             PW_NAME_SEEDS      100000
 clients    tests/integration/client/clients_test  PW_CLIENTS         10000
 comings    tests/integration/client/clients_test  PW_COMINGS         10000
 chains     tests/integration/work/lanes_test      PW_CHAINS          300

@@ -214,14 +214,17 @@ static void check_objects(struct pw_store *store, struct pw_store_audit *audit)
         check_sum(audit, NULL, "bytes of lists and texts", body_bytes, audit->body_bytes);
 }
 
-/* Of each tenant, what its segments say. */
+/* Of each tenant, what its segments and sessions say. */
 static void add_up_tenants(struct pw_store *store)
 {
         const struct segment *segment;
+        const struct session *session;
         struct tenant *tenant;
 
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));)
-                tenant->seen_bytes = tenant->seen_slots = 0;
+                tenant->seen_bytes = tenant->seen_slots = tenant->seen_waits = 0;
+        for (uint32_t i = 0; (session = pw_table_next(&store->sessions, &i));)
+                session->tenant->seen_waits += session->wait_count;
         for (uint32_t i = 0; (segment = pw_table_next(&store->segments, &i));) {
                 segment->tenant->seen_bytes += pw_segment_charged(segment);
                 segment->tenant->seen_slots += segment->sums.held;
@@ -239,6 +242,9 @@ static void check_tenant(struct pw_store_audit *audit, const struct tenant *tena
                        (unsigned long long)tenant->host_bytes,
                        (unsigned long long)tenant->slots, (unsigned long long)tenant->seen_bytes,
                        (unsigned long long)tenant->seen_slots);
+        if (tenant->seen_waits != tenant->wait_count)
+                report(audit, where, "%u lookups that wait are counted, its sessions have %llu", tenant->wait_count,
+                       (unsigned long long)tenant->seen_waits);
 }
 
 static void check_queue(struct pw_store *store, struct pw_store_audit *audit)

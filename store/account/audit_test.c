@@ -51,6 +51,24 @@ static void test_leak_is_seen(void **state)
         fixture_close(&f);
 }
 
+static void test_waits_are_counted(void **state)
+{
+        struct fixture f;
+        struct client *ann;
+        struct pw_name_request wait = { .request = 1, .tenant = "ann", .name = "weights" };
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        wait.session = ann->session;
+        assert_int_equal(pw_store_name_wait(f.store, &wait, UINT64_MAX, NULL), PW_OK);
+        fixture_check(&f);
+        pw_session_find(f.store, ann->session)->tenant->wait_count++;
+        assert_found(&f, "tenant ann: 2 lookups that wait are counted, its sessions have 1");
+        pw_session_find(f.store, ann->session)->tenant->wait_count--;
+        fixture_close(&f);
+}
+
 static void test_claims_are_counted(void **state)
 {
         struct fixture f;
@@ -379,6 +397,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_leak_is_seen),
                 cmocka_unit_test(test_claims_are_counted),
+                cmocka_unit_test(test_waits_are_counted),
                 cmocka_unit_test(test_words_agree),
                 cmocka_unit_test(test_terms),
                 cmocka_unit_test(test_overhead_beyond_free),
