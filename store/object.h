@@ -50,6 +50,8 @@ _Static_assert(sizeof(struct pw_object) == 64, "a record is one line");
 static inline void *pw_object_result(const struct pw_object *object) { return object->backed ? NULL : object->payload; }
 
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object);
+/* Of a result that is READY: its list of shards. Borrowed until it is freed. */
+const struct pw_shard_list *pw_object_list(struct pw_store *store, const struct pw_object *object);
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object);
 /* The room that was granted with the slot of what a client put; what its entry says is only a claim. bytes 0: there is none. */

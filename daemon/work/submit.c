@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/memory/segment.h"
 #include "daemon/session/lane.h"
+#include "scheduler/taking.h"
 #include "store/object.h"
 
 #include <stdio.h>
@@ -17,51 +18,6 @@ struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint
 #define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
 #define TOLD_MAX 256u /* runs in a turn, likewise */
 #define TOLD_OF_TENANT 32u /* of those, before another tenant's */
-
-static struct pw_owner owner_of(const struct pw_run *run)
-{
-        return (struct pw_owner){ PW_OWNER_RUN, run->number };
-}
-
-/* What a ready object of a client is and where it lies. Its entry is a claim, which that client may change at any time: where the
- * value lies comes from what was granted, and an entry that says otherwise, or more bytes than its room has, describes no value. */
-static void locate(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
-{
-        struct pw_entry *entry = pw_object_entry(daemon->store, object);
-        const struct pw_object_room room = pw_object_room(daemon->store, object);
-        uint64_t word = pw_entry_load(entry);
-        struct pw_described described;
-
-        place->status = PW_OK;
-        if (pw_word_state(word) == PW_ENTRY_ERROR || pw_word_state(word) == PW_ENTRY_LOST)
-                place->status = pw_word_error(word);
-        else if (pw_entry_describe(entry, NULL, room.offset + room.bytes, &described) != PW_OK ||
-                 (!described.is_inline && (described.room_segment != object->segment || described.room_offset != room.offset)))
-                place->status = PW_PROTOCOL;
-        if (place->status != PW_OK)
-                return;
-        place->is_inline = described.is_inline;
-        memcpy(place->value, entry->body.value, sizeof place->value);
-        place->segment = object->segment;
-        place->offset = room.offset;
-        place->bytes = described.bytes;
-        place->dtype = described.dtype;
-        place->dims = described.dims;
-}
-
-/* A result that was moved to host memory: what it is, its own list says; the rooms of the one that it lies in stay with it. */
-static void locate_moved(struct pw_daemon *daemon, struct pw_object *object, struct pw_input_place *place)
-{
-        const struct pw_entry *entry = pw_object_entry(daemon->store, object);
-        const struct pw_segment *segment = pw_segment_get(&daemon->memory, object->segment);
-        const struct pw_shard_list *list = (const struct pw_shard_list *)(segment->map.base + entry->room_offset);
-
-        place->segment = list->shards[0].segment;
-        place->offset = list->shards[0].offset;
-        place->bytes = list->shards[0].bytes;
-        place->dtype = (enum pw_dtype)list->dtype;
-        place->dims = list->dims;
-}
 
 static struct awaited *awaited_of(struct pw_daemon *daemon, struct pw_object *object)
 {
@@ -90,10 +46,10 @@ static void awaited_done(struct pw_daemon *daemon, struct awaited *awaited)
         free(awaited);
 }
 
-static bool watch_object(struct pw_daemon *daemon, struct pw_object *object, struct pw_run *run, uint32_t input)
+static bool watch_object(struct pw_daemon *daemon, struct pw_run *run, uint32_t input)
 {
         struct watch *watch = malloc(sizeof *watch);
-        struct awaited *awaited = watch ? awaited_of(daemon, object) : NULL;
+        struct awaited *awaited = watch ? awaited_of(daemon, run->inputs[input].object) : NULL;
 
         if (!awaited) {
                 free(watch);
@@ -115,41 +71,15 @@ static void unwatch(struct pw_daemon *daemon, struct pw_input_place *place)
         free(watch);
 }
 
-/* Fill in input `i` of the run: hold the object, say where it lies or that it is still to come. */
+/* One that is still to come is waited for. */
 static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell, uint64_t now_us)
 {
-        struct pw_dsession *session = lane->session;
-        struct pw_store *store = session->daemon->store;
-        struct pw_input_place *place = &run->inputs[i];
-        bool donated = pw_cell_top(cell) & PW_RUN_INPUT_DONATED;
-        struct pw_object *object =
-                pw_store_find(store, session->number, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
+        struct pw_daemon *daemon = lane->session->daemon;
 
-        *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
-        if (!object || pw_store_unclaimed(store, cell)) /* what no run makes: to wait for it may be to wait for itself */
+        if (!pw_taking_input(daemon->store, lane->session->number, run, i, cell, now_us) || watch_object(daemon, run, i))
                 return;
-        if (donated && pw_object_result(object) && pw_store_donate(store, session->number, object, run->number, NULL) == PW_OK) {
-                place->donated = true;
-        } else {
-                if (pw_store_hold(store, object, owner_of(run), NULL) != PW_OK)
-                        return;
-                if (donated && pw_store_drop(store, session->number, cell, now_us) != PW_OK)
-                        return;
-        }
-        place->object = object;
-        place->status = PW_OK;
-        if (pw_object_result(object)) {
-                place->source = PW_INPUT_RESULT;
-                place->result = pw_object_result(object);
-        } else if (object->backed) {
-                locate_moved(session->daemon, object, place);
-        } else if (pw_store_watch(store, object)) {
-                locate(session->daemon, object, place);
-        } else if (watch_object(session->daemon, object, run, i)) {
-                place->pending = true;
-        } else {
-                place->status = PW_NO_MEMORY;
-        }
+        run->inputs[i].pending = false;
+        run->inputs[i].status = PW_NO_MEMORY;
 }
 
 /* The record cannot be: the session will end. */
@@ -161,15 +91,10 @@ static uint32_t refuse(const struct pw_dlane *lane, const char *why)
 
 static bool take_result(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell)
 {
-        struct pw_object *object;
         struct pw_error err;
 
-        if (pw_store_claim(lane->session->daemon->store, lane->session->number, cell, run->number, run->results[i], &object,
-                           &err) != PW_OK)
-                return refuse(lane, err.text);
-        object->program = run->program;
-        run->results[i]->object = object;
-        return true;
+        return pw_taking_result(lane->session->daemon->store, lane->session->number, run, i, cell, &err) == PW_OK ||
+               refuse(lane, err.text);
 }
 
 /* The record says how long from now; 0: the default. */
@@ -278,9 +203,7 @@ static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, u
 
         pw_list_remove(&waiting_take->link);
         free(waiting_take);
-        for (uint32_t i = 0; i < run->input_count; i++)
-                if (run->inputs[i].donated)
-                        run->inputs[i].alone = pw_store_donated_alone(daemon->store, run->inputs[i].object);
+        pw_taking_looked(daemon->store, run);
         pw_scheduler_submit(daemon->scheduler, run, now_us);
         let_unclaimed_go(daemon, run, now_us);
         if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
@@ -332,8 +255,7 @@ static uint64_t tell_one(struct pw_daemon *daemon, struct awaited *awaited, uint
         uint64_t told = pw_run_weight(run);
 
         unwatch(daemon, place);
-        place->pending = false;
-        locate(daemon, object, place);
+        pw_taking_locate(daemon->store, object, place);
         pw_scheduler_input_ready(daemon->scheduler, run, input, place->status, pw_status_text(place->status), now_us);
         return told;
 }

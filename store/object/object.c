@@ -97,6 +97,14 @@ struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object 
         return pw_segment_entry(pw_segment_of(store, object->segment), object->slot);
 }
 
+const struct pw_shard_list *pw_object_list(struct pw_store *store, const struct pw_object *object)
+{
+        const struct segment *segment = pw_segment_of(store, object->segment);
+        const uint8_t *list = segment->map.base + pw_segment_entry(segment, object->slot)->room_offset;
+
+        return (const struct pw_shard_list *)(const void *)list;
+}
+
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object)
 {
         return pw_id_make(store->params.host, store->params.epoch, object->segment, object->slot, object->generation);

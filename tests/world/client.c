@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "scheduler/state.h"
+#include "scheduler/taking.h"
 #include "store/object.h"
 
 static struct world_object *object_new(struct world *world, const char *tenant)
@@ -57,38 +58,14 @@ struct world_object *world_put(struct world *world, struct world_program *progra
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------- */
 
-/* Where the value lies that a client put. */
-static void locate(struct world *world, const struct world_object *object, struct pw_input_place *place)
+/* A value that lies in a room may come along as one that lies in its entry: no executor can tell. */
+static void located(struct world *world, const struct world_object *object, struct pw_input_place *place)
 {
-        place->pending = false;
-        place->status = object->status;
-        place->is_inline = world_random(world, 2) || object->is_inline; /* no executor can tell */
+        if (place->status != object->status || (place->status == PW_OK && (place->segment != object->segment ||
+                                                                           place->bytes != object->bytes)))
+                world_fail(world, "object %x.%x does not lie where its client put it", object->segment, object->slot);
+        place->is_inline |= world_random(world, 2) != 0;
         memcpy(place->value, &object->value, sizeof object->value);
-        place->segment = object->segment;
-        place->offset = object->room_offset;
-        place->bytes = object->bytes;
-        place->dtype = object->dtype;
-        place->dims = object->dims;
-}
-
-static void fill_place(struct world *world, struct world_run *run, uint32_t index)
-{
-        struct world_object *object = run->inputs[index];
-        struct pw_input_place *place = &run->run->inputs[index];
-
-        place->object = object->stored;
-        if (object->result) {
-                place->source = PW_INPUT_RESULT;
-                place->result = object->result;
-                return;
-        }
-        place->source = PW_INPUT_HOST;
-        if (pw_store_watch(world->store, object->stored) != object->decided)
-                world_fail(world, "object %x.%x is %sdecided by the store", object->segment, object->slot,
-                           object->decided ? "not " : "");
-        run->pending[index] = place->pending = !object->decided;
-        if (object->decided)
-                locate(world, object, place);
 }
 
 /* Does the client give it away? */
@@ -103,27 +80,22 @@ static bool gives(struct world *world, const struct world_run *run, uint32_t ind
                (world->options.donations || world_random(world, 3));
 }
 
-/* The run holds it; a result that is given away may be updated in place if nobody else does. */
 static void take_input(struct world *world, struct world_run *run, uint32_t index)
 {
         struct world_object *object = run->inputs[index];
-        bool given = gives(world, run, index);
-        struct pw_error err;
+        const struct pw_cell cell = pw_cell_object(0, object->segment, object->slot, object->generation);
+        const struct pw_cell gift = pw_cell_object(PW_RUN_INPUT_DONATED, object->segment, object->slot, object->generation);
+        struct pw_input_place *place = &run->run->inputs[index];
+        bool given = gives(world, run, index), pending;
 
-        object->stored = pw_store_find(world->store, world_session(world, object), object->segment, object->slot,
-                                       object->generation);
-        if (!object->stored)
-                world_fail(world, "object %x.%x is gone, and is an input", object->segment, object->slot);
-        if (given && object->result) {
-                if (pw_store_donate(world->store, world_session(world, object), object->stored, run->number, &err) != PW_OK)
-                        world_fail(world, "%s", err.text);
-                run->run->inputs[index].donated = true;
-        } else {
-                if (pw_store_hold(world->store, object->stored, (struct pw_owner){ PW_OWNER_RUN, run->number }, &err) != PW_OK)
-                        world_fail(world, "%s", err.text);
-                if (given && pw_store_drop(world->store, world_session(world, object), world_cell(object), world->now_us) != PW_OK)
-                        world_fail(world, "object %x.%x cannot be dropped", object->segment, object->slot);
-        }
+        pending = pw_taking_input(world->store, world_session(world, object), run->run, index, given ? gift : cell, world->now_us);
+        object->stored = place->object;
+        if (!object->stored || place->result != object->result || pending != (!object->result && !object->decided) ||
+            place->donated != (given && object->result))
+                world_fail(world, "object %x.%x is not the input that it should be", object->segment, object->slot);
+        if (!object->result && !pending)
+                located(world, object, place);
+        run->pending[index] = pending;
         object->refs++;
         object->refs -= given;
         object->held &= !given;
@@ -137,23 +109,20 @@ static void claim(struct world *world, struct world_run *run, uint32_t index)
 
         object->result = run->run->results[index];
         object->maker = run;
-        if (pw_store_claim(world->store, world_session(world, object), world_cell(object), run->number, object->result,
-                           &object->stored, &err) != PW_OK)
+        if (pw_taking_result(world->store, world_session(world, object), run->run, index, world_cell(object), &err) != PW_OK)
                 world_fail(world, "%s", err.text);
-        object->result->object = object->stored;
+        object->stored = object->result->object;
 }
 
 /* After a look it is known who else holds what was given away. */
 static void look(struct world *world, struct world_run *run)
 {
         world_reclaim(world);
+        pw_taking_looked(world->store, run->run);
         for (uint32_t i = 0; i < run->run->input_count; i++) {
-                struct pw_input_place *place = &run->run->inputs[i];
+                const struct pw_input_place *place = &run->run->inputs[i];
 
-                if (!place->donated)
-                        continue;
-                place->alone = pw_store_donated_alone(world->store, run->inputs[i]->stored);
-                if (place->alone != (run->inputs[i]->refs == 1))
+                if (place->donated && place->alone != (run->inputs[i]->refs == 1))
                         world_fail(world, "input %u of run %lu is held by %u, and by the store %s", i, (unsigned long)run->number,
                                    run->inputs[i]->refs, place->alone ? "by nobody else" : "by others");
         }
@@ -194,8 +163,6 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
                 run->inputs[i] = inputs[i];
         for (uint32_t i = 0; i < run->run->input_count; i++)
                 take_input(world, run, i);
-        for (uint32_t i = 0; i < run->run->input_count; i++)
-                fill_place(world, run, i);
         for (uint32_t i = 0; i < run->run->result_count; i++) {
                 run->results[i] = results[i];
                 claim(world, run, i);
@@ -221,7 +188,8 @@ void world_object_ready(void *context, struct pw_object *stored)
                         if (run->inputs[i] != object || !run->pending[i])
                                 continue;
                         run->pending[i] = false;
-                        locate(world, object, &run->run->inputs[i]);
+                        pw_taking_locate(world->store, stored, &run->run->inputs[i]);
+                        located(world, object, &run->run->inputs[i]);
                         pw_scheduler_input_ready(world->scheduler, run->run, i, object->status, "the put was given up",
                                                  world->now_us);
                 }
