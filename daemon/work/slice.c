@@ -41,7 +41,8 @@ static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wi
                                     PW_MESH_AXES_MAX);
         for (size_t i = 0; i < request->n_mesh; i++)
                 ask.mesh[i] = request->mesh[i];
-        status = pw_kept_ask(daemon, session->tenant, PW_KEPT_PROGRAMS, SLICE_BYTES + SLICE_DEVICE_BYTES * PW_DEVICES_MAX, ret_err);
+        status = pw_kept_ask(daemon, session->tenant, PW_KEPT_PROGRAMS,
+                             SLICE_BYTES + SLICE_DEVICE_BYTES * pw_min_u64(request->device_count, PW_SLICE_DEVICES_MAX), ret_err);
         if (status == PW_OK)
                 status = pw_tenant_devices(daemon, session->tenant, ret_err);
         if (status == PW_OK)
@@ -59,7 +60,7 @@ void pw_slice_open_request(struct pw_dsession *session, uint64_t id, const Pathw
 {
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Slice body = PATHWAYS__WIRE__SLICE__INIT;
-        uint32_t mesh[PW_MESH_AXES_MAX], devices[PW_DEVICES_MAX];
+        uint32_t mesh[PW_MESH_AXES_MAX];
         const struct pw_slice_map *slice;
         struct pw_error err;
         enum pw_status status = open_slice(session, request, &slice, &err);
@@ -70,13 +71,9 @@ void pw_slice_open_request(struct pw_dsession *session, uint64_t id, const Pathw
         }
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
                 mesh[i] = slice->mesh[i];
-        for (uint32_t i = 0; i < slice->device_count; i++)
-                devices[i] = slice->places[i].device;
         body.slice = slice->id;
         body.mesh = mesh;
         body.n_mesh = PW_MESH_AXES_MAX;
-        body.devices = devices;
-        body.n_devices = slice->device_count;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SLICE;
         reply.slice = &body;
         pw_session_reply(session, id, &reply, NULL, 0);
