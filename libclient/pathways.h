@@ -323,7 +323,8 @@ static inline PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *progra
  * Errors: PW_INVALID (no run makes it), PW_GONE, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_cancel(struct pw_future *future, struct pw_error *ret_err);
 /* As an input of pw_run(): the reference that *future then holds is given to the run. What it returns is no future but says where
- * the variable is, and is good for nothing else; a call that takes no notice of it changes nothing. Accepts NULL, as no future. */
+ * the variable is, and is good for nothing else: other calls refuse it (PW_INVALID), pw_ref() and pw_unref() of it do nothing.
+ * Accepts NULL, as no future. */
 struct pw_future *pw_donate(struct pw_future **future);
 
 #ifndef __cplusplus

@@ -74,13 +74,14 @@ static inline enum pw_status pw_given_check(const void *given, const char *what,
 
 /* A bit that no address of a future has: of what pw_donate() returns. */
 #define PW_FUTURE_GIVEN 1u
+static inline bool pw_future_is_given(const struct pw_future *future) { return (uintptr_t)future & PW_FUTURE_GIVEN; }
 
 /* The same for the session of a future. A handle of the parent process has no lane. */
 static inline enum pw_status pw_future_check(const struct pw_future *future, struct pw_error *ret_err)
 {
         if (!future)
                 return pw_error_set(ret_err, PW_INVALID, "the future is NULL");
-        if ((uintptr_t)future & PW_FUTURE_GIVEN)
+        if (pw_future_is_given(future))
                 return pw_error_set(ret_err, PW_INVALID, "what pw_donate() returns is an input of pw_run(), and no future");
         if (!future->lane)
                 return pw_error_set(ret_err, PW_FORKED, "this session was opened before the process forked: connect again here");

@@ -55,7 +55,7 @@ void pw_future_fill(struct pw_future *future, const struct pw_client_segment *se
 
 struct pw_id pw_future_id(const struct pw_future *future)
 {
-        if (!future || !future->lane)
+        if (!future || pw_future_is_given(future) || !future->lane)
                 return (struct pw_id){ 0 };
         const struct pw_session *session = pw_future_session(future);
         return pw_id_make(session->host, session->epoch, future->segment, future->slot, future->generation);
@@ -63,8 +63,9 @@ struct pw_id pw_future_id(const struct pw_future *future)
 
 struct pw_future *pw_ref(struct pw_future *future)
 {
-        if (future)
-                atomic_fetch_add(&future->refs, 1);
+        if (!future || pw_future_is_given(future))
+                return NULL;
+        atomic_fetch_add(&future->refs, 1);
         return future;
 }
 

@@ -208,6 +208,8 @@ static enum pw_status wait_check(struct wait *wait, struct pw_error *ret_err)
         for (size_t i = 0; i < wait->count; i++) {
                 if (!wait->futures[i])
                         return pw_error_set(ret_err, PW_INVALID, "future %zu is NULL", i);
+                if (pw_future_is_given(wait->futures[i]))
+                        return pw_error_set(ret_err, PW_INVALID, "future %zu is what pw_donate() returns, for pw_run() alone", i);
                 if (!wait->futures[i]->lane)
                         return pw_future_check(wait->futures[i], ret_err);
                 if (!wait->session)
