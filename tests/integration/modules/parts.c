@@ -45,6 +45,15 @@ static enum pw_status grow(struct pw_task *task)
         return PW_OK;
 }
 
+static enum pw_status reverse(struct pw_task *task)
+{
+        for (uint32_t i = 0; i < task->output_count; i++) {
+                uint32_t from = task->input_count - 1 - i;
+                memcpy(pw_task_out(task, i), pw_task_in(task, from), elements(&task->inputs[from]) * sizeof(double));
+        }
+        return PW_OK;
+}
+
 static enum pw_status mark_shape(struct pw_shape_task *task)
 {
         if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != PW_MESH_AXES_MAX * sizeof(double))
@@ -70,7 +79,18 @@ static enum pw_status grow_shape(struct pw_shape_task *task)
         return pw_shape_as_input_0(task);
 }
 
+/* Reads the last inputs after it wrote the first outputs. */
+static enum pw_status reverse_shape(struct pw_shape_task *task)
+{
+        if (task->input_count != task->output_count)
+                return pw_shape_fail(task, "has as many outputs as inputs");
+        for (uint32_t i = 0; i < task->output_count; i++)
+                task->outputs[i] = task->inputs[task->input_count - 1 - i];
+        return PW_OK;
+}
+
 PW_MODULE("parts",
           PW_FUNCTION(mark, .shape = mark_shape),
           PW_FUNCTION(stats, .shape = stats_shape),
+          PW_FUNCTION(reverse, .shape = reverse_shape),
           PW_FUNCTION(grow, .shape = grow_shape, .in_place = 1));

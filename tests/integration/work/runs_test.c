@@ -161,6 +161,41 @@ static void many_arguments_and_outputs(void **state)
         pw_slice_close(slice);
 }
 
+/* The same where no two are of one shape, and the outputs are the inputs the other way round. */
+static void many_shapes(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/shapes");
+        struct pw_sharding others[PW_OUTPUTS_MAX - 1];
+        struct pw_value *args[PW_OUTPUTS_MAX], *reversed;
+        struct pw_future *futures[PW_OUTPUTS_MAX], *results[PW_OUTPUTS_MAX];
+
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX; i++) {
+                args[i] = pw_input(program, slice, PW_F64, PW_DIMS(1 + i), PW_BROADCAST, 0);
+                futures[i] = it_put_f64(host->session, PW_DIMS(1 + i), 1000 * i);
+                others[i ? i - 1 : 0] = (struct pw_sharding)PW_BROADCAST;
+        }
+        reversed = pw_call_with(program, slice, "parts/reverse", args, PW_OUTPUTS_MAX, PW_BROADCAST,
+                                &(struct pw_call_params){ .output_count = PW_OUTPUTS_MAX, .output_shardings = others });
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX; i++)
+                pw_result(program, pw_output(reversed, i));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run_with(program, futures, PW_OUTPUTS_MAX, NULL, results, IT_ERR));
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX; i++) {
+                double expected[PW_OUTPUTS_MAX];
+                uint32_t from = PW_OUTPUTS_MAX - 1 - i;
+                for (uint32_t k = 0; k <= from; k++)
+                        expected[k] = 1000.0 * from + k;
+                it_expect_f64(results[i], expected, from + 1);
+                pw_unref(results[i]);
+        }
+        for (uint32_t i = 0; i < PW_OUTPUTS_MAX; i++)
+                pw_unref(futures[i]);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* --- donation --------------------------------------------------------------------------------------------------------- */
 
 struct step { struct pw_slice *slice; struct pw_program *program; };
@@ -358,7 +393,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_TEST(one_node),           IT_TEST(a_chain),         IT_TEST(a_diamond),
-                IT_TEST(several_outputs),    IT_TEST(many_arguments_and_outputs),
+                IT_TEST(several_outputs),    IT_TEST(many_arguments_and_outputs), IT_TEST(many_shapes),
                 IT_TEST(donated_in_place), IT_TEST(donated_while_held),
                 IT_TEST(dropped_at_once),    IT_TEST(clients_interleave), IT_TEST(sequential_equals_parallel),
                 IT_TEST(everything_freed_in_flight),
