@@ -6,7 +6,14 @@
 
 struct pw_dsession;
 
-enum pw_wait_kind { PW_WAIT_KIND_OBJECT = 1, PW_WAIT_KIND_ROOM, PW_WAIT_KIND_NAME, PW_WAIT_KIND_SHAPE, PW_WAIT_KIND_COMPILE };
+enum pw_wait_kind {
+        PW_WAIT_KIND_OBJECT = 1,
+        PW_WAIT_KIND_ROOM,
+        PW_WAIT_KIND_NAME,
+        PW_WAIT_KIND_METADATA, /* to bind or remove a name */
+        PW_WAIT_KIND_SHAPE,
+        PW_WAIT_KIND_COMPILE
+};
 
 struct pw_wait_row {
         enum pw_wait_kind kind;

@@ -66,7 +66,12 @@ bool pw_store_names_tell(const struct pw_store *store); /* is there one? */
 
 /* --- who waits ---------------------------------------------------------------------------------------------------------- */
 
-struct pw_name_wait_row { uint32_t session; const char *name; uint64_t since_us, until_us; };
+struct pw_name_wait_row {
+        uint32_t session;
+        bool asks; /* it waits for metadata, to have bound or removed it; else for somebody to bind it */
+        const char *name;
+        uint64_t since_us, until_us;
+};
 /* Of `session`; 0: of all. */
 void pw_store_each_name_wait(struct pw_store *store, uint32_t session, void (*row)(void *, const struct pw_name_wait_row *),
                              void *context);

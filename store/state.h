@@ -213,7 +213,7 @@ struct pw_store {
         struct pw_store_actions actions;
         struct pw_table sessions, segments, tenants;
         struct pw_table names, namings, wanted; /* name/: by tenant and name; by serial; waited for */
-        struct pw_list name_asks, names_later, name_told; /* questions for metadata; for when it is back; answers */
+        struct pw_list name_asks, names_open, names_later, name_told; /* name/: to be asked; asked; to be asked later; answers */
         struct pw_handles extents, results;
         struct segment *last_segment; /* found last */
         struct session *last_session;

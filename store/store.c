@@ -25,6 +25,7 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         pw_list_init(&store->ending_extents);
         pw_list_init(&store->spare_refs);
         pw_list_init(&store->name_asks);
+        pw_list_init(&store->names_open);
         pw_list_init(&store->names_later);
         pw_list_init(&store->name_told);
         return store;

@@ -162,7 +162,8 @@ static void each_wait(void *context, const struct pw_name_wait_row *wait)
         struct pw_dsession *session = pw_session_get(&waits->daemon->registry, wait->session);
 
         if (session)
-                waits->row(waits->context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAME, .session = session, .name = wait->name,
+                waits->row(waits->context, &(struct pw_wait_row){ .kind = wait->asks ? PW_WAIT_KIND_METADATA : PW_WAIT_KIND_NAME,
+                                                                  .session = session, .name = wait->name,
                                                                   .since_us = wait->since_us, .until_us = wait->until_us });
 }
 

@@ -22,6 +22,7 @@ struct pw_asker *pw_name_asker_new(struct pw_store *store, const struct pw_name_
         asker->tenant = tenant;
         asker->session = request->session;
         asker->request = request->request;
+        asker->since_us = request->now_us;
         memcpy(asker->name, request->name, bytes);
         pw_keep_count(store, tenant, PW_KEPT_REQUESTS, asker_bytes(asker));
         return asker;

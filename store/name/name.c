@@ -324,8 +324,26 @@ void pw_store_name_asked(struct pw_store *store, uint64_t token)
 {
         struct pw_naming *naming = pw_table_get(&store->namings, token >> 16);
 
-        if (naming && naming->token == token)
-                pw_list_remove(&naming->link);
+        if (!naming || naming->token != token)
+                return;
+        pw_list_remove(&naming->link);
+        pw_list_append(&store->names_open, &naming->link);
+}
+
+/* Who waits for metadata. */
+void pw_name_each_asker(const struct pw_store *store, uint32_t session, void (*row)(void *, const struct pw_name_wait_row *),
+                        void *context)
+{
+        const struct pw_list *const lists[] = { &store->name_asks, &store->names_open };
+        const struct pw_naming *naming;
+        const struct pw_asker *asker;
+
+        for (uint32_t i = 0; i < pw_array_count(lists); i++)
+                pw_list_each(lists[i], naming, struct pw_naming, link)
+                        pw_list_each(&naming->askers, asker, struct pw_asker, link)
+                                if (!session || session == asker->session)
+                                        row(context, &(struct pw_name_wait_row){ asker->session, true, naming->name,
+                                                                                 asker->since_us, UINT64_MAX });
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ enum pw_name_state {
 struct pw_naming {
         struct pw_naming *same_key; /* in the store's names */
         struct pw_ref *ref;        /* its claim of the object */
-        struct pw_list link;       /* in name_asks: its question was not asked yet; in names_later; else alone */
+        struct pw_list link;       /* in name_asks, names_open or names_later; BOUND: alone */
         struct pw_list askers;     /* who is told how it comes out */
         uint64_t serial;
         uint64_t token;            /* serial 48 | round 16: of the question that is open; 0: none is */
@@ -64,6 +64,9 @@ struct pw_asker {
 bool pw_name_end(struct pw_store *store, struct pw_naming *naming); /* false: it ends already */
 enum pw_status pw_claims_check(struct pw_store *store, const struct pw_object *object, uint32_t more, struct pw_error *ret_err);
 enum pw_status pw_claim_add(struct pw_store *store, struct pw_object *object, enum pw_owner_kind kind, struct pw_ref **ret_ref);
+
+void pw_name_each_asker(const struct pw_store *store, uint32_t session, void (*row)(void *, const struct pw_name_wait_row *),
+                        void *context);
 
 /* asker.c */
 struct pw_asker *pw_name_asker_new(struct pw_store *store, const struct pw_name_request *request,

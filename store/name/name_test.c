@@ -292,6 +292,38 @@ static void ask_bind(struct named *n, uint64_t until_us)
         assert_null(pw_store_name_find(n->f.store, "ann", "weights"));
 }
 
+static void count_wait(void *context, const struct pw_name_wait_row *row)
+{
+        *(uint32_t *)context += row->asks && !strcmp(row->name, "weights");
+}
+
+/* Who waits for metadata is shown, until it has answered. */
+static void test_who_asks_is_shown(void **state)
+{
+        struct named n;
+        struct pw_name_ask ask;
+
+        (void)state;
+        open_named(&n);
+        n.f.is_metadata = true;
+        ask_bind(&n, 0);
+        for (uint32_t turn = 0; turn < 3; turn++) {
+                uint32_t mine = 0, others = 0, all = 0;
+
+                pw_store_each_name_wait(n.f.store, n.ann->session, count_wait, &mine);
+                pw_store_each_name_wait(n.f.store, n.bo->session, count_wait, &others);
+                pw_store_each_name_wait(n.f.store, 0, count_wait, &all);
+                assert_int_equal(mine, turn < 2);
+                assert_int_equal(all, turn < 2);
+                assert_int_equal(others, 0);
+                if (turn == 0 && pw_store_name_next(n.f.store, &ask))
+                        pw_store_name_asked(n.f.store, ask.token);
+                if (turn == 1)
+                        pw_store_name_answered(n.f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1 }, 0);
+        }
+        fixture_close(&n.f);
+}
+
 /* A name that was refused leaves nothing: no claim, no lease. */
 static void test_refused(void **state)
 {
@@ -427,6 +459,7 @@ int main(void)
                 cmocka_unit_test(test_leases),
                 cmocka_unit_test(test_names_that_end),
                 cmocka_unit_test(test_free_object),
+                cmocka_unit_test(test_who_asks_is_shown),
                 cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_unknown),
                 cmocka_unit_test(test_removed_before_bound),

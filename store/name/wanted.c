@@ -106,7 +106,6 @@ enum pw_status pw_store_name_wait(struct pw_store *store, const struct pw_name_r
                         pw_name_asker_free(store, asker);
                 return status != PW_OK ? status : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lookup");
         }
-        asker->since_us = request->now_us;
         asker->wanted = wanted;
         pw_list_append(&wanted->askers, &asker->link);
         pw_list_append(&session->waits, &asker->of_session);
@@ -163,7 +162,7 @@ void pw_wanted_tick(struct pw_store *store)
 
 static void each_of(const struct pw_asker *asker, void (*row)(void *, const struct pw_name_wait_row *), void *context)
 {
-        row(context, &(struct pw_name_wait_row){ asker->session, asker->name, asker->since_us, asker->end.key });
+        row(context, &(struct pw_name_wait_row){ asker->session, false, asker->name, asker->since_us, asker->end.key });
 }
 
 void pw_store_each_name_wait(struct pw_store *store, uint32_t session, void (*row)(void *, const struct pw_name_wait_row *),
@@ -177,6 +176,7 @@ void pw_store_each_name_wait(struct pw_store *store, uint32_t session, void (*ro
         if (one)
                 pw_list_each(&one->waits, asker, struct pw_asker, of_session)
                         each_of(asker, row, context);
+        pw_name_each_asker(store, session, row, context);
 }
 
 void pw_store_each_wait_for_name(struct pw_store *store, const char *tenant, const char *name,

@@ -81,6 +81,14 @@ static void why_lookup(struct pw_chain *chain, const struct pw_wait_row *wait)
         pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, remedy });
 }
 
+static void why_metadata(struct pw_chain *chain, const struct pw_wait_row *wait)
+{
+        char waits[PW_WHY_BYTES];
+
+        pw_text_format(waits, sizeof waits, "metadata, about name %s", wait->name);
+        pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
+}
+
 #define LOOKUPS_SHOWN 8u
 
 struct lookups { struct pw_chain *chain; uint64_t since_us; uint32_t count; bool shows; };
@@ -178,6 +186,8 @@ static void why_wait(void *context, const struct pw_wait_row *wait)
                 pw_why_host_memory(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_NAME)
                 why_lookup(waits->chain, wait);
+        else if (wait->kind == PW_WAIT_KIND_METADATA)
+                why_metadata(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_SHAPE)
                 why_shape(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_COMPILE)
