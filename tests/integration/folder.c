@@ -1,6 +1,7 @@
 /* Tests that start their daemon themselves. */
 #include "tests/integration/folder.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,4 +55,26 @@ void it_write_file(const char *path, const char *text)
         assert_non_null(file);
         assert_true(fputs(text, file) >= 0);
         assert_int_equal(fclose(file), 0);
+}
+
+static void write_config(const struct it_host *host, const char *text, char path[128])
+{
+        snprintf(path, 128, "%s/pathways.conf", host->folder);
+        it_write_file(path, text);
+}
+
+void it_start_configured(struct it_host *host, const char *text)
+{
+        char path[128];
+
+        write_config(host, text, path);
+        it_start(host, IT_ARGS("--config", path));
+}
+
+void it_reload(const struct it_host *host, const char *text)
+{
+        char path[128];
+
+        write_config(host, text, path);
+        assert_int_equal(kill(host->pid, SIGHUP), 0);
 }

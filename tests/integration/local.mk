@@ -127,7 +127,7 @@ integration_tests += tests/integration/operator/http_test
 tests_integration_operator_http_test_SOURCES = tests/integration/operator/http_test.c $(integration_metrics)  $(integration_sources)
 tests_integration_operator_http_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/quota_test
-tests_integration_operator_quota_test_SOURCES = tests/integration/operator/quota_test.c tests/integration/other.c  \
+tests_integration_operator_quota_test_SOURCES = tests/integration/operator/quota_test.c $(integration_folder) tests/integration/other.c  \
 	tests/integration/other.h $(integration_sources)
 tests_integration_operator_quota_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/screen_test

@@ -1,5 +1,5 @@
 /* The policy `share` on real processes: four tenants that want one device for gangs of 330 us get it by their weights, and it is
- * busy.
+ * busy; other weights count from SIGHUP on.
  *
  * Tenants are users, whom only root can become.
  */
@@ -8,11 +8,13 @@
 #include "tests/integration/trace.h"
 
 #include <grp.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TENANTS 4u
@@ -20,7 +22,10 @@
 #define IN_FLIGHT 128u
 #define GANG_US UINT64_C(330)
 
-static _Atomic uint64_t *gangs; /* done, of each tenant; shared with the children */
+static struct { /* with the children */
+        _Atomic uint64_t gangs[TENANTS]; /* done, of each tenant */
+        sem_t first;                     /* those of the first, as they are done */
+} *shared;
 
 struct tenant { const struct it_host *host; unsigned number; };
 
@@ -48,7 +53,9 @@ static int want_device(void *context, int pipe)
                         it_ok(pw_get(results[i], IT_LONG, &view, IT_ERR));
                         pw_view_done(&view);
                         pw_unref(results[i]);
-                        atomic_fetch_add(&gangs[tenant->number], 1);
+                        atomic_fetch_add(&shared->gangs[tenant->number], 1);
+                        if (!tenant->number)
+                                sem_post(&shared->first);
                 }
                 results[i] = it_run_1(program, input);
         }
@@ -61,11 +68,11 @@ static void measure(uint64_t us, uint64_t *ret_parts, uint64_t *ret_all)
         uint64_t before[TENANTS];
 
         for (uint32_t t = 0; t < TENANTS; t++)
-                before[t] = atomic_load(&gangs[t]);
+                before[t] = atomic_load(&shared->gangs[t]);
         usleep((useconds_t)us);
         *ret_all = 0;
         for (uint32_t t = 0; t < TENANTS; t++)
-                *ret_all += ret_parts[t] = atomic_load(&gangs[t]) - before[t];
+                *ret_all += ret_parts[t] = atomic_load(&shared->gangs[t]) - before[t];
         for (uint32_t t = 0; t < TENANTS; t++)
                 ret_parts[t] = ret_parts[t] * 10000 / (*ret_all ? *ret_all : 1);
 }
@@ -83,7 +90,7 @@ static void expect_shares(struct it_host *host, const uint32_t *weights)
                 weight += weights[t];
         }
         for (uint32_t t = 0; t < TENANTS; t++)
-                while (atomic_load(&gangs[t]) < 200)
+                while (atomic_load(&shared->gangs[t]) < 200)
                         usleep(1000);
         since_us = it_now_us();
         measure(it_environment("PW_SHARE_US", 2000000), parts, &all);
@@ -107,7 +114,7 @@ static void start(struct it_host *host, const uint32_t *weights)
         char lines[TENANTS][40];
 
         for (uint32_t t = 0; t < TENANTS; t++) {
-                atomic_store(&gangs[t], 0);
+                atomic_store(&shared->gangs[t], 0);
                 snprintf(lines[t], sizeof lines[t], "uid-%u=%u", FIRST_USER + t, weights[t]);
         }
         it_start(host, IT_ARGS(IT_SMALL, "--devices", "emulated:1", "--policy", "share", "--weight", lines[0], "--weight", lines[1],
@@ -137,13 +144,75 @@ static void doubling(void **state)
         expect_shares(host, weights);
 }
 
+/* --- other weights ------------------------------------------------------------------------------------------------------- */
+
+#define CONFIG "devices = emulated:1\nhost-memory = 64 MiB\ndevice-memory = 4 MiB\npolicy = share\n"
+#define WINDOW 64u /* gangs of the first tenant */
+
+static void wait_for_first(void)
+{
+        struct timespec end;
+
+        assert_int_equal(clock_gettime(CLOCK_REALTIME, &end), 0);
+        end.tv_sec += IT_LONG / 1000000;
+        if (sem_timedwait(&shared->first, &end))
+                fail_msg("the first tenant has no gang for %d s", (int)(IT_LONG / 1000000));
+}
+
+/* Gangs of the second tenant in the time of WINDOW of the first's. */
+static uint64_t seconds_gangs(void)
+{
+        uint64_t before;
+
+        while (!sem_trywait(&shared->first)) /* those from before */
+                ;
+        before = atomic_load(&shared->gangs[1]);
+        for (uint32_t i = 0; i < WINDOW; i++)
+                wait_for_first();
+        return atomic_load(&shared->gangs[1]) - before;
+}
+
+/* As it becomes of the weights, which may need some windows to be seen. */
+static void until_second_has(uint64_t least, uint64_t most)
+{
+        uint64_t had = seconds_gangs();
+
+        for (int64_t end_us = it_now_us() + IT_LONG; had < least || had > most; had = seconds_gangs())
+                if (it_now_us() > end_us)
+                        fail_msg("%lu gangs of the second tenant to %u of the first's, not %lu to %lu", (unsigned long)had, WINDOW,
+                                 (unsigned long)least, (unsigned long)most);
+}
+
+static void reloaded(void **state)
+{
+        struct it_host *host = *state;
+        struct tenant tenants[] = { { host, 0 }, { host, 1 } };
+        struct it_child children[2];
+
+        if (it_alone(host))
+                skip();
+        it_start_configured(host, CONFIG);
+        for (uint32_t t = 0; t < 2; t++)
+                children[t] = it_fork(want_device, &tenants[t]);
+        until_second_has(WINDOW / 2, WINDOW * 2);
+        it_reload(host, CONFIG "weight = uid-65501=8\n");
+        until_second_has(WINDOW * 4, UINT64_MAX);
+        it_reload(host, CONFIG "weight = uid-65500=8\n");
+        until_second_has(0, WINDOW / 4);
+        it_reload(host, CONFIG);
+        until_second_has(WINDOW / 2, WINDOW * 2);
+        for (uint32_t t = 0; t < 2; t++)
+                it_reap(&children[t], SIGKILL);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(even),
                 IT_FOLDER_TEST(doubling),
+                IT_FOLDER_TEST(reloaded),
         };
 
-        gangs = mmap(NULL, TENANTS * sizeof *gangs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        return gangs == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        return shared == MAP_FAILED || sem_init(&shared->first, 1, 0) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Quotas and operators: what is over a quota waits, says so to who asks why, and goes on when SIGHUP raises it; who is refused is
  * told who of his own tenant holds the room, of other tenants only how much. Operators see all.
  */
+#include "tests/integration/folder.h"
 #include "tests/integration/other.h"
 #include "tests/integration/trace.h"
 
@@ -15,28 +16,6 @@
 #define MIB (UINT64_C(1) << 20)
 #define BASE "devices = emulated:2\nhost-memory = 128 MiB\ndevice-memory = 16 MiB\n"
 
-static void write_config(const struct it_host *host, const char *lines)
-{
-        char path[128];
-        FILE *file;
-
-        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
-        file = fopen(path, "we");
-        assert_non_null(file);
-        assert_true(fprintf(file, BASE "%s", lines) > 0);
-        assert_int_equal(fclose(file), 0);
-}
-
-static int prepare(void **state)
-{
-        struct it_host *host = calloc(1, sizeof *host);
-
-        assert_non_null(host);
-        it_host_init(host);
-        *state = host;
-        return 0;
-}
-
 static int finish(void **state)
 {
         struct it_host *host = *state;
@@ -45,28 +24,25 @@ static int finish(void **state)
                 it_host_clean(host);
                 assert_int_equal(it_host_end(host, SIGTERM), 0);
         }
-        it_host_done(host);
-        free(host);
-        return 0;
+        return it_remove_folder(state);
 }
 
 static struct pw_session *start(struct it_host *host, const char *lines)
 {
-        char path[128], said[600];
-        int code;
+        char text[400];
 
-        snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
-        write_config(host, lines);
-        if (!it_host_start(host, IT_ARGS("--config", path), &code, said))
-                fail_msg("pathwaysd ended with %d: %s", code, said);
+        snprintf(text, sizeof text, BASE "%s", lines);
+        it_start_configured(host, text);
         host->session = it_connect(host);
         return host->session;
 }
 
 static void reload(const struct it_host *host, const char *lines)
 {
-        write_config(host, lines);
-        assert_int_equal(kill(host->pid, SIGHUP), 0);
+        char text[400];
+
+        snprintf(text, sizeof text, BASE "%s", lines);
+        it_reload(host, text);
 }
 
 static bool says(const struct pw_listing *listing, const char *text)
@@ -416,7 +392,7 @@ static void why_of_a_crowded_host(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, prepare, finish)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, it_setup_folder, finish)
         const struct CMUnitTest tests[] = {
                 TEST(objects), TEST(host_memory), TEST(sessions), TEST(device_memory), TEST(what_is_seen_of_others),
                 TEST(a_remedy_is_for_who_asks),
