@@ -23,6 +23,7 @@
 #define YOUNG_US 20000 /* no connection makes room for another before that */
 #define CONNECTION_S 5
 #define SWEEP_US 10000
+#define PAUSE_US 1000000u /* in accepting, where there is no descriptor */
 #define HEADER_BYTES 4096
 #define BODY_BYTES 0
 #define PART_US 300u   /* counted in one turn */
@@ -35,11 +36,10 @@ struct pw_http {
         struct evhttp *server;
         struct evconnlistener *listener;
         struct evhttp_bound_socket *bound; /* the listener is the server's then */
-        struct event *pause;         /* until descriptors are there again */
-        struct event *sweep;         /* ends and drops connections; comes again while there are any */
+        uint64_t paused_until_us;    /* when descriptors may be there again; UINT64_MAX: it is not paused */
+        uint64_t sweep_us;           /* when connections are ended and dropped; UINT64_MAX: there are none */
         struct pw_list connections;
         uint32_t connection_count, ending_count;
-        bool paused;
         struct pw_http_address address;
         char text[PW_HTTP_ADDRESS_TEXT];
         struct event *counting;      /* the next part of a census */
@@ -90,7 +90,7 @@ static enum pw_status write_metrics(struct pw_http *http, uint64_t now_us)
 static void on_answered(struct evhttp_request *request, void *context)
 {
         (void)request;
-        event_active(((struct pw_http *)context)->sweep, EV_TIMEOUT, 0);
+        ((struct pw_http *)context)->sweep_us = pw_now_us();
 }
 
 /* It has asked all that it will. */
@@ -264,20 +264,10 @@ static void set_listening(struct pw_http *http)
 {
         bool room = !is_crowded(http) || (http->ending_count < CONNECTIONS_MAX && oldest(http, pw_now_us()));
 
-        if (room && !http->paused)
+        if (room && http->paused_until_us == UINT64_MAX)
                 evconnlistener_enable(http->listener);
         else
                 evconnlistener_disable(http->listener);
-}
-
-static void on_pause_over(evutil_socket_t fd, short what, void *context)
-{
-        struct pw_http *http = context;
-
-        (void)fd;
-        (void)what;
-        http->paused = false;
-        set_listening(http);
 }
 
 /* No descriptor is left: the connection stays in the socket's queue. */
@@ -286,7 +276,7 @@ static void on_accept_error(struct evconnlistener *listener, void *context)
         struct pw_http *http = context;
 
         (void)listener;
-        http->paused = event_add(http->pause, &(struct timeval){ 1, 0 }) == 0;
+        http->paused_until_us = pw_now_us() + PAUSE_US;
         set_listening(http);
 }
 
@@ -308,22 +298,32 @@ static bool is_over(const struct connection *connection)
         return !on_event;
 }
 
-static void on_sweep(evutil_socket_t fd, short what, void *context)
+static void sweep(struct pw_http *http, uint64_t now_us)
 {
-        struct pw_http *http = context;
-        uint64_t now_us = pw_now_us();
         struct connection *connection;
 
-        (void)fd;
-        (void)what;
         pw_list_each(&http->connections, connection, struct connection, link) {
                 if (is_over(connection))
                         drop(connection);
                 else if (now_us - connection->since_us >= CONNECTION_S * 1000000)
                         end(connection);
         }
-        if (http->connection_count)
-                event_add(http->sweep, &(struct timeval){ 0, SWEEP_US });
+        http->sweep_us = http->connection_count ? now_us + SWEEP_US : UINT64_MAX;
+}
+
+uint64_t pw_http_next_us(const struct pw_daemon *daemon)
+{
+        return daemon->http ? pw_min_u64(daemon->http->sweep_us, daemon->http->paused_until_us) : UINT64_MAX;
+}
+
+void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_http *http = daemon->http;
+
+        if (http->sweep_us <= now_us)
+                sweep(http, now_us);
+        if (http->paused_until_us <= now_us)
+                http->paused_until_us = UINT64_MAX;
         set_listening(http);
 }
 
@@ -348,7 +348,7 @@ static struct bufferevent *on_connection(struct event_base *base, void *context)
         bufferevent_incref(connection->socket);
         pw_list_append(&http->connections, &connection->link);
         if (!http->connection_count++)
-                event_add(http->sweep, &(struct timeval){ 0, SWEEP_US });
+                http->sweep_us = connection->since_us + SWEEP_US;
         set_listening(http);
         return connection->socket;
 }
@@ -402,11 +402,9 @@ static enum pw_status serve(struct pw_http *http, struct pw_error *ret_err)
         http->listener = evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
         if (!http->listener)
                 close(fd);
-        http->pause = evtimer_new(base, on_pause_over, http);
-        http->sweep = event_new(base, -1, 0, on_sweep, http);
         http->counting = event_new(base, -1, 0, on_count, http);
         http->server = evhttp_new(base);
-        if (!http->listener || !http->pause || !http->sweep || !http->counting || !http->server)
+        if (!http->listener || !http->counting || !http->server)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
         evconnlistener_set_error_cb(http->listener, on_accept_error);
         evhttp_set_bevcb(http->server, on_connection, http);
@@ -430,6 +428,7 @@ enum pw_status pw_http_new(struct pw_daemon *daemon, struct pw_http **ret_http, 
         if (!http)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "--http: out of memory");
         http->daemon = daemon;
+        http->paused_until_us = http->sweep_us = UINT64_MAX;
         pw_list_init(&http->connections);
         status = pw_http_address_parse(daemon->settings.http, &http->address, ret_err);
         if (status == PW_OK) {
@@ -464,10 +463,6 @@ void pw_http_free(struct pw_http *http)
                 evhttp_free(http->server);
         pw_list_each(&http->connections, connection, struct connection, link)
                 drop(connection);
-        if (http->pause)
-                event_free(http->pause);
-        if (http->sweep)
-                event_free(http->sweep);
         if (http->counting)
                 event_free(http->counting);
         if (http->bound && http->address.any.sa_family == AF_UNIX)

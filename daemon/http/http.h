@@ -16,5 +16,8 @@ PW_MUST_CHECK enum pw_status pw_http_new(struct pw_daemon *daemon, struct pw_htt
 /* Where it listens: port 0 was replaced by the one that it has. "" for NULL. */
 const char *pw_http_address(const struct pw_http *http);
 void pw_http_free(struct pw_http *http);
+/* When connections are to be ended or accepted again, and doing that. */
+uint64_t pw_http_next_us(const struct pw_daemon *daemon); /* UINT64_MAX: never */
+void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/client/client.h"
+#include "daemon/http/http.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/recount.h"
@@ -45,6 +46,7 @@ static const struct timer {
         { "children", pw_children_next_us, pw_children_tick },
         { "connections without a Hello", pw_strangers_next_us, pw_strangers_tick },
         { "listening again", pw_listening_next_us, pw_listening_tick },
+        { "connections of --http", pw_http_next_us, pw_http_tick },
         { "the watchdog", pw_watchdog_next_us, pw_watchdog_tick },
 };
 

@@ -8,6 +8,7 @@
 #include "daemon/client/name.h"
 #include "daemon/client/onlooker.h"
 #include "daemon/effect.h"
+#include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
@@ -137,5 +138,7 @@ uint64_t pw_strangers_next_us(const struct pw_daemon *daemon) { (void)daemon; re
 void pw_strangers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_listening_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
