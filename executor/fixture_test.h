@@ -105,6 +105,8 @@ struct input {
         bool in_place;
         enum pw_status status;
 };
+/* A value of that type in the record itself, as an initializer. */
+#define INPUT(variable) { .inline_value = &(variable), .bytes = sizeof(variable), .shard_count = 1, .mesh = { 1 } }
 struct run {
         struct program *program;
         uint64_t number;

@@ -52,7 +52,7 @@ static double order_rounds(const struct run *run, uint32_t rounds)
 static void measure(const char *name, struct build *build, uint32_t device_count, uint32_t rounds, uint32_t per_node)
 {
         double one = 1.0, seconds, best = 0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;

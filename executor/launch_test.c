@@ -29,7 +29,7 @@ static void test_chain(void **state)
         world_start_all(&world);
         for (uint32_t r = 0; r < 3; r++) {
                 double one = 1.0 + r;
-                struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+                struct input input = INPUT(one);
                 run_init(&runs[r], &program, &input);
         }
         for (uint32_t n = 0; n < program.image->node_count; n++) /* runs interleave */
@@ -209,7 +209,7 @@ static void test_partial_to_partial(void **state)
         struct program program;
         struct run run;
         int32_t seven = 7;
-        struct input input = { .inline_value = &seven, .bytes = 4, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(seven);
         uint32_t two = build_slice(build, devices, 2, 0), four = build_slice(build, devices, 4, 0), from, part, whole, to;
         (void)state;
 
@@ -250,7 +250,7 @@ static void test_results_as_inputs(void **state)
         struct program make, use;
         struct run made, used;
         double two = 2.0;
-        struct input inputs[2] = { { .inline_value = &two, .bytes = 8, .shard_count = 1, .mesh = { 1 } } };
+        struct input inputs[2] = { INPUT(two) };
         uint32_t slice = build_slice(first, devices, 2, 0), a, b, c, d;
         (void)state;
 
@@ -372,7 +372,7 @@ static void test_other_hosts(void **state)
 static void test_measured_peak(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -401,7 +401,7 @@ static void test_programs_come_and_go(void **state)
 {
         static struct program others[PW_PROGRAMS_MAX];
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run, other;

@@ -11,7 +11,7 @@ static void test_sleep_and_log(void **state)
         struct program program;
         struct run run;
         double one = 1.0;
-        struct input inputs[2] = { { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } } };
+        struct input inputs[2] = { INPUT(one) };
         uint32_t first = build_slice(build, devices, 1, 0), second = build_slice(build, devices + 1, 1, 0), value;
         (void)state;
 
@@ -72,7 +72,7 @@ static void test_record_being_overwritten(void **state)
 static void test_doorbell(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -98,7 +98,7 @@ static void test_doorbell(void **state)
 static void test_full_reports(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;

@@ -32,7 +32,7 @@ static void check_failed(struct world *world, const struct run *run)
 static void test_failed_function(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program bad, good;
         struct world world;
         struct run runs[2];
@@ -67,7 +67,7 @@ static void test_bad_modules(void **state)
                 { "other_abi/nop", "module other_abi has ABI 4", PW_BAD_MODULE },
         };
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -94,7 +94,7 @@ static void test_bad_modules(void **state)
 static void test_input_in_error(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run runs[3];
@@ -139,7 +139,7 @@ static void test_input_in_error(void **state)
 static void cancelled(uint32_t at)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -176,7 +176,7 @@ static void test_cancelled(void **state)
 static void test_waiting_for_a_peer(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -201,7 +201,7 @@ static void test_waiting_for_a_peer(void **state)
 static void test_lost_device(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run runs[2];
@@ -237,7 +237,7 @@ static void test_lost_and_failed(void **state)
 {
         double one = 1.0;
         uint64_t shard = 1;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct build *build = build_new();
         uint32_t slice = build_slice(build, devices, 2, 0), values[4];
         struct program program;
@@ -282,7 +282,7 @@ static void test_lost_and_failed(void **state)
 static void test_crash_in_gang(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -341,7 +341,7 @@ static struct build *build_reused_room(void)
 static void test_crash_before_reader(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;
@@ -375,7 +375,7 @@ static void test_crash_before_reader(void **state)
 static void test_lost_in_another_island(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run;

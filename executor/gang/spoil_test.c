@@ -40,7 +40,7 @@ static void test_short_shards(void **state)
 static void test_past_the_room(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         (void)state;
 
         for (uint32_t far = 0; far < 2; far++) {
@@ -96,7 +96,7 @@ static void spoil(struct world *world, uint64_t seq)
 static void test_spoilt_while_copied(void **state)
 {
         double one = 1.0;
-        struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+        struct input input = INPUT(one);
         (void)state;
 
         for (uint32_t pair = 0; pair < 2; pair++) {

@@ -113,7 +113,7 @@ static void test_images(void **state)
 
         for (uint32_t i = 0; i < 2; i++) {
                 double one = 1.0;
-                struct input input = { .inline_value = &one, .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+                struct input input = INPUT(one);
                 struct build *build = build_failing(1, "broken/fail", 99, true);
                 struct run run;
 
