@@ -107,7 +107,7 @@ enum pw_core_kind {
          * same; else it is lost for `status`, in a sentence that comes along. */
         PW_CORE_LOST,
         PW_CORE_LET_GO,      /* to its host: nobody wants result `node` but runs that read it */
-        PW_CORE_RELEASE,     /* to its host: nor do they, but for those which it has: its rooms go with them */
+        PW_CORE_RELEASE,     /* to its host: nor does any read it any more: its rooms go once nobody writes them */
         PW_CORE_DONE,        /* from its host: it is over there; `node` gangs were to be ordered, `from` of them were */
 };
 #define PW_CORE_KINDS PW_CORE_DONE

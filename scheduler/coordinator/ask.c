@@ -94,7 +94,7 @@ static void keep_refusal(struct pw_live *live, enum pw_status status, const char
                 pw_error_set(live->refusal, status, "%s", text);
 }
 
-/* Its host has nothing of it, nor of its results. If it was cancelled meanwhile, all are decided. */
+/* Its host has nothing of it, nor of its results. It fails in its turn, as those do that fail by their inputs. */
 enum pw_status pw_live_refused(struct pw_live *live, bool reserved, enum pw_status status, const char *text)
 {
         if (!reserved && live->run.state == PW_RUN_WAITING) {
@@ -106,10 +106,6 @@ enum pw_status pw_live_refused(struct pw_live *live, bool reserved, enum pw_stat
         live->asked = false;
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 pw_result_live(live->run.results[i])->kept = false;
-        if (live->stopped) {
-                pw_live_over(live);
-                return PW_OK;
-        }
         keep_refusal(live, status, text);
         if (live->refusal)
                 pw_list_append(&live->program->scheduler->doomed, &live->link);

@@ -215,7 +215,7 @@ static void tell(const struct pw_result_live *result, enum pw_core_kind kind)
                                                                    .slot = result->slot }, NULL);
 }
 
-/* Nobody wants it but runs that read it, nor they, but for those that its host has. */
+/* Nobody wants it, and no run reads it. */
 static void maybe_release(struct pw_result_live *result)
 {
         if (!result->kept || !result->useless || result->result.users)

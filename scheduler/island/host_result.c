@@ -82,7 +82,7 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
         result->value = *value;
         memcpy(result->mesh, map->mesh, sizeof result->mesh);
         result->slice_serial = program->slices[value->slice].serial;
-        result->room_count = result->losses = result->ordered = result->users = 0;
+        result->room_count = result->losses = result->ordered = 0;
         pw_bits_clear(result->lost, map->device_count);
         memset(result->seqs, 0, map->device_count * sizeof *result->seqs);
         result->islands = program->plan.results[index].islands;
@@ -138,20 +138,18 @@ static void give_rooms(struct pw_host_result *result)
         result->scheduler->look |= owns_rooms(result);
 }
 
-/* Nobody here writes or reads its rooms any more, nor those of the one whose rooms it has. */
-static bool is_quiet(const struct pw_host_result *result) { return !result->maker && !result->users && !result->source; }
+/* Nobody writes or reads its rooms any more, nor those of the one whose rooms it has. */
+static bool is_over(const struct pw_host_result *result) { return !result->maker && result->released && !result->source; }
 
 void pw_host_result_left(struct pw_host_result *result)
 {
-        while (result && is_quiet(result)) {
+        while (result && is_over(result)) {
                 struct pw_host_result *heir = result->heir;
 
                 if (heir)
-                        result->heir = heir->source = NULL;
-                if (result->released) {
-                        give_rooms(result);
-                        recycle(result);
-                }
+                        heir->source = NULL;
+                give_rooms(result);
+                recycle(result);
                 result = heir;
         }
 }

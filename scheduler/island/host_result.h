@@ -1,7 +1,7 @@
 /* A result as its host has it: its rooms, who wrote them and when, who reads them.
  *
- * Made with its run's RESERVE. Its rooms go when its coordinator has released it, its run is over, no run here reads it, and, where
- * they came from a donated input, that is so of the input too.
+ * Made with its run's RESERVE. Its rooms go when its coordinator has released it, its run is over, and, where they came from a
+ * donated input, that is so of the input too.
  */
 #ifndef PW_SCHEDULER_ISLAND_HOST_RESULT_H
 #define PW_SCHEDULER_ISLAND_HOST_RESULT_H
@@ -29,10 +29,9 @@ struct pw_host_result {
         _Atomic uint64_t *lost;  /* these places (base/bits.h) */
         uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
         uint32_t left;           /* members of the writer that are not done */
-        uint32_t users;          /* runs here that read it */
         struct pw_list readers;  /* parts that rest until it is ordered, or its maker has passed */
         bool letting_go;         /* nobody wants it but runs that read it */
-        bool released;           /* by its coordinator */
+        bool released;           /* by its coordinator: nobody reads it any more */
         bool donated;            /* its rooms went on to a result of another run */
         /* A result in the room of a donated one, and that one, until nobody writes or reads it any more: a run that is cancelled
          * may end before the run that makes what it was given. */
@@ -50,7 +49,7 @@ struct pw_host_result *pw_host_result_find(const struct pw_scheduler *scheduler,
                                            uint32_t slot);
 /* One member of its writer is done. */
 void pw_host_result_member_done(struct pw_host_result *result);
-/* Its maker, or one who read it, is over. */
+/* Its maker is over, or who gave it its rooms is gone. */
 void pw_host_result_left(struct pw_host_result *result);
 void pw_host_results_free(struct pw_scheduler *scheduler); /* all */
 
@@ -58,7 +57,7 @@ void pw_host_results_free(struct pw_scheduler *scheduler); /* all */
 
 /* LET_GO: its rooms are of use to nobody but runs that read it. */
 enum pw_status pw_host_result_let_go(struct pw_host_result *result);
-/* RELEASE: nor to them, but for those which are here. */
+/* RELEASE: nor does any read it any more. */
 enum pw_status pw_host_result_release(struct pw_host_result *result);
 
 #endif

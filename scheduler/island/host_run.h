@@ -115,7 +115,7 @@ uint32_t pw_host_run_ordered(const struct pw_host_run *run); /* so many are orde
 /* Something ended that may have been the last of it. */
 void pw_host_run_maybe_end(struct pw_host_run *run);
 
-/* reserve.c: it is over: what it read and made is there without it. */
+/* reserve.c: it is over: what it made is there without it. */
 void pw_host_run_let_go(struct pw_host_run *run);
 
 #endif

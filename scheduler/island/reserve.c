@@ -190,8 +190,6 @@ static bool take_inputs(struct pw_host_run *run, const struct pw_core_body *body
                 if (from->source != PW_SOURCE_RESULT)
                         continue;
                 input->result = pw_host_result_find(scheduler, &from->run, from->result, from->slot);
-                if (input->result)
-                        input->result->users++;
                 all &= input->result != NULL;
         }
         return all;
@@ -211,11 +209,6 @@ static bool take_results(struct pw_host_run *run, const struct pw_core_body *bod
 
 void pw_host_run_let_go(struct pw_host_run *run)
 {
-        for (uint32_t i = 0; i < run->program->row.input_count; i++)
-                if (run->inputs[i].result) {
-                        run->inputs[i].result->users--;
-                        pw_host_result_left(run->inputs[i].result);
-                }
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
                 if (run->results[i]) {
                         run->results[i]->maker = NULL;

@@ -14,6 +14,11 @@ static bool is_lost(const struct world *world, struct pw_result *result, uint32_
         return pw_bits_has(result->lost, place) || (here && pw_bits_has(here->lost, place));
 }
 
+static bool expect_lost(const struct world *world, struct pw_result *result, uint32_t place)
+{
+        return world_link_empty(world) ? is_lost(world, result, place) : pw_bits_has(result->lost, place);
+}
+
 /* What lies in the rooms of a result that is ready. */
 void world_verify(struct world *world, const struct world_object *object)
 {
@@ -83,9 +88,9 @@ static void check_lost(struct world *world, const struct world_object *object)
         if (!object->result || !object->decided || object->status != PW_OK || !is_there(object))
                 return;
         for (uint32_t i = 0; i < list->shard_count; i++)
-                if (pw_bits_has(pw_shard_list_lost(list), i) != pw_bits_has(object->result->lost, i))
+                if (pw_bits_has(pw_shard_list_lost(list), i) != expect_lost(world, object->result, i))
                         world_fail(world, "result %u of run %lu: shard %u is %slost by its list", object->result->index,
-                                   (unsigned long)object->maker->number, i, pw_bits_has(object->result->lost, i) ? "not " : "");
+                                   (unsigned long)object->maker->number, i, expect_lost(world, object->result, i) ? "not " : "");
 }
 
 static bool is_held(const struct world_run *run)

@@ -367,7 +367,7 @@ static void test_expired_anew(void **state)
 }
 
 static struct pw_core_input nothing_read = { .source = PW_SOURCE_HOST };
-static uint32_t slot = 77;
+static uint32_t slot = 77, epoch = WORLD_EPOCH;
 
 /* Of a run that there is not, so what is answered is heard by nobody. */
 static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw_core_body *body)
@@ -376,7 +376,7 @@ static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw
 
         return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .node = program,
                                                                                .serial = serial, .slot = 50,
-                                                                               .run = { WORLD_HOST, WORLD_EPOCH, 1000 } },
+                                                                               .run = { WORLD_HOST, epoch, 1000 } },
                                     body, world.now_us, &err);
 }
 
@@ -395,6 +395,9 @@ static void test_wrong_reserve(void **state)
         body.slot_count = 0;
         assert_int_equal(reserve(program, 10, &body), PW_PROTOCOL);
         body.slot_count = 1;
+        epoch--;
+        assert_int_equal(reserve(program, 10, &body), PW_NOT_FOUND);
+        epoch++;
         body.input_count = 0;
         assert_int_equal(reserve(program, 10, &body), PW_PROTOCOL);
         body.input_count = 1;
