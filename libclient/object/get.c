@@ -279,7 +279,7 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
 
 enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view, struct pw_error *ret_err)
 {
-        if (future && ret_view && view_bytes(future, ret_view))
+        if (future && !pw_future_is_given(future) && ret_view && view_bytes(future, ret_view))
                 return PW_OK;
         return get_any(future, timeout_us, ret_view, ret_err);
 }
