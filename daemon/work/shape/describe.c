@@ -20,10 +20,14 @@ struct question {
         bool left; /* whoever asked has left, and the answer is still to come */
 };
 
+/* What the first thread of the describing executor has had of a processor, ever, and for how long it waited for one before; nothing
+ * where the system does not say: see sched-stats and proc(5). */
+struct spent { uint64_t ran_us, queued_us; bool waits; };
+
 struct pw_describe {
         struct pw_list queue;     /* the first may be asked */
         uint64_t asked_us;        /* 0: the first is not asked */
-        uint64_t queued_us;       /* how long the executor had waited for a processor by then */
+        struct spent spent;       /* by then */
         uint64_t look_us;         /* when its time may be over */
         struct pw_dsession *session;
         pid_t pid;                /* of the executor that attached last */
@@ -75,22 +79,44 @@ static void finish(struct pw_describe *describe, struct question *question, cons
         ask.done(ask.context, status, facts, &err);
 }
 
-/* How long the first thread of the describing executor has waited for a processor, ever; 0 where the system does not say: see
- * sched-stats in the kernel's documentation. */
-static uint64_t queued_us(const struct pw_describe *describe)
+static bool read_text(int pid, const char *name, char *ret_text, size_t text_bytes)
 {
-        unsigned long long ran_ns, queued_ns;
-        char path[40], text[64];
+        char path[40];
         pw_auto_close int fd = -1;
         ssize_t bytes;
 
-        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)describe->pid);
+        snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
         fd = open(path, O_RDONLY | O_CLOEXEC);
-        bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        bytes = fd < 0 ? -1 : read(fd, ret_text, text_bytes - 1);
         if (bytes <= 0)
-                return 0;
-        text[bytes] = 0;
-        return sscanf(text, "%llu %llu", &ran_ns, &queued_ns) == 2 ? queued_ns / 1000 : 0;
+                return false;
+        ret_text[bytes] = 0;
+        return true;
+}
+
+static struct spent look_at(const struct pw_describe *describe)
+{
+        unsigned long long ran_ns, queued_ns;
+        const char *state;
+        char text[512];
+        struct spent spent = { 0, 0, false };
+
+        if (!read_text(describe->pid, "schedstat", text, sizeof text) || sscanf(text, "%llu %llu", &ran_ns, &queued_ns) != 2)
+                return spent;
+        spent.ran_us = ran_ns / 1000;
+        spent.queued_us = queued_ns / 1000;
+        state = read_text(describe->pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL; /* "pid (name) state ..." */
+        spent.waits = state && state[1] == ' ' && state[2] == 'R';
+        return spent;
+}
+
+/* A wait that goes on is not in what the system says yet: of who is to run now only what it ran counts until then. */
+static uint64_t own_us(const struct pw_describe *describe, uint64_t took_us)
+{
+        struct spent now = look_at(describe);
+        uint64_t own = took_us - pw_min_u64(now.queued_us - describe->spent.queued_us, took_us);
+
+        return now.waits ? pw_min_u64(own, now.ran_us - describe->spent.ran_us) : own;
 }
 
 /* Ask the first of the queue, if somebody is there to ask. */
@@ -106,7 +132,7 @@ static void ask_first(struct pw_describe *describe)
         question->ask.frame = NULL;
         describe->asked_us = pw_now_us();
         describe->look_us = describe->asked_us + LIMIT_US;
-        describe->queued_us = queued_us(describe);
+        describe->spent = look_at(describe);
         pw_session_send(describe->session, frame);
 }
 
@@ -223,14 +249,14 @@ uint64_t pw_describe_next_us(const struct pw_daemon *daemon)
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         struct pw_describe *describe = daemon->work.describe;
-        uint64_t took_us, queued;
+        uint64_t took_us, own;
 
         if (pw_describe_next_us(daemon) > now_us)
                 return;
         took_us = now_us - describe->asked_us;
-        queued = queued_us(describe) - describe->queued_us;
-        if (took_us - pw_min_u64(queued, took_us) < LIMIT_US && took_us < WALL_US)
-                describe->look_us = now_us + pw_max_u64(LIMIT_US - (took_us - pw_min_u64(queued, took_us)), LOOK_AGAIN_US);
+        own = own_us(describe, took_us);
+        if (own < LIMIT_US && took_us < WALL_US)
+                describe->look_us = now_us + pw_max_u64(LIMIT_US - own, LOOK_AGAIN_US);
         else
                 pw_child_kill(daemon, daemon->device_count, PW_TIME_LIMIT, "ran over the limit of 2 s for a shape function");
 }
