@@ -52,6 +52,7 @@ struct pw_program {
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
         uint64_t memory_members;             /* of them, those of which a run takes memory: a bit of this host each */
+        uint32_t record_bytes;               /* of a run's record, but for the shards of its inputs; 0: not known yet */
         struct pw_queue queue;               /* runs that are not admitted, but for those whose inputs may bring room */
         struct pw_list idle_runs, idle_host_runs; /* records to be used again */
         uint32_t idle_run_count, idle_host_run_count;

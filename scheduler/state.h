@@ -26,6 +26,7 @@ struct pw_ended {
         uint64_t number, submitted_us, ended_us;
         enum pw_status outcome;
         uint32_t nodes, nodes_ordered;
+        uint32_t of;             /* the program's number, whose are */
         char program[64], tenant[64], client[64];
         char error[256]; /* of its first result in error; empty: none, or nobody wants to know */
 };

@@ -59,9 +59,12 @@ enum pw_status pw_ended_note(struct pw_live *live, uint32_t nodes, uint32_t node
         count(&scheduler->counts, ended->outcome);
         ended->nodes = nodes;
         ended->nodes_ordered = nodes_ordered;
-        copy(ended->program, sizeof ended->program, live->run.row->name);
-        copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
-        copy(ended->client, sizeof ended->client, live->run.client);
+        if (ended->of != live->run.program) { /* else the same stands there from a run before */
+                ended->of = live->run.program;
+                copy(ended->program, sizeof ended->program, live->run.row->name);
+                copy(ended->tenant, sizeof ended->tenant, live->run.row->tenant);
+                copy(ended->client, sizeof ended->client, live->run.client);
+        }
         copy(ended->error, sizeof ended->error, ended->outcome == PW_OK ? NULL : error_text(&live->run, ended->outcome));
         return ended->outcome;
 }

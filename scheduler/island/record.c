@@ -6,6 +6,8 @@
 #include "base/size.h"
 #include "scheduler/state.h"
 
+_Static_assert(sizeof(struct pw_run_shard) % 8 == 0, "lists of them have no gaps");
+
 /* Shards of an input that lie on this host. */
 static uint32_t shard_count(const struct pw_host_run *run, uint32_t input)
 {
@@ -182,10 +184,24 @@ static void write_constants(const struct pw_host_run *run, struct pw_run_record 
         }
 }
 
+/* All runs of a program have as much but for what their inputs are. */
+static uint32_t record_bytes(const struct pw_host_run *run)
+{
+        struct pw_program *program = run->program;
+        struct writer counter = { NULL, 0 };
+        uint64_t shards = 0;
+
+        for (uint32_t i = 0; i < program->row.input_count; i++)
+                shards += shard_count(run, i);
+        if (!program->record_bytes)
+                program->record_bytes = write_record(&counter, run) - (uint32_t)(shards * sizeof(struct pw_run_shard));
+        return (uint32_t)pw_round_up(program->record_bytes + shards * sizeof(struct pw_run_shard), PW_LINE_BYTES);
+}
+
 enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                       struct pw_message *ret_message, struct pw_error *ret_err)
 {
-        struct writer counter = { NULL, 0 }, writer = { NULL, 0 };
+        struct writer writer = { NULL, 0 };
         struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
         struct pw_part *part = run ? pw_host_run_part(run, prepare->island) : NULL;
         uint32_t bytes;
@@ -200,7 +216,7 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
                 return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)run->id.number,
                                     prepare->island);
         part->state = PW_PART_RECORDED;
-        bytes = (uint32_t)pw_round_up(write_record(&counter, run), PW_LINE_BYTES);
+        bytes = record_bytes(run);
         writer.base = pw_action_bytes(scheduler, bytes, &offset);
         if (!writer.base)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for run %lu", (unsigned long)run->id.number);
