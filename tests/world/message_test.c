@@ -324,6 +324,38 @@ static void test_not_believed(void **state)
         world_done(&world);
 }
 
+static uint32_t said_of(const struct world_run *of, enum pw_core_kind kind)
+{
+        const struct pw_actions *actions = pw_scheduler_actions(world.scheduler);
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < actions->count; i++)
+                count += actions->items[i].kind == PW_ACT_CORE && actions->items[i].core.kind == kind &&
+                         actions->items[i].core.run.number == of->number;
+        return count;
+}
+
+/* It waited for rooms for too long: its host forgets it, and is told nothing of its results; it fails once. */
+static void test_overdue(void **state)
+{
+        struct world_run *late;
+
+        (void)state;
+        begin_slow();
+        late = world_submit(&world, &world.programs[0], (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) },
+                            false);
+        late->any = true;
+        hand_over(late, PW_CORE_RESERVE);
+        assert_int_equal(say_of(late, PW_CORE_OVERDUE, 0), PW_OK);
+        assert_int_equal(say_of(late, PW_CORE_OVERDUE, 0), PW_NOT_FOUND);
+        hand_over(late, PW_CORE_REFUSED);
+        assert_null(pw_host_find(world.scheduler, late->number));
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        assert_int_equal(late->run->state, PW_RUN_ENDED);
+        assert_int_equal(said_of(late, PW_CORE_RELEASE), 0);
+        world_done(&world);
+}
+
 /* A run that is over lets its place in boards go: not while a record is being written there. */
 static void test_ends_behind_its_records(void **state)
 {
@@ -457,7 +489,7 @@ int main(void)
                                             cmocka_unit_test(test_wrong_notice), cmocka_unit_test(test_refused),
                                             cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves),
                                             cmocka_unit_test(test_not_believed), cmocka_unit_test(test_wrong_reserve),
-                                            cmocka_unit_test(test_results),
+                                            cmocka_unit_test(test_results), cmocka_unit_test(test_overdue),
                                             cmocka_unit_test(test_ends_behind_its_records),
                                             cmocka_unit_test(test_expired_anew) };
 

@@ -81,7 +81,7 @@ mutate coordinator/ask.c 's/^                pw_result_live\(live->run.results\[
 mutate coordinator/ask.c 's/\|\| !live->asked \|\|/||/' 'REFUSED is believed twice'
 mutate coordinator/ask.c 's/\|\| result->room_count\)/)/' 'PLACED is believed twice'
 mutate island/loss.c 's/^                if \(!lives\)$/                if (0)/' 'a lost result is told to nobody'
-mutate island/loss.c 's/^                        if \(result->rooms\[i\].device == device->number \&\& pw_bits_has.*$/                        if (0)/' \
+mutate island/loss.c 's/^                        if \(pw_same_device\(pw_room_device.*$/                        if (0)/' \
         'a lost replica is told to nobody'
 mutate coordinator/result.c 's/^        if \(open->status != PW_OK\)$/        if (0)/' 'what never was there is lost'
 mutate coordinator/result.c 's/^        if \(result->result.status != PW_NOT_READY\)$/        if (0)/' 'RESULT decides what was decided'

@@ -229,6 +229,7 @@ static void test_input_deadline(void **state)
 
         (void)state;
         begin(64 << 10);
+        world.options.donations = -1;
         input = world_put(&world, step, 0, false);
         run = world_submit(&world, step, &input, false);
         result = run->results[0];

@@ -387,14 +387,6 @@ static void test_narrow_deaths(void **state)
         play_seeds(5000, 16, &narrow_deaths);
 }
 
-/* A device ends in a gang that waits for readers of the room which it is to write; who writes its error there waits for them
- * too. */
-static void test_death_before_reader(void **state)
-{
-        (void)state;
-        play(11155, &narrow_deaths, 4000);
-}
-
 /* Programs of all kinds; then functions fail, too. */
 static void test_rich(void **state)
 {
@@ -426,7 +418,7 @@ int main(void)
                         cmocka_unit_test(test_small_arena),
                 cmocka_unit_test(test_tenants), cmocka_unit_test(test_policies),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
-                cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_death_before_reader), cmocka_unit_test(test_deadlines),
+                cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_deadlines),
                 cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),
         };
 

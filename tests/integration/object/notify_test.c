@@ -161,6 +161,7 @@ static void tells_the_end(void **state)
 {
         struct it_host *host = *state;
         struct pw_future *pending, *none;
+        enum pw_status status;
         char said[600];
         void *data;
         int fd, code;
@@ -169,10 +170,13 @@ static void tells_the_end(void **state)
         it_ok(pw_create(host->session, 8, NULL, &pending, &data, IT_ERR));
         it_ok(pw_notify(pending, IT_ERR));
         assert_int_equal(it_host_end(host, SIGKILL), 128 + SIGKILL);
-        assert_true(readable(fd, (int)(IT_LONG / 1000)));
-        while (pw_notified(host->session, &none, NULL) == PW_OK)
-                pw_unref(none);
-        it_fails(pw_notified(host->session, &none, IT_ERR), PW_DAEMON_GONE, "");
+        do {
+                assert_true(readable(fd, (int)(IT_LONG / 1000)));
+                status = pw_notified(host->session, &none, NULL);
+                if (status == PW_OK)
+                        pw_unref(none);
+        } while (status == PW_OK || status == PW_NOT_READY);
+        assert_int_equal(status, PW_DAEMON_GONE);
         assert_true(readable(fd, 0));
         pw_unref(pending);
         pw_close(host->session);
