@@ -258,5 +258,7 @@ void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us)
         if (own < LIMIT_US && took_us < WALL_US)
                 describe->look_us = now_us + pw_max_u64(LIMIT_US - own, LOOK_AGAIN_US);
         else
-                pw_child_kill(daemon, daemon->device_count, PW_TIME_LIMIT, "ran over the limit of 2 s for a shape function");
+                pw_child_kill(daemon, daemon->device_count, PW_TIME_LIMIT,
+                              own < LIMIT_US ? "was not done after 20 s, as the machine was too busy for a shape function" :
+                              "ran over the limit of 2 s for a shape function");
 }
