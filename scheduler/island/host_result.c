@@ -68,6 +68,8 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
             !pw_grow((void **)&scheduler->host_results_at, &scheduler->host_result_capacity, slot + 1,
                      sizeof *scheduler->host_results_at))
                 return NULL;
+        if (scheduler->host_results_at[slot]) /* named twice by its run */
+                return NULL;
         result = alloc(scheduler, map->device_count);
         if (!result)
                 return NULL;

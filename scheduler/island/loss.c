@@ -176,9 +176,12 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t number, const 
         struct pw_error error;
 
         scheduler->now_us = now_us;
-        if (!run || !pw_program_device(run->program, number))
+        if (!run || !pw_program_device(run->program, number) ||
+            (report->result != PW_NODE_NONE && report->result >= run->program->row.result_count))
                 return;
         if (report->result == PW_NODE_NONE) {
+                if (message.node == PW_NODE_NONE) /* that a device is lost is not theirs to say */
+                        message.node = run->program->row.image->node_count;
                 pw_host_tell(run, message, report->text);
                 return;
         }

@@ -99,7 +99,7 @@ uint64_t pw_place_least(const struct pw_program *program, const struct pw_core_i
 
                 if (program->inputs[i].takes_result && inputs[i].given)
                         need -= program->plan.results[result].room_bytes *
-                                program->row.slices[pw_program_result_value(program, result)->slice].device_count;
+                                program->slices[pw_program_result_value(program, result)->slice].here_count;
         }
         return need;
 }

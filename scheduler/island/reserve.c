@@ -296,6 +296,27 @@ static enum pw_status reserve(struct pw_program *program, const struct pw_core_m
         return PW_OK;
 }
 
+#define SLOTS_MAX (UINT32_C(1) << 28) /* of a coordinator's records */
+
+/* Places that nobody has. */
+static enum pw_status check_slots(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                  const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        unsigned long number = (unsigned long)message->run.number;
+
+        if (message->slot >= SLOTS_MAX ||
+            (message->slot < scheduler->host_run_capacity && scheduler->host_runs_at[message->slot]))
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has the place %u, which is another's or none", number,
+                                    message->slot);
+        for (uint32_t i = 0; i < body->slot_count; i++)
+                if (body->slots[i] >= SLOTS_MAX ||
+                    (body->slots[i] < scheduler->host_result_capacity && scheduler->host_results_at[body->slots[i]]))
+                        return pw_error_set(ret_err, PW_PROTOCOL,
+                                            "result %u of run %lu has the place %u, which is another's or none", i, number,
+                                            body->slots[i]);
+        return PW_OK;
+}
+
 enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                const struct pw_core_body *body, struct pw_error *ret_err)
 {
@@ -306,9 +327,8 @@ enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_c
         if (message->serial <= scheduler->reservations)
                 return PW_EXISTS;
         status = find_program(scheduler, message, body, &program, ret_err);
-        if (status == PW_OK && message->slot < scheduler->host_run_capacity && scheduler->host_runs_at[message->slot])
-                status = pw_error_set(ret_err, PW_PROTOCOL, "run %lu has the place of run %lu", (unsigned long)message->run.number,
-                                      (unsigned long)scheduler->host_runs_at[message->slot]->id.number);
+        if (status == PW_OK)
+                status = check_slots(scheduler, message, body, ret_err);
         if (status == PW_OK && body->slot_count != program->row.result_count)
                 status = pw_error_set(ret_err, PW_PROTOCOL, "run %lu has %u results, its program %u",
                                       (unsigned long)message->run.number, body->slot_count, program->row.result_count);

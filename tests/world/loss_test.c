@@ -128,6 +128,32 @@ static void test_lost_by_another_host(void **state)
         }
 }
 
+/* An executor may say anything: of results that the run has not, of devices and nodes that are not there, of a device that was
+ * lost. */
+static void test_reports_of_nothing(void **state)
+{
+        static const uint32_t results[] = { 1, 2, 4096, UINT32_MAX - 1 };
+        struct world_object *object;
+
+        (void)state;
+        begin(1, 1, 8);
+        world.options.donations = -1;
+        world_make_chain(&world, &world.programs[0], "chain", 2, 64);
+        object = run_on(&world.programs[0], world_put(&world, &world.programs[0], 0, true), false);
+        world_daemon(&world);
+        for (uint32_t i = 0; i < sizeof results / sizeof *results; i++) {
+                struct pw_report report = { .run = object->maker->number, .node = UINT32_MAX - 1, .status = 1u << 30,
+                                            .result = results[i], .cause_node = UINT32_MAX - 1, .cause_device = { 4095, 65535 } };
+                pw_scheduler_report(world.scheduler, 0, &report, world.now_us);
+                report.status = PW_DEVICE_LOST;
+                report.result = report.node = PW_NODE_NONE;
+                pw_scheduler_report(world.scheduler, 0, &report, world.now_us);
+        }
+        world_settle(&world);
+        assert_int_equal(object->status, PW_OK);
+        world_done(&world);
+}
+
 static void test_failure_chain(void **state)
 {
         struct world_program *program = &world.programs[0];
@@ -187,7 +213,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_death), cmocka_unit_test(test_cause_of_several), cmocka_unit_test(test_failure_chain),
-                cmocka_unit_test(test_lost_by_another_host),
+                cmocka_unit_test(test_lost_by_another_host), cmocka_unit_test(test_reports_of_nothing),
                 cmocka_unit_test(test_death_in_a_fork), cmocka_unit_test(test_full_reports),
                 cmocka_unit_test(test_death_while_ringing),
         };
