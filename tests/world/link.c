@@ -8,8 +8,13 @@
 
 #define KEPT 64u /* of those that arrived: to come again */
 
+struct world_frame {
+        struct pw_core_frame frame;
+        uint64_t run;
+};
+
 struct world_link {
-        struct pw_core_frame *frames; /* on their way */
+        struct world_frame *frames; /* on their way */
         uint32_t count, capacity;
         struct pw_core_frame arrived[KEPT];
         uint64_t arrivals;
@@ -20,7 +25,7 @@ struct world_link *world_link_new(void) { return calloc(1, sizeof(struct world_l
 void world_link_free(struct world_link *link)
 {
         for (uint32_t i = 0; i < link->count; i++)
-                free(link->frames[i].bytes);
+                free(link->frames[i].frame.bytes);
         for (uint32_t i = 0; i < KEPT; i++)
                 free(link->arrived[i].bytes);
         free(link->frames);
@@ -29,10 +34,18 @@ void world_link_free(struct world_link *link)
 
 bool world_link_empty(const struct world *world) { return !world->link->count; }
 
+bool world_link_carries(const struct world *world, uint64_t run)
+{
+        for (uint32_t i = 0; i < world->link->count; i++)
+                if (world->link->frames[i].run == run)
+                        return true;
+        return false;
+}
+
 void world_link_lose(struct world *world)
 {
         for (uint32_t i = 0; i < world->link->count; i++)
-                free(world->link->frames[i].bytes);
+                free(world->link->frames[i].frame.bytes);
         world->link->count = 0;
 }
 
@@ -162,7 +175,7 @@ void world_send(struct world *world, const struct pw_core_message *message, cons
                 world_find_run(world, message->run.number)->placed = true;
         if (!pw_grow((void **)&link->frames, &link->capacity, link->count + 1, sizeof *link->frames))
                 world_fail(world, "out of memory");
-        link->frames[link->count++] = frame;
+        link->frames[link->count++] = (struct world_frame){ .frame = frame, .run = message->run.number };
 }
 
 /* What comes of them may be sent, and move the others. */
@@ -172,7 +185,7 @@ void world_deliver(struct world *world, bool all)
         uint32_t count = all ? link->count : world_random(world, link->count + 1);
 
         for (uint32_t i = 0; i < count; i++) {
-                struct pw_core_frame frame = link->frames[i];
+                struct pw_core_frame frame = link->frames[i].frame;
                 arrive(world, &frame);
         }
         if (count)

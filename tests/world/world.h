@@ -170,6 +170,7 @@ void world_check_passing(struct world *world);
 struct world_link *world_link_new(void); /* NULL: out of memory */
 void world_link_free(struct world_link *link);
 bool world_link_empty(const struct world *world);
+bool world_link_carries(const struct world *world, uint64_t run); /* a message of `run` is on its way */
 void world_link_lose(struct world *world); /* what is on its way never arrives */
 /* From one core to another. */
 void world_send(struct world *world, const struct pw_core_message *message, const struct pw_core_frame *with);

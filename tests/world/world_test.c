@@ -94,7 +94,7 @@ static void forget_runs(struct world *world)
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link) {
-                bool used = !run->ended;
+                bool used = !run->ended || world_link_carries(world, run->number);
                 pw_list_each(&world->objects, object, struct world_object, link)
                         used |= object->maker == run;
                 if (used)
