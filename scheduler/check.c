@@ -179,6 +179,19 @@ static void check_parts(struct check *check)
         }
 }
 
+static void check_steps(struct check *check)
+{
+        char text[80];
+
+        if (!check->scheduler->impossible)
+                return;
+        snprintf(text, sizeof text, "%lu events came in states in which they have no meaning",
+                 (unsigned long)check->scheduler->impossible);
+        check->count++;
+        if (check->found)
+                check->found(check->context, "states", text);
+}
+
 uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *context, const char *where, const char *problem),
                             void *context)
 {
@@ -196,6 +209,7 @@ uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *
         if (check.device)
                 check_quotas(&check);
         check_parts(&check);
+        check_steps(&check);
         free(check.rooms);
         return check.count;
 }

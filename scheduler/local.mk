@@ -13,7 +13,7 @@ noinst_HEADERS += scheduler/coordinator/answer.h scheduler/coordinator/live.h sc
 	scheduler/island/line.h \
 	scheduler/island/host_result.h scheduler/island/host_run.h scheduler/island/part.h scheduler/island/policy/policy.h scheduler/quota.h scheduler/island/record.h scheduler/island/room.h \
 	scheduler/message.h scheduler/port.h \
-	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h scheduler/taking.h
+	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h scheduler/step.h scheduler/taking.h
 EXTRA_DIST += scheduler/README.md scheduler/coordinator/README.md scheduler/island/README.md
 
 check_PROGRAMS += scheduler/coordinator/resource_test scheduler/message_test

@@ -53,14 +53,20 @@ struct pw_input_place {
         enum pw_status status;  /* other than PW_OK: it is in error already */
 };
 
-enum pw_run_state { PW_RUN_WAITING = 1, PW_RUN_QUEUED, PW_RUN_ADMITTED, PW_RUN_ENDED };
+enum pw_run_state {
+        PW_RUN_WAITING = 1, /* it begins here: for its inputs, or it was not submitted yet */
+        PW_RUN_QUEUED,      /* its host is asked for rooms, or it is to fail in its turn */
+        PW_RUN_ADMITTED,    /* it has them, and goes on until its host is done with it */
+        PW_RUN_ENDED,
+        PW_RUN_STATES
+};
 
 struct pw_run {
         uint64_t number;        /* counts up; what people see */
         uint32_t program;
         const char *client;     /* for listings: the client of its program; may be NULL */
         struct pw_program_row *row;
-        enum pw_run_state state;
+        enum pw_run_state state; /* pw_live_step() */
         bool sequential, cancelled;
         bool deadline_kept;     /* deadline_us was asked for: it counts to the last gang, else to admission */
         uint64_t submitted_us, deadline_us; /* absolute; 0: the scheduler's default */

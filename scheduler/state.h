@@ -80,6 +80,7 @@ struct pw_scheduler {
         struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
         uint64_t ended_count;
         struct pw_run_counts counts;
+        uint64_t impossible;             /* events that have no meaning in the state in which they came: our own fault */
 };
 
 /* A number that was never given, or four billion others ago: who asks with an old one finds nothing. */

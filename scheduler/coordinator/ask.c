@@ -1,5 +1,5 @@
 /* What the host of a run is asked for, and what comes of its answers: rooms, records, and that it starts. */
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 #include "base/error.h"
 
@@ -62,8 +62,7 @@ void pw_live_arrive(struct pw_live *live)
         struct pw_scheduler *scheduler = live->program->scheduler;
 
         pw_list_remove(&live->link);
-        live->run.state = PW_RUN_QUEUED;
-        scheduler->queue_count++;
+        pw_live_step(live, PW_RUN_ARRIVE);
         if (pw_live_fails_by_inputs(live))
                 pw_list_append(&scheduler->doomed, &live->link);
         else
@@ -154,16 +153,11 @@ static void ask_to_prepare(struct pw_live *live)
 /* It may have been cancelled meanwhile: then its host will hear of that, and nothing of it is started. */
 enum pw_status pw_live_reserved(struct pw_live *live)
 {
-        struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_live_input *input;
 
         if (live->run.state != PW_RUN_QUEUED)
                 return PW_EXISTS;
-        scheduler->queue_count--;
-        live->run.state = PW_RUN_ADMITTED;
-        live->run.row->runs_admitted++;
-        live->program->quota->runs_admitted++;
-        scheduler->admitted_count++;
+        pw_live_step(live, PW_RUN_RESERVE);
         pw_deadline_admitted(live);
         ask_to_prepare(live);
         for (uint32_t i = 0; i < live->run.result_count; i++)

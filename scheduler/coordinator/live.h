@@ -73,6 +73,16 @@ static inline struct pw_result_live *pw_result_live(struct pw_result *result)
 static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->quota; }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
 
+/* What changes a run's state: pw_live_step(). */
+enum pw_run_event {
+        PW_RUN_ARRIVE = 0,
+        PW_RUN_RESERVE, /* its host has rooms for it */
+        PW_RUN_DONE,    /* its host is done with it */
+        PW_RUN_FAIL,    /* its results are decided, and no host has it */
+        PW_RUN_EVENTS
+};
+extern const uint8_t pw_run_rules[PW_RUN_STATES][PW_RUN_EVENTS]; /* run.c: next states; 0: that cannot be */
+
 /* input.c */
 /* Is it there? If not the run misses it, and is told when it comes. */
 void pw_input_look(struct pw_live *live, uint32_t index);

@@ -1,10 +1,16 @@
 /* The life of a run: made, submitted, waiting for its inputs, ended. */
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 #include "base/error.h"
 #include "base/size.h"
 
 #include <stdio.h>
+
+const uint8_t pw_run_rules[PW_RUN_STATES][PW_RUN_EVENTS] = {
+        [PW_RUN_WAITING] = { [PW_RUN_ARRIVE] = PW_RUN_QUEUED, [PW_RUN_FAIL] = PW_RUN_ENDED },
+        [PW_RUN_QUEUED] = { [PW_RUN_RESERVE] = PW_RUN_ADMITTED, [PW_RUN_DONE] = PW_RUN_ENDED, [PW_RUN_FAIL] = PW_RUN_ENDED },
+        [PW_RUN_ADMITTED] = { [PW_RUN_DONE] = PW_RUN_ENDED },
+};
 
 /* One block: the run, then its arrays; `at` walks over them. */
 static void *carve(char **at, uint64_t count, size_t bytes)
@@ -235,11 +241,7 @@ void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         pw_list_remove(&live->unread);
         pw_list_remove(&live->start);
         pw_deadline_forget(live);
-        scheduler->queue_count -= run->state == PW_RUN_QUEUED;
-        scheduler->admitted_count -= run->state == PW_RUN_ADMITTED;
-        run->row->runs_admitted -= run->state == PW_RUN_ADMITTED;
-        live->program->quota->runs_admitted -= run->state == PW_RUN_ADMITTED;
-        run->state = PW_RUN_ENDED;
+        pw_live_step(live, live->asked ? PW_RUN_DONE : PW_RUN_FAIL);
         status = pw_ended_note(live, nodes, nodes_ordered);
         release_inputs(live);
         for (uint32_t i = 0; i < run->result_count; i++) {

@@ -12,7 +12,7 @@
  */
 #include "base/error.h"
 #include "base/size.h"
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 /* --- queues ------------------------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_
         run->arrival = ++scheduler->arrivals;
         if (pw_list_empty(&run->queue->runs) && !pw_heap_add(&quota->queues, &run->queue->order, run->arrival))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for its queue of runs");
-        run->state = PW_HOST_RUN_QUEUED;
+        pw_host_run_step(run, PW_HOST_RUN_QUEUE);
         pw_list_append(&scheduler->queue, &run->link);
         pw_list_append(&run->queue->runs, &run->queued);
         if (pw_list_empty(&quota->turn))
@@ -131,7 +131,7 @@ static void admit(struct pw_host_run *run)
         struct pw_scheduler *scheduler = run->program->scheduler;
 
         pw_admission_leave(run);
-        run->state = PW_HOST_RUN_RESERVED;
+        pw_host_run_step(run, PW_HOST_RUN_PLACE);
         run->admission = ++scheduler->admissions;
         if (run->sequential)
                 start_steps(run);

@@ -1,7 +1,14 @@
 /* A run on its host: what its coordinator says, and its end. */
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 #include "base/error.h"
+
+const uint8_t pw_host_run_rules[PW_HOST_RUN_STATES][PW_HOST_RUN_EVENTS] = {
+        [PW_HOST_RUN_IDLE] = { [PW_HOST_RUN_QUEUE] = PW_HOST_RUN_QUEUED, [PW_HOST_RUN_REFUSE] = PW_HOST_RUN_IDLE },
+        [PW_HOST_RUN_QUEUED] = { [PW_HOST_RUN_PLACE] = PW_HOST_RUN_RESERVED, [PW_HOST_RUN_REFUSE] = PW_HOST_RUN_IDLE,
+                                 [PW_HOST_RUN_CANCEL] = PW_HOST_RUN_IDLE },
+        [PW_HOST_RUN_RESERVED] = { [PW_HOST_RUN_DONE] = PW_HOST_RUN_IDLE },
+};
 
 /* --- what the coordinator says ------------------------------------------------------------------------------------------------ */
 
@@ -58,7 +65,7 @@ enum pw_status pw_host_start(struct pw_host_run *run, uint32_t island, struct pw
         struct pw_part *part;
         enum pw_status status = find_part(run, island, &part, ret_err);
 
-        if (status != PW_OK || part->state == PW_PART_STARTED)
+        if (status != PW_OK || part->state >= PW_PART_STARTED)
                 return status == PW_OK ? PW_EXISTS : status;
         if (!is_prepared(run))
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared everywhere", (unsigned long)run->id.number);
@@ -111,11 +118,11 @@ enum pw_status pw_host_stop(struct pw_host_run *run)
 }
 
 /* Its results are wherever its coordinator wants them. */
-static void over(struct pw_host_run *run)
+static void over(struct pw_host_run *run, enum pw_host_run_event how)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
 
-        run->state = PW_HOST_RUN_IDLE;
+        pw_host_run_step(run, how);
         scheduler->host_runs_at[run->at] = NULL;
         pw_list_append(&scheduler->actions.ended_host_runs, &run->link);
         pw_host_run_let_go(run);
@@ -127,7 +134,7 @@ enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop)
 {
         if (run->state == PW_HOST_RUN_QUEUED) {
                 pw_admission_leave(run);
-                over(run);
+                over(run, PW_HOST_RUN_CANCEL);
                 return PW_OK;
         }
         if (run->state != PW_HOST_RUN_RESERVED || run->cancelled)
@@ -207,7 +214,7 @@ static void end(struct pw_host_run *run, struct pw_list *freed)
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
                 pw_parts_wake(&run->parts[c].behind);
         run->program->scheduler->look = true;
-        over(run);
+        over(run, PW_HOST_RUN_DONE);
 }
 
 /* A run ends after those whose blocks it took over, so that nobody needs to look beyond the run ahead. */

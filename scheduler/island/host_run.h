@@ -24,16 +24,26 @@ struct pw_host_input {
 };
 
 enum pw_host_run_state {
-        PW_HOST_RUN_IDLE = 0, /* it is over */
+        PW_HOST_RUN_IDLE = 1, /* it begins here, and ends here */
         PW_HOST_RUN_QUEUED,   /* it waits for rooms */
         PW_HOST_RUN_RESERVED, /* it has them */
+        PW_HOST_RUN_STATES
+};
+/* What changes it: pw_host_run_step(). */
+enum pw_host_run_event {
+        PW_HOST_RUN_QUEUE = 0,
+        PW_HOST_RUN_PLACE,
+        PW_HOST_RUN_REFUSE,
+        PW_HOST_RUN_CANCEL, /* while it waits for rooms */
+        PW_HOST_RUN_DONE,
+        PW_HOST_RUN_EVENTS
 };
 
 struct pw_host_run {
         struct pw_run_id id;
         uint32_t at;             /* where its coordinator finds it */
         struct pw_program *program;
-        enum pw_host_run_state state;
+        enum pw_host_run_state state; /* pw_host_run_step() */
         bool sequential;
         uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
         bool prepared;           /* once at least: boards keep something there */
@@ -104,6 +114,8 @@ enum pw_status pw_host_stop(struct pw_host_run *run);
 enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char *why);
 
 /* --- inside --------------------------------------------------------------------------------------------------------------- */
+
+extern const uint8_t pw_host_run_rules[PW_HOST_RUN_STATES][PW_HOST_RUN_EVENTS]; /* next states; 0: that cannot be */
 
 /* NULL: it has nothing there. */
 struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island);

@@ -1,6 +1,6 @@
 /* An island's turn: what can be ordered is, in one batch. */
 #include "scheduler/island/record.h"
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 struct turn {
         struct pw_scheduler *scheduler;
@@ -40,7 +40,7 @@ void pw_island_free(struct pw_island *island)
 
 void pw_island_enter(struct pw_island *island, struct pw_part *part)
 {
-        part->state = PW_PART_STARTED;
+        pw_part_step(part, PW_PART_START);
         part->key = island->policy->key(part);
         island->policy->enter(island->state, part);
         island->admitted++;

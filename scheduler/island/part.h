@@ -9,11 +9,15 @@ struct pw_island;
 struct pw_host_run;
 
 enum pw_part_state {
-        PW_PART_RESERVED = 1, /* its run waits for rooms */
+        PW_PART_RESERVED = 1, /* it begins here: its run waits for rooms, or has them */
         PW_PART_RECORDED,     /* its record was handed out to be written, */
         PW_PART_PREPARED,     /* is written, or cannot be; those of its run's other parts may not be yet */
         PW_PART_STARTED,      /* gangs of it may be ordered */
+        PW_PART_LEFT,         /* it had started, and all its devices are done with it */
+        PW_PART_STATES
 };
+/* What changes it: pw_part_step(). */
+enum pw_part_event { PW_PART_RECORD = 0, PW_PART_ANSWER, PW_PART_START, PW_PART_LEAVE, PW_PART_EVENTS };
 
 enum pw_part_wait { PW_WAIT_NOTHING = 0, PW_WAIT_INPUT, PW_WAIT_NOTICE, PW_WAIT_WINDOW, PW_WAIT_STEP, PW_WAIT_ROOM };
 
@@ -24,7 +28,7 @@ struct pw_part {                 /* a run in one island */
         const struct pw_plan_island *plan;
         struct pw_island *island;
         uint32_t column, next;   /* next: of the plan's gangs */
-        enum pw_part_state state;
+        enum pw_part_state state; /* pw_part_step() */
         uint64_t key;            /* the policy's, once it has started: who comes first of its tenant's */
         struct pw_policy_account *account; /* the policy's, of its tenant; NULL: none */
         uint64_t turn_key;       /* the policy's, while it has its tenant's turn */
@@ -44,6 +48,7 @@ struct pw_part {                 /* a run in one island */
 };
 
 /* part.c */
+extern const uint8_t pw_part_rules[PW_PART_STATES][PW_PART_EVENTS]; /* next states; 0: that cannot be */
 /* The part has left `count` devices more. */
 void pw_part_left(struct pw_part *part, uint32_t count);
 /* Nothing more is ordered on the devices of `mask`: it leaves them when they have done what they were given. */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 _Static_assert(sizeof(struct pw_run_shard) % 8 == 0, "lists of them have no gaps");
 
@@ -215,7 +215,7 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
         if (part->state != PW_PART_RESERVED)
                 return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)run->id.number,
                                     prepare->island);
-        part->state = PW_PART_RECORDED;
+        pw_part_step(part, PW_PART_RECORD);
         bytes = record_bytes(run);
         writer.base = pw_action_bytes(scheduler, bytes, &offset);
         if (!writer.base)
@@ -242,7 +242,7 @@ enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struc
                 return pw_error_set(ret_err, part && part->state > PW_PART_RECORDED ? PW_EXISTS : PW_PROTOCOL,
                                     "the record of run %lu in island %u is not being written", (unsigned long)run->id.number,
                                     prepare->island);
-        part->state = PW_PART_PREPARED;
+        pw_part_step(part, PW_PART_ANSWER);
         pw_host_tell(run, (struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status, .island = prepare->island }, text);
         pw_host_run_maybe_end(run);
         return PW_OK;

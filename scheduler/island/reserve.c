@@ -1,5 +1,5 @@
 /* Reservation: what a coordinator asks a host for, and the record that the host keeps of the run. */
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -79,6 +79,7 @@ static struct pw_host_run *run_new(struct pw_program *program)
         }
         pw_quota_records(program->scheduler, program->quota, kept_bytes(program));
         run->program = program;
+        run->state = PW_HOST_RUN_IDLE;
         run->results = carve(&at, program->row.result_count, sizeof *run->results);
         run->inputs = carve(&at, program->row.input_count, sizeof *run->inputs);
         run->parts = carve(&at, columns, sizeof *run->parts);
@@ -135,7 +136,6 @@ static void reset(struct pw_host_run *run)
 {
         uint32_t columns = run->program->plan.column_count;
 
-        run->state = PW_HOST_RUN_IDLE;
         run->placed = run->cancelled = run->stopped = run->aside = run->letting_go = run->read_early = false;
         run->short_bytes = 0;
         run->expired = 0;
@@ -231,7 +231,7 @@ static void drop(struct pw_host_run *run, const struct pw_error *why)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
 
-        run->state = PW_HOST_RUN_IDLE;
+        pw_host_run_step(run, PW_HOST_RUN_REFUSE);
         scheduler->host_runs_at[run->at] = NULL;
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
                 if (run->results[i])

@@ -2,7 +2,7 @@
  * device. */
 #include "scheduler/island/device.h"
 #include "scheduler/coordinator/live.h"
-#include "scheduler/state.h"
+#include "scheduler/step.h"
 #include "tests/world/world.h"
 
 #include "base/memory.h"
@@ -171,11 +171,45 @@ static void test_rest(void **state)
         end();
 }
 
+static void find_states(void *context, const char *where, const char *problem)
+{
+        struct found *found = context;
+
+        found->count += !strcmp(where, "states") && !strcmp(problem, found->text);
+}
+
+/* What has no meaning in a state changes nothing, and is named. */
+static void test_states(void **state)
+{
+        struct found found = { "3 events came in states in which they have no meaning", 0 };
+        struct pw_scheduler *scheduler;
+        struct pw_host_run *run;
+        struct pw_live *live;
+        (void)state;
+
+        begin();
+        scheduler = world.scheduler;
+        run = pw_host_find(scheduler, 2);
+        live = pw_live_find(scheduler, 2);
+        pw_part_step(&run->parts[0], PW_PART_ANSWER);
+        assert_int_equal(run->parts[0].state, PW_PART_STARTED);
+        pw_host_run_step(run, PW_HOST_RUN_PLACE);
+        assert_int_equal(run->state, PW_HOST_RUN_RESERVED);
+        pw_live_step(live, PW_RUN_FAIL);
+        assert_int_equal(live->run.state, PW_RUN_ADMITTED);
+        assert_int_equal(scheduler->admitted_count, 2);
+        assert_int_equal(pw_scheduler_check(scheduler, find_states, &found), 1);
+        assert_int_equal(found.count, 1);
+        scheduler->impossible = 0;
+        end();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_leak),  cmocka_unit_test(test_sums),    cmocka_unit_test(test_rooms_overlap),
                 cmocka_unit_test(test_order), cmocka_unit_test(test_markers), cmocka_unit_test(test_rest),
+                cmocka_unit_test(test_states),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,50 @@
+/* The one way in which states of runs and parts change: by an event, as the table of their kind has it (pw_run_rules,
+ * pw_host_run_rules, pw_part_rules). An event that has no meaning in a state changes nothing, and is counted: pw_scheduler_check()
+ * names it. Messages that may come at any time are looked at before.
+ */
+#ifndef PW_SCHEDULER_STEP_H
+#define PW_SCHEDULER_STEP_H
+
+#include "scheduler/state.h"
+
+/* A run of this host's clients; what is counted by state. */
+static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
+{
+        struct pw_scheduler *scheduler = live->program->scheduler;
+        enum pw_run_state from = live->run.state, to = pw_run_rules[from][event];
+        int queued = (to == PW_RUN_QUEUED) - (from == PW_RUN_QUEUED);
+        int admitted = (to == PW_RUN_ADMITTED) - (from == PW_RUN_ADMITTED);
+
+        if (!to) {
+                scheduler->impossible++;
+                return;
+        }
+        live->run.state = to;
+        scheduler->queue_count += (uint32_t)queued;
+        scheduler->admitted_count += (uint32_t)admitted;
+        live->run.row->runs_admitted += (uint64_t)admitted;
+        live->program->quota->runs_admitted += (uint64_t)admitted;
+}
+
+/* A run on its host. */
+static inline void pw_host_run_step(struct pw_host_run *run, enum pw_host_run_event event)
+{
+        enum pw_host_run_state to = pw_host_run_rules[run->state][event];
+
+        if (to)
+                run->state = to;
+        else
+                run->program->scheduler->impossible++;
+}
+
+static inline void pw_part_step(struct pw_part *part, enum pw_part_event event)
+{
+        enum pw_part_state to = pw_part_rules[part->state][event];
+
+        if (to)
+                part->state = to;
+        else
+                part->run->program->scheduler->impossible++;
+}
+
+#endif
