@@ -29,6 +29,12 @@ struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_k
         return action;
 }
 
+void pw_action_text(struct pw_scheduler *scheduler, struct pw_action *action, const char *text)
+{
+        action->text = strdup(text);
+        scheduler->actions.owning = true;
+}
+
 struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_message_kind kind)
 {
         struct pw_action *action = pw_action_add(scheduler, PW_ACT_BOARD);
@@ -93,13 +99,20 @@ static void recycle(struct pw_actions *actions)
         }
 }
 
-void pw_actions_clear(struct pw_actions *actions)
+static void free_owned(struct pw_actions *actions)
 {
         for (uint32_t i = 0; i < actions->count; i++) {
                 free(actions->items[i].text);
                 if (actions->items[i].kind == PW_ACT_CORE)
                         free(actions->items[i].frame.bytes);
         }
+        actions->owning = false;
+}
+
+void pw_actions_clear(struct pw_actions *actions)
+{
+        if (actions->owning)
+                free_owned(actions);
         actions->count = actions->done = actions->orders_count = 0;
         actions->bytes_count = 0;
         if (actions->bytes_capacity > BYTES_KEPT) {

@@ -2,40 +2,30 @@
 #include "scheduler/decision.h"
 
 #include "base/bits.h"
-#include "base/layout.h"
-#include "base/size.h"
 #include "plane/entry.h"
+#include "scheduler/program.h"
 
 /* The shard list of a result, from where its rooms are. `list` has room for it. */
 static void list_shards(const struct pw_result *result, struct pw_shard_list *list)
 {
-        struct pw_box box;
+        const struct pw_result_type *type = result->type;
 
         *list = (struct pw_shard_list){ .shard_count = result->room_count,
-                                        .dtype = result->value.dtype,
-                                        .sharding = result->value.sharding,
-                                        .dims = result->value.dims,
+                                        .dtype = type->value.dtype,
+                                        .sharding = type->value.sharding,
+                                        .dims = type->value.dims,
                                         .losses = result->losses };
-        memcpy(list->mesh, result->mesh, sizeof list->mesh);
+        memcpy(list->mesh, type->mesh, sizeof list->mesh);
         for (uint32_t i = 0; i < result->room_count; i++) {
                 const struct pw_room *room = &result->rooms[i];
 
-                pw_shard_box(&result->value.dims, &result->value.sharding, result->mesh, i, &box);
                 list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
-                                                           .bytes = pw_box_elements(&box) * pw_dtype_bytes(result->value.dtype),
+                                                           .bytes = pw_type_shard_bytes(type, i),
                                                            .segment = room->segment,
                                                            .device = pw_room_device(room) };
         }
         pw_bits_clear(pw_shard_list_lost(list), list->shard_count);
         pw_bits_join(pw_shard_list_lost(list), result->lost, list->shard_count);
-}
-
-static uint64_t whole_bytes(const struct pw_result *result)
-{
-        uint64_t bytes = 0;
-
-        /* Cannot overflow: the program was lowered with it. */
-        return pw_dims_bytes(result->value.dtype, &result->value.dims, &bytes, NULL) == PW_OK ? bytes : 0;
 }
 
 /* `list`: with room for its shards; NULL: there is no memory for that. */
@@ -46,7 +36,7 @@ static void tell(struct pw_store *store, const struct pw_action *action, struct 
         if (action->status == PW_OK && list) {
                 list_shards(action->result, list);
                 decision.list = list;
-                decision.bytes = whole_bytes(action->result);
+                decision.bytes = action->result->type->bytes;
         } else if (action->status == PW_OK) {
                 decision.status = PW_NO_MEMORY;
                 decision.text = "pathwaysd: out of memory for its list of shards";

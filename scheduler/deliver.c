@@ -164,6 +164,7 @@ void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *
         action->core = *message;
         action->frame.length = pw_core_bytes(body);
         action->frame.bytes = malloc(action->frame.length);
+        scheduler->actions.owning = true;
         if (action->frame.bytes)
                 pw_core_encode(message, body, action->frame.bytes);
 }

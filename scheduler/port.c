@@ -36,7 +36,24 @@ enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct
         return pw_scheduler_deliver(deciders->scheduler, message, body, now_us, ret_err);
 }
 
-/* False: there is no memory for it now. */
+static void send(const struct pw_deciders *deciders, const struct pw_action *action, uint64_t now_us)
+{
+        struct pw_core_message message = action->core;
+        struct pw_core_frame frame = action->frame;
+
+        deciders->port->send(deciders->context, &message, &frame, now_us);
+}
+
+static bool end_program(const struct pw_deciders *deciders, const struct pw_action *action)
+{
+        struct pw_message message = action->message;
+        struct pw_error err;
+
+        deciders->port->program_ended(deciders->context, action->program);
+        return board(deciders, &message, &err) != PW_NO_MEMORY;
+}
+
+/* Who may tell the scheduler something is given a copy, as that moves the queue. False: there is no memory for it now. */
 static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_action *action, uint64_t now_us)
 {
         const struct pw_port *port = deciders->port;
@@ -45,7 +62,7 @@ static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_ac
 
         switch (action->kind) {
         case PW_ACT_BOARD: return board(deciders, &action->message, &err) != PW_NO_MEMORY;
-        case PW_ACT_CORE: port->send(deciders->context, &action->core, &action->frame, now_us); return true;
+        case PW_ACT_CORE: send(deciders, action, now_us); return true;
         case PW_ACT_RESULT: pw_decision_tell(store, action, now_us); return true;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)
@@ -63,13 +80,20 @@ static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_ac
                 port->end_member(deciders->context, action->device, action->seq, action->status, action->text);
                 return true;
         case PW_ACT_RUN_ENDED: port->run_ended(deciders->context, action->run, action->status, now_us); return true;
-        case PW_ACT_PROGRAM_ENDED:
-                port->program_ended(deciders->context, action->program);
-                return board(deciders, &action->message, &err) != PW_NO_MEMORY;
+        case PW_ACT_PROGRAM_ENDED: return end_program(deciders, action);
         }
         return true;
 }
 
+static void hand_over(const struct pw_deciders *deciders, void (*of)(void *context, const struct pw_store_action *action),
+                   const struct pw_store_action *action)
+{
+        struct pw_store_action copy = *action;
+
+        of(deciders->context, &copy);
+}
+
+/* Likewise of the store. */
 static void act_stored(const struct pw_deciders *deciders, const struct pw_store_action *action, uint64_t now_us)
 {
         const struct pw_port *port = deciders->port;
@@ -79,9 +103,9 @@ static void act_stored(const struct pw_deciders *deciders, const struct pw_store
         case PW_STORE_WAKE: port->wake(context, action->segment, action->slot); break;
         case PW_STORE_GRANT:
         case PW_STORE_LOOK_AGAIN:
-        case PW_STORE_REFUSE: port->room(context, action); break;
+        case PW_STORE_REFUSE: hand_over(deciders, port->room, action); break;
         case PW_STORE_POPULATE:
-        case PW_STORE_PUNCH: port->pages(context, action); break;
+        case PW_STORE_PUNCH: hand_over(deciders, port->pages, action); break;
         case PW_STORE_FREE_RESULT: pw_scheduler_result_free(deciders->scheduler, action->payload, now_us); break;
         case PW_STORE_CANCEL_RUN: pw_scheduler_unheld(deciders->scheduler, action->number, now_us); break;
         case PW_STORE_READY: port->object_ready(context, action->object); break;
@@ -97,7 +121,7 @@ static void count_records(void *context, const char *tenant, int64_t bytes)
         pw_store_keep(context, tenant, PW_KEPT_RUNS, bytes);
 }
 
-/* Acting on one may add others behind it, and move the queue: items are read by index, copied first. */
+/* Acting on one may add others behind it, and move the queue: items are read by index. */
 bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *ret_stuck)
 {
         struct pw_actions *scheduled = pw_scheduler_actions(deciders->scheduler);
@@ -107,16 +131,11 @@ bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *
 
         while ((!stuck && scheduled->done < scheduled->count) || j < stored->count) {
                 while (!stuck && scheduled->done < scheduled->count) {
-                        struct pw_action action = scheduled->items[scheduled->done];
-
-                        stuck = !act_scheduled(deciders, &action, now_us);
+                        stuck = !act_scheduled(deciders, &scheduled->items[scheduled->done], now_us);
                         scheduled->done += !stuck;
                 }
-                for (; j < stored->count; j++) {
-                        struct pw_store_action action = stored->items[j];
-
-                        act_stored(deciders, &action, now_us);
-                }
+                for (; j < stored->count; j++)
+                        act_stored(deciders, &stored->items[j], now_us);
         }
         any = scheduled->done > before || j;
         if (!stuck)

@@ -18,7 +18,8 @@ struct pw_port {
          * along, in a scheduler that is linked; its bytes are NULL where nothing does. */
         void (*send)(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us);
         /* Do what it says on the boards. Errors: those of pw_boards_apply(). Of PREPARE they are the answer; PW_NO_MEMORY of
-         * another message: it is done later, and what is behind it too. */
+         * another message: it is done later, and what is behind it too. It tells the scheduler nothing: `message` lies in its
+         * queue. */
         enum pw_status (*board)(void *context, const struct pw_message *message, const struct pw_message_pools *pools,
                                 struct pw_error *ret_err);
         /* End the process of `device` if it is in gang `seq`. */

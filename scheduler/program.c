@@ -174,6 +174,19 @@ static bool take_image(struct pw_program *program, uint32_t host)
         return true;
 }
 
+static bool make_types(struct pw_program *program)
+{
+        program->types = calloc(program->row.result_count + 1, sizeof(struct pw_result_type *));
+        for (uint32_t i = 0; program->types && i < program->row.result_count; i++) {
+                const struct pw_image_value *value = pw_program_result_value(program, i);
+
+                program->types[i] = pw_type_new(value, program->row.slices[value->slice].mesh);
+                if (!program->types[i])
+                        return false;
+        }
+        return program->types;
+}
+
 enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices, const struct pw_program_of *of,
                                struct pw_program_row **ret_program, struct pw_error *ret_err)
 {
@@ -191,7 +204,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
         if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_here(program, of->host) &&
-            take_image(program, of->host)) {
+            take_image(program, of->host) && make_types(program)) {
                 *ret_program = &program->row;
                 return PW_OK;
         }
@@ -212,7 +225,8 @@ uint64_t pw_program_bytes(const struct pw_program_row *row)
                 bytes += sizeof *row->slices + sizeof *program->slices + PW_HEAP_BYTES +
                         row->slices[i].device_count * sizeof *row->slices[i].places + PW_HEAP_BYTES +
                         program->slices[i].here_count * sizeof *program->slices[i].here;
-        bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs;
+        bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs +
+                row->result_count * (sizeof *program->types + sizeof **program->types + PW_HEAP_BYTES);
         return bytes + program->block_count * sizeof *program->blocks + program->device_count * sizeof *program->devices;
 }
 
@@ -266,6 +280,8 @@ enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, stru
                 give_slices(program);
                 return status;
         }
+        for (uint32_t i = 0; i < program->row.result_count; i++)
+                program->types[i]->slice_serial = program->slices[program->types[i]->value.slice].serial;
         pw_list_append(&scheduler->all_programs, &program->of_all);
         for (uint32_t i = 0; i < program->device_count; i++)
                 program->devices[i].rooms->programs++;
@@ -301,6 +317,7 @@ void pw_program_destroy(struct pw_program *program)
         pw_list_each(&program->idle_host_runs, run, struct pw_host_run, link)
                 pw_host_run_free(run);
         give_slices(program);
+        pw_types_leave(program);
         for (uint32_t i = 0; i < program->slice_count; i++) {
                 free((void *)program->row.slices[i].places);
                 free(program->slices[i].here);

@@ -44,6 +44,7 @@ struct pw_program {
         uint32_t listers;                    /* that go on with it: it stays */
         struct pw_plan plan;
         struct pw_program_input *inputs;
+        struct pw_result_type **types;       /* of its results */
         struct pw_program_slice *slices;
         struct pw_program_block *blocks;     /* as in the image */
         struct pw_sched_chain *chains;
@@ -75,6 +76,18 @@ struct pw_program_device *pw_program_device(const struct pw_program *program, ui
 struct pw_room pw_program_room(const struct pw_program *program, const struct pw_program_device *device, uint64_t offset,
                                uint64_t bytes);
 bool pw_program_is_in(const struct pw_program *program, const struct pw_island *island); /* has it a device there? */
+
+/* type.c: of a value on a slice of that mesh; one use, its maker's. NULL: out of memory. */
+struct pw_result_type *pw_type_new(const struct pw_image_value *value, const uint32_t mesh[PW_MESH_AXES_MAX]);
+static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
+{
+        type->users++;
+        return type;
+}
+/* One use less, of a result of that tenant's; the last one frees it. */
+void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, struct pw_device_quota *quota);
+void pw_types_leave(struct pw_program *program); /* those of its results; what is left of them is its tenant's from now on */
+uint64_t pw_type_shard_bytes(const struct pw_result_type *type, uint32_t place);
 
 /* chain.c: fill chains. False: out of memory. */
 bool pw_chain_init(struct pw_program *program);

@@ -12,6 +12,17 @@ struct pw_run;
 struct pw_island;
 struct pw_program_row;
 
+/* What a result of a program is, whichever run makes it. Stays while one of them is there, as long as the program or longer. */
+struct pw_result_type {
+        struct pw_image_value value;     /* dtype, dims, sharding, shard_bytes */
+        uint32_t mesh[PW_MESH_AXES_MAX]; /* of its slice, */
+        uint64_t slice_serial;           /* which is that one, once the program is installed */
+        uint64_t bytes;                  /* of the whole value */
+        uint64_t each_bytes;             /* of every shard; 0: they differ, or are empty */
+        uint32_t users;                  /* results, at their coordinator and their host, and the program */
+        bool outlived;                   /* by them: the program is gone, and it is charged with the records of its runs */
+};
+
 /* A result of a run: the payload of its object in the store. Lives until the object is gone and the run has ended. */
 struct pw_result {
         struct pw_run *run;     /* that makes it; NULL once that has ended */
@@ -20,9 +31,7 @@ struct pw_result {
         void *object;           /* the store's; NULL once it is gone */
         enum pw_status status;  /* PW_NOT_READY, PW_OK or its error */
         struct pw_error *error; /* of an error; owned */
-        struct pw_image_value value; /* dtype, dims, sharding, shard_bytes */
-        uint32_t slice;         /* id */
-        uint32_t mesh[PW_MESH_AXES_MAX];
+        struct pw_result_type *type;
         /* From admission on, as its host said: where it lies. */
         uint32_t room_count;    /* devices of the slice, 0 before admission */
         struct pw_room *rooms;  /* per place; owned */
@@ -143,6 +152,7 @@ struct pw_actions {
         struct pw_action *items;
         uint32_t count, capacity;
         uint32_t done; /* of them are worked off: the daemon's */
+        bool owning;            /* one of them has a text or a frame */
         struct pw_action spare; /* takes what does not fit into memory */
         struct pw_order_item *orders; /* of messages */
         uint8_t *bytes;

@@ -121,6 +121,7 @@ static inline void pw_host_tell(const struct pw_host_run *run, struct pw_core_me
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
+void pw_action_text(struct pw_scheduler *scheduler, struct pw_action *action, const char *text); /* its own copy */
 /* About the run, to or from the island. */
 struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, uint32_t island,
                                        enum pw_core_kind kind);

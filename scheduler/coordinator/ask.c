@@ -120,7 +120,7 @@ enum pw_status pw_live_placed(struct pw_live *live, uint32_t index, const struct
 
         if (live->run.state != PW_RUN_QUEUED || result->room_count)
                 return PW_EXISTS;
-        if (body->room_count != program->row.slices[result->value.slice].device_count)
+        if (body->room_count != program->row.slices[result->type->value.slice].device_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu lies in %u places", index,
                                     (unsigned long)live->run.number, body->room_count);
         result->room_count = body->room_count;

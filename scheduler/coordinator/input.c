@@ -34,8 +34,8 @@ static void check_value(struct pw_live *live, uint32_t index)
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         const struct pw_image_value *want = pw_image_value(image, input->value);
         bool is_result = place->source == PW_INPUT_RESULT;
-        const struct pw_dims *dims = is_result ? &place->result->value.dims : &place->dims;
-        enum pw_dtype dtype = is_result ? place->result->value.dtype : place->dtype;
+        const struct pw_dims *dims = is_result ? &place->result->type->value.dims : &place->dims;
+        enum pw_dtype dtype = is_result ? place->result->type->value.dtype : place->dtype;
         char have_text[120], want_text[120], text[400];
         uint64_t bytes = 0;
 

@@ -56,9 +56,9 @@ static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint3
 struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
 {
         struct pw_program *program = live->program;
-        const struct pw_image_value *value = pw_program_result_value(program, index);
-        const struct pw_slice_map *map = &program->row.slices[value->slice];
-        struct pw_result_live *result = result_alloc(program->scheduler, map->device_count);
+        struct pw_result_type *type = program->types[index];
+        uint32_t places = program->row.slices[type->value.slice].device_count;
+        struct pw_result_live *result = result_alloc(program->scheduler, places);
         struct pw_result *open;
 
         if (!result)
@@ -72,13 +72,11 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         open->object = NULL;
         open->status = PW_NOT_READY;
         open->error = NULL;
-        open->value = *value;
-        open->slice = map->id;
-        memcpy(open->mesh, map->mesh, sizeof open->mesh);
+        open->type = pw_type_use(type);
         open->room_count = open->users = 0;
         open->donated = false;
         open->losses = 0;
-        pw_bits_clear(open->lost, map->device_count);
+        pw_bits_clear(open->lost, places);
         pw_list_init(&result->waiters);
         result->maker = live->id;
         result->kept = result->useless = result->gone = false;
@@ -91,6 +89,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
 void pw_result_free(struct pw_result_live *result)
 {
         free(result->result.error);
+        pw_type_leave(result->result.type, result->scheduler, result->quota);
         free(result);
 }
 
@@ -100,6 +99,8 @@ void pw_result_recycle(struct pw_result_live *result)
 
         free(result->result.error);
         result->result.error = NULL;
+        pw_type_leave(result->result.type, scheduler, result->quota);
+        result->result.type = NULL;
         pw_list_remove(&result->result.link);
         pw_quota_records(scheduler, result->quota, -kept_bytes(result));
         if (scheduler->idle_result_count >= IDLE_MAX) {
@@ -139,7 +140,7 @@ void pw_result_decide(struct pw_result_live *result, enum pw_status status, cons
         action->status = result->result.status = status;
         if (status == PW_OK)
                 return;
-        action->text = strdup(text ? text : pw_status_text(status));
+        pw_action_text(result->scheduler, action, text ? text : pw_status_text(status));
         note_error(result, status, action->text ? action->text : "");
         wake_waiters(result);
         pw_result_let_go(result);
@@ -203,7 +204,7 @@ enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_cor
         action->result = open;
         action->device = message->device.device;
         action->status = message->status;
-        action->text = strdup(text ? text : pw_status_text(message->status));
+        pw_action_text(result->scheduler, action, text ? text : pw_status_text(message->status));
         return PW_OK;
 }
 

@@ -48,6 +48,8 @@ static void recycle(struct pw_host_result *result)
 
         pw_list_remove(&result->link);
         pw_quota_records(scheduler, result->quota, -kept_bytes(result));
+        pw_type_leave(result->type, scheduler, result->quota);
+        result->type = NULL;
         if (scheduler->idle_host_result_count >= IDLE_MAX) {
                 free(result);
                 return;
@@ -60,8 +62,8 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
 {
         struct pw_program *program = run->program;
         struct pw_scheduler *scheduler = program->scheduler;
-        const struct pw_image_value *value = pw_program_result_value(program, index);
-        const struct pw_slice_map *map = &program->row.slices[value->slice];
+        struct pw_result_type *type = program->types[index];
+        uint32_t places = program->row.slices[type->value.slice].device_count;
         struct pw_host_result *result;
 
         if (slot >= scheduler->host_result_capacity &&
@@ -70,7 +72,7 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
                 return NULL;
         if (scheduler->host_results_at[slot]) /* named twice by its run */
                 return NULL;
-        result = alloc(scheduler, map->device_count);
+        result = alloc(scheduler, places);
         if (!result)
                 return NULL;
         scheduler->host_results_at[slot] = result;
@@ -81,12 +83,10 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
         result->slot = slot;
         result->program = program->row.program;
         result->maker = run;
-        result->value = *value;
-        memcpy(result->mesh, map->mesh, sizeof result->mesh);
-        result->slice_serial = program->slices[value->slice].serial;
+        result->type = pw_type_use(type);
         result->room_count = result->losses = result->ordered = 0;
-        pw_bits_clear(result->lost, map->device_count);
-        memset(result->seqs, 0, map->device_count * sizeof *result->seqs);
+        pw_bits_clear(result->lost, places);
+        memset(result->seqs, 0, places * sizeof *result->seqs);
         result->islands = program->plan.results[index].islands;
         result->left = program->plan.results[index].writer_members;
         pw_list_init(&result->readers);
@@ -170,8 +170,10 @@ void pw_host_results_free(struct pw_scheduler *scheduler)
 {
         struct pw_host_result *result;
 
-        pw_list_each(&scheduler->host_results, result, struct pw_host_result, link)
+        pw_list_each(&scheduler->host_results, result, struct pw_host_result, link) {
+                pw_type_leave(result->type, scheduler, result->quota);
                 free(result);
+        }
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 pw_list_each(&scheduler->idle_host_results[i], result, struct pw_host_result, link)
                         free(result);

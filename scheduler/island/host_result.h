@@ -19,9 +19,7 @@ struct pw_host_result {
         uint32_t program;
         struct pw_host_run *maker;     /* NULL once it is over */
         struct pw_device_quota *quota; /* of whose run it is; counted there */
-        struct pw_image_value value; /* dtype, dims, sharding, shard_bytes */
-        uint32_t mesh[PW_MESH_AXES_MAX];
-        uint64_t slice_serial;
+        struct pw_result_type *type;
         uint32_t room_count;     /* devices of the slice; 0 before it is placed */
         struct pw_room *rooms;   /* per place, so are */
         uint64_t *seqs;          /* seq of the writer on its device; 0 until ordered */

@@ -177,7 +177,7 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
                 action->device = device->number;
                 action->seq = seq;
                 action->status = PW_DEADLINE;
-                action->text = strdup(why);
+                pw_action_text(scheduler, action, why);
         }
         return PW_OK;
 }

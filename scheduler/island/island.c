@@ -113,7 +113,7 @@ static void order_results(struct pw_part *part, const struct pw_gang *gang, uint
 
         for (uint32_t i = 0; i < gang->result_count; i++) {
                 struct pw_host_result *result = run->results[run->program->plan.written[gang->first_result + i]];
-                const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+                const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
                 for (uint32_t h = 0; h < slice->here_count; h++)
                         if (run->program->devices[slice->here[h].device].device->island == island)
                                 result->seqs[slice->here[h].place] = seq;

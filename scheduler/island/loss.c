@@ -68,7 +68,7 @@ static bool lose_places(struct pw_host_result *result, struct pw_device_id devic
 static bool lives_on(const struct pw_host_result *result)
 {
         for (uint32_t i = 0; i < result->room_count; i++)
-                if (pw_living_replica(&result->value.sharding, result->mesh, i, result->lost) == UINT32_MAX)
+                if (pw_living_replica(&result->type->value.sharding, result->type->mesh, i, result->lost) == UINT32_MAX)
                         return false;
         return true;
 }

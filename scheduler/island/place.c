@@ -16,11 +16,11 @@ static bool lies_as_declared(const struct pw_host_run *run, uint32_t index)
         const struct pw_image_value *want = pw_image_value(image, input->value);
         const struct pw_slice_map *map = &run->program->row.slices[want->slice];
 
-        if (result->room_count != map->device_count || result->value.shard_bytes != want->shard_bytes ||
-            memcmp(result->mesh, map->mesh, sizeof map->mesh) != 0 ||
-            !pw_sharding_equal(&result->value.sharding, &want->sharding, map->mesh))
+        if (result->room_count != map->device_count || result->type->value.shard_bytes != want->shard_bytes ||
+            memcmp(result->type->mesh, map->mesh, sizeof map->mesh) != 0 ||
+            !pw_sharding_equal(&result->type->value.sharding, &want->sharding, map->mesh))
                 return false;
-        if (result->slice_serial == run->program->slices[want->slice].serial)
+        if (result->type->slice_serial == run->program->slices[want->slice].serial)
                 return true;
         for (uint32_t i = 0; i < map->device_count; i++)
                 if (result->rooms[i].host != map->places[i].host || result->rooms[i].device != map->places[i].device)
@@ -195,7 +195,7 @@ static bool take_result(struct taking *taking, uint32_t index)
 {
         struct pw_host_run *run = taking->run;
         struct pw_host_result *result = run->results[index];
-        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+        const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
         uint64_t bytes = run->program->plan.results[index].room_bytes;
         uint32_t input;
 
@@ -217,7 +217,7 @@ static bool take_result(struct taking *taking, uint32_t index)
 static void give_result(struct pw_host_run *run, uint32_t index)
 {
         struct pw_host_result *result = run->results[index];
-        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+        const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
         uint32_t input;
 
         if (in_place_result(run, index, &input))
@@ -230,8 +230,8 @@ static void give_result(struct pw_host_run *run, uint32_t index)
 /* Rooms on other hosts: on whose devices, no more is known here. */
 static void name_others(const struct pw_host_run *run, struct pw_host_result *result)
 {
-        const struct pw_slice_map *map = &run->program->row.slices[result->value.slice];
-        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+        const struct pw_slice_map *map = &run->program->row.slices[result->type->value.slice];
+        const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
 
         for (uint32_t place = 0; slice->here_count < map->device_count && place < map->device_count; place++)
                 if (map->places[place].host != run->program->scheduler->host)
@@ -243,10 +243,10 @@ static void name_others(const struct pw_host_run *run, struct pw_host_result *re
 static void settle_result(struct pw_host_run *run, uint32_t index)
 {
         struct pw_host_result *result = run->results[index];
-        const struct pw_program_slice *slice = &run->program->slices[result->value.slice];
+        const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
         uint32_t input;
 
-        result->room_count = run->program->row.slices[result->value.slice].device_count;
+        result->room_count = run->program->row.slices[result->type->value.slice].device_count;
         if (in_place_result(run, index, &input)) {
                 struct pw_host_result *source = run->inputs[input].result;
                 memcpy(result->rooms, source->rooms, result->room_count * sizeof *result->rooms);

@@ -80,7 +80,7 @@ static struct pw_run_shard shard_of(const struct pw_host_input *input, uint32_t 
 {
         const struct pw_host_result *result = input->result;
         uint32_t living = input->in_place ? place
-                                          : pw_living_replica(&result->value.sharding, result->mesh, place, result->lost);
+                                          : pw_living_replica(&result->type->value.sharding, result->type->mesh, place, result->lost);
         const struct pw_room *room;
 
         if (living == UINT32_MAX || !pw_host_result_is_here(result, living)) /* it is an error, and its rooms say so */
@@ -99,10 +99,10 @@ static void write_shards(const struct pw_host_input *input, struct pw_run_shard 
 
 static void write_lie(const struct pw_host_result *result, struct pw_run_input *input)
 {
-        if (pw_dims_bytes(result->value.dtype, &result->value.dims, &input->bytes, NULL) != PW_OK)
+        if (pw_dims_bytes(result->type->value.dtype, &result->type->value.dims, &input->bytes, NULL) != PW_OK)
                 input->bytes = 0;
-        input->sharding = result->value.sharding;
-        memcpy(input->mesh, result->mesh, sizeof input->mesh);
+        input->sharding = result->type->value.sharding;
+        memcpy(input->mesh, result->type->mesh, sizeof input->mesh);
 }
 
 static void write_input(struct writer *writer, const struct pw_host_run *run, uint32_t index, struct pw_run_input *inputs)

@@ -298,7 +298,7 @@ static struct pw_run *submit(struct pw_scheduler *scheduler, uint32_t program, c
         for (uint32_t i = 0; i < run->input_count; i++) {
                 const struct pw_image_value *want = pw_image_value(image, inputs[i].value);
                 struct pw_result *result = before ? before->results[0] : NULL;
-                if (result && pw_dims_equal(&result->value.dims, &want->dims)) {
+                if (result && pw_dims_equal(&result->type->value.dims, &want->dims)) {
                         run->inputs[i] = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = result };
                         continue;
                 }

@@ -26,7 +26,7 @@ void world_verify(struct world *world, const struct world_object *object)
 
         if (!result || !object->decided || object->status != PW_OK || result->donated)
                 return;
-        for (uint32_t i = 0; result->value.shard_bytes && i < result->room_count; i++) {
+        for (uint32_t i = 0; result->type->value.shard_bytes && i < result->room_count; i++) {
                 const uint8_t *room = world_memory(world, result->rooms[i].segment, result->rooms[i].offset);
                 const struct pw_room_head *head = (const struct pw_room_head *)room;
                 bool differs = head->status != PW_OK || memcmp(head + 1, &object->value, sizeof object->value) != 0;

@@ -41,7 +41,7 @@ static bool fits(const struct world_program *program, uint32_t input, const stru
         const struct pw_image *image = program->row->image;
         const struct pw_image_value *want =
                 pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)[input].value);
-        const struct pw_dims *dims = object->result ? &object->result->value.dims : &object->dims;
+        const struct pw_dims *dims = object->result ? &object->result->type->value.dims : &object->dims;
 
         return object->held && object->tenant == program->tenant && dims->rank == want->dims.rank &&
                !memcmp(dims->dim, want->dims.dim, dims->rank * sizeof dims->dim[0]);
