@@ -25,7 +25,12 @@ struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_k
 
         if (pw_grow_ahead((void **)&actions->items, &actions->capacity, actions->count, sizeof *actions->items))
                 action = &actions->items[actions->count++];
-        *action = (struct pw_action){ .kind = kind };
+        action->kind = kind;
+        action->status = PW_OK;
+        action->run = NULL;
+        action->program = NULL;
+        action->text = NULL;
+        action->frame = (struct pw_core_frame){ 0 };
         return action;
 }
 

@@ -127,6 +127,7 @@ enum pw_action_kind {
 
 struct pw_core_frame { uint8_t *bytes; size_t length; };
 
+/* What its kind does not have is not set. */
 struct pw_action {
         enum pw_action_kind kind;
         enum pw_status status;

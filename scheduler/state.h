@@ -110,13 +110,13 @@ struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const
 /* From one core to another: handed over at once, or a link's, which takes its time. `body` NULL: nothing comes along. */
 void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body);
 /* From its host to its coordinator: the run, and what else is said of it. */
-static inline void pw_host_tell(const struct pw_host_run *run, struct pw_core_message message, const char *text)
+static inline void pw_host_tell(const struct pw_host_run *run, struct pw_core_message *message, const char *text)
 {
         struct pw_core_body body = { .text = text };
 
-        message.run = run->id;
-        message.slot = run->at;
-        pw_core_tell(run->program->scheduler, &message, text ? &body : NULL);
+        message->run = run->id;
+        message->slot = run->at;
+        pw_core_tell(run->program->scheduler, message, text ? &body : NULL);
 }
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */

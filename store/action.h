@@ -45,8 +45,8 @@ struct pw_store_action {
         void *payload;
         struct pw_store_owner *owner;
         struct pw_object *object;
-        struct pw_store_grant grant;
         char *text; /* owned by the queue until pw_store_actions_clear() */
+        struct pw_store_grant grant; /* of GRANT; of the other answers zero, else not set */
 };
 
 struct pw_store_actions {

@@ -127,7 +127,7 @@ struct pw_store_action *pw_store_act(struct pw_store *store, enum pw_store_actio
         if (!pw_grow_ahead((void **)&actions->items, &actions->capacity, actions->count, sizeof *actions->items))
                 return NULL;
         action = &actions->items[actions->count++];
-        memset(action, 0, sizeof *action);
+        memset(action, 0, offsetof(struct pw_store_action, grant));
         action->kind = kind;
         return action;
 }
@@ -146,6 +146,7 @@ void pw_store_answer(struct pw_store *store, uint64_t token, enum pw_status stat
         if (!action)
                 return;
         action->token = token;
+        action->grant = (struct pw_store_grant){ 0 };
         action->status = status;
         action->text = text ? strdup(text) : NULL;
 }

@@ -78,7 +78,10 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         open->losses = 0;
         pw_bits_clear(open->lost, places);
         pw_list_init(&result->waiters);
-        result->maker = live->id;
+        /* by its parts: a copy of the whole would wait until they are written */
+        result->maker.coordinator = program->scheduler->host;
+        result->maker.epoch = program->scheduler->epoch;
+        result->maker.number = live->run.number;
         result->kept = result->useless = result->gone = false;
         result->sentence = 0;
         result->failed.status = PW_OK;

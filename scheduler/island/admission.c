@@ -139,7 +139,7 @@ static void admit(struct pw_host_run *run)
                 pw_core_tell(scheduler,
                              &(struct pw_core_message){ .kind = PW_CORE_PLACED, .run = run->id, .slot = run->at, .node = i },
                              &(struct pw_core_body){ .rooms = run->results[i]->rooms, .room_count = run->results[i]->room_count });
-        pw_host_tell(run, (struct pw_core_message){ .kind = PW_CORE_RESERVED }, NULL);
+        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_RESERVED }, NULL);
 }
 
 /* Of a look, each run by its weight; the rest in the next. */

@@ -126,7 +126,7 @@ static void over(struct pw_host_run *run, enum pw_host_run_event how)
         scheduler->host_runs_at[run->at] = NULL;
         pw_list_append(&scheduler->actions.ended_host_runs, &run->link);
         pw_host_run_let_go(run);
-        pw_host_tell(run, (struct pw_core_message){ .kind = PW_CORE_DONE, .node = pw_host_run_nodes(run),
+        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_DONE, .node = pw_host_run_nodes(run),
                                                     .from = pw_host_run_ordered(run) }, NULL);
 }
 

@@ -108,11 +108,11 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         struct pw_core_message failed = { .kind = PW_CORE_FAILED, .status = status, .node = gang->node,
                                           .device = pw_scheduler_device_id(scheduler, device->number) };
 
-        pw_host_tell(run, failed, device->lost_text);
+        pw_host_tell(run, &failed, device->lost_text);
         failed.kind = PW_CORE_SPOILED;
         for (uint32_t i = 0; i < gang->result_count; i++) {
                 failed.from = run->program->plan.written[gang->first_result + i];
-                pw_host_tell(run, failed, NULL);
+                pw_host_tell(run, &failed, NULL);
         }
 }
 
@@ -182,7 +182,7 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t number, const 
         if (report->result == PW_NODE_NONE) {
                 if (message.node == PW_NODE_NONE) /* that a device is lost is not theirs to say */
                         message.node = run->program->row.image->node_count;
-                pw_host_tell(run, message, report->text);
+                pw_host_tell(run, &message, report->text);
                 return;
         }
         message.kind = PW_CORE_SPOILED;
@@ -193,5 +193,5 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t number, const 
                 lost = pw_scheduler_device(scheduler, message.device.device);
         if (lost && lost->lost_text)
                 lost_sentence(scheduler, lost, &error);
-        pw_host_tell(run, message, lost && lost->lost_text ? error.text : NULL);
+        pw_host_tell(run, &message, lost && lost->lost_text ? error.text : NULL);
 }

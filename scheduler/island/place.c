@@ -53,11 +53,10 @@ void pw_place_inputs(struct pw_host_run *run)
 }
 
 /* Bytes on each of the program's devices that the results in place need not have. */
-static void saved(const struct pw_host_run *run, uint64_t ret_saved[PW_DEVICES_MAX])
+static void subtract_saved(const struct pw_host_run *run, uint64_t bytes[PW_DEVICES_MAX])
 {
         const struct pw_program *program = run->program;
 
-        memset(ret_saved, 0, program->device_count * sizeof *ret_saved);
         for (uint32_t i = 0; i < run->program->row.input_count; i++) {
                 const struct pw_program_input *input = &program->inputs[i];
                 const struct pw_program_slice *slice;
@@ -65,7 +64,7 @@ static void saved(const struct pw_host_run *run, uint64_t ret_saved[PW_DEVICES_M
                         continue;
                 slice = &program->slices[pw_program_result_value(program, input->result)->slice];
                 for (uint32_t h = 0; h < slice->here_count; h++)
-                        ret_saved[slice->here[h].device] += program->plan.results[input->result].room_bytes;
+                        bytes[slice->here[h].device] -= program->plan.results[input->result].room_bytes;
         }
 }
 
@@ -304,11 +303,10 @@ static enum pw_place_verdict lacking(struct pw_host_run *run, const struct pw_de
 static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MAX])
 {
         const struct pw_program *program = taking->run->program;
-        uint64_t less[PW_DEVICES_MAX];
 
-        saved(taking->run, less);
         for (uint32_t i = 0; i < program->device_count; i++)
-                ret_bytes[i] = program->devices[i].bytes - less[i];
+                ret_bytes[i] = program->devices[i].bytes;
+        subtract_saved(taking->run, ret_bytes);
         for (uint32_t b = 0; b < program->block_count; b++) {
                 const struct pw_program_slice *slice = &program->slices[program->blocks[b].slice];
                 if (!program->blocks[b].bytes || !ahead_in(taking, program->blocks[b].chain))

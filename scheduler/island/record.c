@@ -79,8 +79,9 @@ static void write_host_input(const struct pw_host_input *place, struct pw_run_in
 static struct pw_run_shard shard_of(const struct pw_host_input *input, uint32_t place)
 {
         const struct pw_host_result *result = input->result;
+        const struct pw_result_type *type = result->type;
         uint32_t living = input->in_place ? place
-                                          : pw_living_replica(&result->type->value.sharding, result->type->mesh, place, result->lost);
+                                          : pw_living_replica(&type->value.sharding, type->mesh, place, result->lost);
         const struct pw_room *room;
 
         if (living == UINT32_MAX || !pw_host_result_is_here(result, living)) /* it is an error, and its rooms say so */
@@ -243,7 +244,7 @@ enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struc
                                     "the record of run %lu in island %u is not being written", (unsigned long)run->id.number,
                                     prepare->island);
         pw_part_step(part, PW_PART_ANSWER);
-        pw_host_tell(run, (struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status, .island = prepare->island }, text);
+        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status, .island = prepare->island }, text);
         pw_host_run_maybe_end(run);
         return PW_OK;
 }
