@@ -9,12 +9,12 @@ noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout
 base_libbase_la_SOURCES += base/box_reduce_half.c
 noinst_HEADERS += base/box_reduce_half.h
 
-base_libbase_la_SOURCES += base/hash.c base/heap.c
-noinst_HEADERS += base/bits.h base/hash.h base/heap.h
+base_libbase_la_SOURCES += base/hash.c base/heap.c base/transition.c
+noinst_HEADERS += base/bits.h base/hash.h base/heap.h base/transition.h
 
 base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test base/text_test
-base_tests += base/hash_test base/heap_test base/yield_test
+base_tests += base/hash_test base/heap_test base/transition_test base/yield_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 EXTRA_DIST += base/README.md
@@ -36,5 +36,6 @@ base_sources_test_LDADD = $(base_test_libs)
 base_status_test_LDADD = $(base_test_libs)
 base_table_test_LDADD = $(base_test_libs)
 base_text_test_LDADD = $(base_test_libs)
+base_transition_test_LDADD = $(base_test_libs)
 base_yield_test_LDADD = $(base_test_libs)
 base_test_libs = base/libbase.la $(CMOCKA_LIBS)

@@ -51,6 +51,8 @@ void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us)
         scheduler->admit_us = admit_us ? admit_us : PW_ADMIT_US_DEFAULT;
 }
 
+void pw_scheduler_watch(struct pw_scheduler *scheduler, const struct pw_watch *watch) { scheduler->watch = watch; }
+
 static void free_results(struct pw_list *list)
 {
         struct pw_result *result;

@@ -1,11 +1,17 @@
 /* The one way in which states of runs and parts change: by an event, as the table of their kind has it (pw_run_rules,
  * pw_host_run_rules, pw_part_rules). An event that has no meaning in a state changes nothing, and is counted: pw_scheduler_check()
- * names it. Messages that may come at any time are looked at before.
+ * names it. Messages that may come at any time are looked at before. Each change is told to who watches (base/transition.h); a
+ * record begins in its first state without one.
  */
 #ifndef PW_SCHEDULER_STEP_H
 #define PW_SCHEDULER_STEP_H
 
 #include "scheduler/state.h"
+
+/* step.c: it was changed by `cause`; somebody watches. */
+void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause);
+void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state from, enum pw_host_run_event cause);
+void pw_part_tell_step(const struct pw_part *part, enum pw_part_state from, enum pw_part_event cause);
 
 /* A run of this host's clients; what is counted by state. */
 static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
@@ -24,27 +30,37 @@ static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
         scheduler->admitted_count += (uint32_t)admitted;
         live->run.row->runs_admitted += (uint64_t)admitted;
         live->program->quota->runs_admitted += (uint64_t)admitted;
+        if (scheduler->watch)
+                pw_live_tell_step(live, from, event);
 }
 
 /* A run on its host. */
 static inline void pw_host_run_step(struct pw_host_run *run, enum pw_host_run_event event)
 {
-        enum pw_host_run_state to = pw_host_run_rules[run->state][event];
+        struct pw_scheduler *scheduler = run->program->scheduler;
+        enum pw_host_run_state from = run->state, to = pw_host_run_rules[from][event];
 
-        if (to)
-                run->state = to;
-        else
-                run->program->scheduler->impossible++;
+        if (!to) {
+                scheduler->impossible++;
+                return;
+        }
+        run->state = to;
+        if (scheduler->watch && to != from)
+                pw_host_run_tell_step(run, from, event);
 }
 
 static inline void pw_part_step(struct pw_part *part, enum pw_part_event event)
 {
-        enum pw_part_state to = pw_part_rules[part->state][event];
+        struct pw_scheduler *scheduler = part->run->program->scheduler;
+        enum pw_part_state from = part->state, to = pw_part_rules[from][event];
 
-        if (to)
-                part->state = to;
-        else
-                part->run->program->scheduler->impossible++;
+        if (!to) {
+                scheduler->impossible++;
+                return;
+        }
+        part->state = to;
+        if (scheduler->watch)
+                pw_part_tell_step(part, from, event);
 }
 
 #endif

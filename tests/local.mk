@@ -14,9 +14,9 @@ soak: all
 .PHONY: soak
 
 # A host in one process under virtual time, from a seed.
-world_sources = tests/world/client.c tests/world/daemon.c tests/world/executor.c tests/world/holders.c tests/world/link.c \
-	tests/world/passing.c tests/world/program.c tests/world/share.c tests/world/store.c tests/world/world.c program/graph/graph_make.c
-noinst_HEADERS += tests/world/store.h tests/world/world.h
+world_sources = tests/world/client/client.c tests/world/daemon.c tests/world/executor.c tests/world/holders.c tests/world/link.c \
+	tests/world/passing.c tests/world/program.c tests/world/client/share.c tests/world/states.c tests/world/client/store.c tests/world/world.c program/graph/graph_make.c
+noinst_HEADERS += tests/world/client/store.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
 	tests/world/message_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \

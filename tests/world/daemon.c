@@ -1,5 +1,5 @@
 /* The daemon of the world: what scheduler and store want done, its turn; notes what comes of results, and what must. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 #include "scheduler/state.h"

@@ -1,5 +1,5 @@
 /* A simulated executor: one step at a time it does what a real one does with boards, marks and rooms. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 #include "base/sources.h"

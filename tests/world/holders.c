@@ -1,5 +1,5 @@
 /* Who holds what: by the store's records, by the scheduler's, and by what clients and runs of the world know. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/bits.h"
 #include "scheduler/state.h"

@@ -102,6 +102,8 @@ static void begin_slow(void)
         run = world_submit(&world, &world.programs[0],
                            (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
         admit(run);
+        world_expect(&world, "run=1 from=waiting to=queued cause=arrive\n" "host_run=1 from=idle to=queued cause=queue\n"
+                             "host_run=1 from=queued to=reserved cause=place\n" "run=1 from=queued to=admitted cause=reserve\n");
 }
 
 static void go_on(void)
@@ -351,7 +353,8 @@ static void test_overdue(void **state)
         hand_over(late, PW_CORE_REFUSED);
         assert_null(pw_host_find(world.scheduler, late->number));
         pw_scheduler_turn(world.scheduler, world.now_us);
-        assert_int_equal(late->run->state, PW_RUN_ENDED);
+        world_expect(&world, "run=2 from=waiting to=queued cause=arrive\n" "host_run=2 from=idle to=queued cause=queue\n"
+                             "host_run=2 from=queued to=idle cause=refuse\n" "run=2 from=queued to=ended cause=fail\n");
         assert_int_equal(said_of(late, PW_CORE_RELEASE), 0);
         world_done(&world);
 }
@@ -359,21 +362,20 @@ static void test_overdue(void **state)
 /* A run that is over lets its place in boards go: not while a record is being written there. */
 static void test_ends_behind_its_records(void **state)
 {
-        const struct pw_host_run *here;
         struct pw_core_message said;
         struct pw_error err;
 
         (void)state;
         begin_slow();
-        here = pw_host_find(world.scheduler, run->number);
         world_cancel(&world, run);
         assert_int_equal(say_of(run, PW_CORE_CANCEL, 1), PW_OK);
-        assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
         prepare(run, 1);
-        assert_int_equal(here->state, PW_HOST_RUN_RESERVED);
+        world_expect(&world, "part=1.1 from=reserved to=recorded cause=record\n"
+                             "part=1.1 from=recorded to=prepared cause=answer\n");
         said = message(PW_CORE_PREPARE, 0);
         assert_int_equal(world_hear(&world, &said, NULL, &err), PW_OK);
-        assert_int_equal(here->state, PW_HOST_RUN_IDLE);
+        world_expect(&world, "part=1.0 from=reserved to=recorded cause=record\n" "part=1.0 from=recorded to=prepared cause=answer\n"
+                             "host_run=1 from=reserved to=idle cause=done\n");
         assert_null(pw_host_find(world.scheduler, run->number));
         world_done(&world);
 }

@@ -1,6 +1,6 @@
 /* What is ordered when: windows, steps, donations, deaths; and how many messages that takes. */
 #include "tests/world/order.h"
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 static uint64_t ordered(uint32_t island) { return atomic_load(&world.boards[island]->head); }
 

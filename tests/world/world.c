@@ -1,5 +1,5 @@
 /* The world: memory, boards, devices; chance. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 #include "scheduler/state.h"
@@ -41,6 +41,7 @@ void world_fail(struct world *world, const char *format, ...)
         va_end(args);
         fflush(stdout);
         fprintf(stderr, "PW_WORLD_SEED=%lu: %s\n", (unsigned long)world->seed, text);
+        world_states_print(world);
         fail_msg("%s", text);
         abort();
 }
@@ -127,6 +128,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         assert_non_null(world->link);
         assert_non_null(world->scheduler);
         assert_non_null(world->host);
+        world_states_open(world);
         pw_list_init(&world->objects);
         pw_list_init(&world->runs);
         world_store_open(world);
@@ -165,5 +167,6 @@ void world_done(struct world *world)
                 munmap(world->executors[i].memory, world_tenant_count(world) * world->executors[i].memory_bytes);
         }
         world_link_free(world->link);
+        world_states_close(world);
         free(world->passing);
 }

@@ -124,6 +124,7 @@ struct world {
         uint32_t object_count, runs_open;
         struct world_passing *passing;
         struct world_link *link;  /* link.c */
+        struct world_states *states; /* states.c */
         uint32_t check_every, acts, changes; /* of what happened to the scheduler, world_changed() */
         uint64_t deaths, ended, failed, good, passed_over, refused;
         uint64_t unprepared;      /* runs that were refused */
@@ -160,6 +161,13 @@ static inline uint8_t *world_memory(struct world *world, uint32_t segment, uint6
 
         return executor->memory + (segment - WORLD_SEGMENTS) / WORLD_DEVICES * executor->memory_bytes + offset;
 }
+
+/* states.c: changes of states (base/transition.h), which world_log() has too */
+void world_states_open(struct world *world);
+void world_states_close(struct world *world);
+void world_states_print(const struct world *world); /* the last ones, to stderr */
+/* Since the last such call, or the beginning, states have changed in these steps, a line each, and no others. */
+void world_expect(struct world *world, const char *lines);
 
 /* passing.c */
 struct world_passing *world_passing_new(void); /* free() ends it */

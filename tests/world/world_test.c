@@ -1,6 +1,6 @@
 /* Islands of one host under load that chance makes: whatever happens, every run ends, results are what the program says, errors
  * reach exactly what depends on them, no device waits for what is not ordered, rooms are one user's at a time. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 #include "scheduler/island/policy/policy.h"

@@ -1,7 +1,7 @@
 /* A client of each tenant as the store knows it: a session with a segment of its own and one of futures, in plain memory. It does
  * what libclient would: slots that were granted are taken, values are written where their rooms are, what comes back comes by a
  * ring. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 #include "base/size.h"

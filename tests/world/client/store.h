@@ -1,8 +1,8 @@
 /* The store in the world: a client of each tenant, what it puts and is promised, and what must hold between the store's records,
  * the scheduler's, and what clients know that they hold.
  */
-#ifndef PW_TESTS_WORLD_STORE_H
-#define PW_TESTS_WORLD_STORE_H
+#ifndef PW_TESTS_WORLD_CLIENT_STORE_H
+#define PW_TESTS_WORLD_CLIENT_STORE_H
 
 #include "scheduler/port.h"
 #include "tests/world/world.h"

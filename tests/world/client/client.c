@@ -1,5 +1,5 @@
 /* Clients of the world: they put values, submit runs, let go; and what the daemon makes of that. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 #include "scheduler/state.h"

@@ -1,6 +1,6 @@
 /* Another client of each tenant, which takes references by id: it saw an object that somebody held, and says so in its ring,
  * which is read later. Until then the store does not know, and frees nothing that it may name. */
-#include "tests/world/store.h"
+#include "tests/world/client/store.h"
 
 #include "base/memory.h"
 

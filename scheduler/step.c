@@ -1,0 +1,47 @@
+/* What changes states of runs and parts, told to who watches. */
+#include "scheduler/step.h"
+
+#include "base/transition.h"
+
+static const char *const run_states[] = { "none", "waiting", "queued", "admitted", "ended" };
+static const char *const run_events[] = { "arrive", "reserve", "done", "fail" };
+static const struct pw_transition_kind runs = { "run", 1, false, run_states, run_events };
+
+static const char *const host_run_states[] = { "none", "idle", "queued", "reserved" };
+static const char *const host_run_events[] = { "queue", "place", "refuse", "cancel", "done" };
+static const struct pw_transition_kind host_runs = { "host_run", 1, false, host_run_states, host_run_events };
+
+static const char *const part_states[] = { "none", "reserved", "recorded", "prepared", "started", "left" };
+static const char *const part_events[] = { "record", "answer", "start", "leave" };
+static const struct pw_transition_kind parts = { "part", 2, false, part_states, part_events };
+
+_Static_assert(sizeof run_states / sizeof *run_states == PW_RUN_STATES, "each state of a run has a word");
+_Static_assert(sizeof run_events / sizeof *run_events == PW_RUN_EVENTS, "each event of a run has a word");
+_Static_assert(sizeof host_run_states / sizeof *host_run_states == PW_HOST_RUN_STATES, "each state of a run here has a word");
+_Static_assert(sizeof host_run_events / sizeof *host_run_events == PW_HOST_RUN_EVENTS, "each event of a run here has a word");
+_Static_assert(sizeof part_states / sizeof *part_states == PW_PART_STATES, "each state of a part has a word");
+_Static_assert(sizeof part_events / sizeof *part_events == PW_PART_EVENTS, "each event of a part has a word");
+
+static void tell(const struct pw_scheduler *scheduler, const struct pw_transition *transition)
+{
+        scheduler->watch->tell(scheduler->watch->context, transition);
+}
+
+void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause)
+{
+        tell(live->program->scheduler, &(struct pw_transition){ .kind = &runs, .id = { live->run.number }, .from = (uint8_t)from,
+                                                                .to = (uint8_t)live->run.state, .cause = (uint8_t)cause });
+}
+
+void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state from, enum pw_host_run_event cause)
+{
+        tell(run->program->scheduler, &(struct pw_transition){ .kind = &host_runs, .id = { run->id.number }, .from = (uint8_t)from,
+                                                               .to = (uint8_t)run->state, .cause = (uint8_t)cause });
+}
+
+void pw_part_tell_step(const struct pw_part *part, enum pw_part_state from, enum pw_part_event cause)
+{
+        tell(part->run->program->scheduler,
+             &(struct pw_transition){ .kind = &parts, .id = { part->run->id.number, part->island->number }, .from = (uint8_t)from,
+                                      .to = (uint8_t)part->state, .cause = (uint8_t)cause });
+}
