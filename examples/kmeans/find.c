@@ -10,7 +10,6 @@
 #include "examples/common/losses.h"
 #include "pathways.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,48 +30,21 @@ struct search {
         struct losses distances; /* of each run: the mean squared distance to the nearest centre */
 };
 
-static const char help[] = "Usage: kmeans [OPTION]...\n"
-                           "Finds clusters in the rows of a table on the pathwaysd of this host.\n\n"
-                           "  --devices N       spread the rows over N devices (1)\n"
-                           "  --islands N       of N islands (0: as few as possible)\n"
-                           "  --clusters N      how many clusters (10)\n"
-                           "  --steps N         how often their centres are moved (40)\n"
-                           "  --data FILE       CSV or CSV.gz: features, then a class (digits.csv.gz)\n"
-                           "  --loss-file FILE  write the mean squared distance at each step, one to a line\n"
-                           "  --socket PATH     the daemon's socket (where libpathways looks)\n";
-
-static void take(struct options *options, int letter, const char *name, const char *text)
+static void options_read(int argc, char **argv, struct options *ret)
 {
-        struct argument argument = { "kmeans", name, text };
-
-        switch (letter) {
-        case 'd': options->devices = (uint32_t)argument_number(&argument, 1, 1 << 20); break;
-        case 'i': options->islands = (uint32_t)argument_number(&argument, 0, 1 << 20); break;
-        case 'k': options->clusters = (uint32_t)argument_number(&argument, 1, 1 << 16); break;
-        case 's': options->steps = (uint32_t)argument_number(&argument, 1, 1 << 24); break;
-        case 'f': options->data = text; break;
-        case 'l': options->loss_file = text; break;
-        case 'S': options->socket = text; break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs(help, stderr); exit(2);
-        }
-}
-
-static void options_read(int argc, char **argv, struct options *ret_options)
-{
-        static const struct option names[] = {
-                { "devices", required_argument, NULL, 'd' }, { "islands", required_argument, NULL, 'i' },
-                { "clusters", required_argument, NULL, 'k' }, { "steps", required_argument, NULL, 's' },
-                { "data", required_argument, NULL, 'f' },    { "loss-file", required_argument, NULL, 'l' },
-                { "socket", required_argument, NULL, 'S' },  { "help", no_argument, NULL, 'h' }, { 0 },
+        const struct argument arguments[] = {
+                { "devices", "N", "spread the rows over N devices (1)", .number = &ret->devices, .least = 1, .most = 1 << 20 },
+                { "islands", "N", "of N islands (0: as few as possible)", .number = &ret->islands, .most = 1 << 20 },
+                { "clusters", "N", "how many clusters (10)", .number = &ret->clusters, .least = 1, .most = 1 << 16 },
+                { "steps", "N", "how often their centres are moved (40)", .number = &ret->steps, .least = 1, .most = 1 << 24 },
+                ARGUMENT_DATA(&ret->data),
+                { "loss-file", "FILE", "write the mean squared distance at each step, one to a line", .text = &ret->loss_file },
+                ARGUMENT_SOCKET(&ret->socket),
+                { 0 },
         };
-        int letter, which;
 
-        *ret_options = (struct options){ .devices = 1, .clusters = 10, .steps = 40, .data = "digits.csv.gz" };
-        while ((letter = getopt_long(argc, argv, "h", names, &which)) != -1)
-                take(ret_options, letter, letter == 'h' || letter == '?' ? "help" : names[which].name, optarg);
-        if (optind < argc)
-                take(ret_options, '?', NULL, NULL);
+        *ret = (struct options){ .devices = 1, .clusters = 10, .steps = 40, .data = "digits.csv.gz" };
+        arguments_read(argc, argv, "kmeans", "Finds clusters in the rows of a table on the pathwaysd of this host.", arguments);
 }
 
 /* --- before the first run ----------------------------------------------------------------------------------------- */

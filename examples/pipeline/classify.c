@@ -9,7 +9,6 @@
 #include "examples/common/failure.h"
 #include "pathways.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,43 +31,18 @@ struct pipeline {
         struct pw_future **results; /* classes, of each microbatch */
 };
 
-static const char help[] = "Usage: pipeline [OPTION]...\n"
-                           "Classifies rows by their nearest neighbours in a pipeline on the pathwaysd of this host.\n\n"
-                           "  --batch N      rows of a microbatch (24)\n"
-                           "  --quota N      outputs in flight of each stage (2)\n"
-                           "  --rounds N     how often all microbatches go through (1)\n"
-                           "  --data FILE    CSV or CSV.gz: features, then a class (digits.csv.gz)\n"
-                           "  --socket PATH  the daemon's socket (where libpathways looks)\n";
-
-static void take(struct options *options, int letter, const char *name, const char *text)
+static void options_read(int argc, char **argv, struct options *ret)
 {
-        struct argument argument = { "pipeline", name, text };
-
-        switch (letter) {
-        case 'b': options->batch = (uint32_t)argument_number(&argument, 1, 1 << 20); break;
-        case 'q': options->quota = (uint32_t)argument_number(&argument, 1, 1 << 20); break;
-        case 'r': options->rounds = (uint32_t)argument_number(&argument, 1, 1 << 24); break;
-        case 'f': options->data = text; break;
-        case 'S': options->socket = text; break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs(help, stderr); exit(2);
-        }
-}
-
-static void options_read(int argc, char **argv, struct options *ret_options)
-{
-        static const struct option names[] = {
-                { "batch", required_argument, NULL, 'b' },  { "quota", required_argument, NULL, 'q' },
-                { "rounds", required_argument, NULL, 'r' }, { "data", required_argument, NULL, 'f' },
-                { "socket", required_argument, NULL, 'S' }, { "help", no_argument, NULL, 'h' }, { 0 },
+        static const char purpose[] = "Classifies rows by their nearest neighbours in a pipeline on the pathwaysd of this host.";
+        const struct argument arguments[] = {
+                { "batch", "N", "rows of a microbatch (24)", .number = &ret->batch, .least = 1, .most = 1 << 20 },
+                { "quota", "N", "outputs in flight of each stage (2)", .number = &ret->quota, .least = 1, .most = 1 << 20 },
+                { "rounds", "N", "how often all microbatches go through (1)", .number = &ret->rounds, .least = 1, .most = 1 << 24 },
+                ARGUMENT_DATA(&ret->data), ARGUMENT_SOCKET(&ret->socket), { 0 },
         };
-        int letter, which;
 
-        *ret_options = (struct options){ .batch = 24, .quota = 2, .rounds = 1, .data = "digits.csv.gz" };
-        while ((letter = getopt_long(argc, argv, "h", names, &which)) != -1)
-                take(ret_options, letter, letter == 'h' || letter == '?' ? "help" : names[which].name, optarg);
-        if (optind < argc)
-                take(ret_options, '?', NULL, NULL);
+        *ret = (struct options){ .batch = 24, .quota = 2, .rounds = 1, .data = "digits.csv.gz" };
+        arguments_read(argc, argv, "pipeline", purpose, arguments);
 }
 
 /* --- before the first run ----------------------------------------------------------------------------------------- */

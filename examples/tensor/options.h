@@ -11,7 +11,7 @@ struct options {
         const char *data, *loss_file, *socket;
 };
 
-/* Fills *ret_options, or prints help or what is wrong and ends the process. */
-void options_read(int argc, char **argv, struct options *ret_options);
+/* Fills *ret, or prints help or what is wrong and ends the process. */
+void options_read(int argc, char **argv, struct options *ret);
 
 #endif
