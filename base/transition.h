@@ -24,7 +24,7 @@ struct pw_transition {
 };
 
 /* Who watches: told of each change once it was made. Calls nothing of the core that tells it. */
-struct pw_watch {
+struct pw_observer {
         void (*tell)(void *context, const struct pw_transition *transition);
         void *context;
 };

@@ -51,7 +51,7 @@ void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us)
         scheduler->admit_us = admit_us ? admit_us : PW_ADMIT_US_DEFAULT;
 }
 
-void pw_scheduler_watch(struct pw_scheduler *scheduler, const struct pw_watch *watch) { scheduler->watch = watch; }
+void pw_scheduler_observe(struct pw_scheduler *scheduler, const struct pw_observer *observer) { scheduler->observer = observer; }
 
 static void free_results(struct pw_list *list)
 {

@@ -19,7 +19,7 @@
 #include "scheduler/run.h"
 
 struct pw_scheduler;
-struct pw_watch;
+struct pw_observer;
 
 struct pw_scheduler_params {
         uint32_t ahead;       /* W: gangs ordered ahead per device; 0: 64 */
@@ -39,7 +39,7 @@ void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us);
 struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler); /* run.h; the daemon empties it after each batch */
 
 /* Who is told of each change of the state of a run or a part; NULL: nobody. Borrowed until another is set. */
-void pw_scheduler_watch(struct pw_scheduler *scheduler, const struct pw_watch *watch);
+void pw_scheduler_observe(struct pw_scheduler *scheduler, const struct pw_observer *observer);
 
 /* --- devices ---------------------------------------------------------------------------------------------------------- */
 

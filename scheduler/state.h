@@ -80,7 +80,7 @@ struct pw_scheduler {
         struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
         uint64_t ended_count;
         struct pw_run_counts counts;
-        const struct pw_watch *watch;    /* of changes of states; NULL: nobody watches */
+        const struct pw_observer *observer; /* of changes of states; NULL: nobody watches */
         uint64_t impossible;             /* events that have no meaning in the state in which they came: our own fault */
 };
 

@@ -24,7 +24,7 @@ _Static_assert(sizeof part_events / sizeof *part_events == PW_PART_EVENTS, "each
 
 static void tell(const struct pw_scheduler *scheduler, const struct pw_transition *transition)
 {
-        scheduler->watch->tell(scheduler->watch->context, transition);
+        scheduler->observer->tell(scheduler->observer->context, transition);
 }
 
 void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause)

@@ -30,7 +30,7 @@ static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
         scheduler->admitted_count += (uint32_t)admitted;
         live->run.row->runs_admitted += (uint64_t)admitted;
         live->program->quota->runs_admitted += (uint64_t)admitted;
-        if (scheduler->watch)
+        if (scheduler->observer)
                 pw_live_tell_step(live, from, event);
 }
 
@@ -45,7 +45,7 @@ static inline void pw_host_run_step(struct pw_host_run *run, enum pw_host_run_ev
                 return;
         }
         run->state = to;
-        if (scheduler->watch && to != from)
+        if (scheduler->observer && to != from)
                 pw_host_run_tell_step(run, from, event);
 }
 
@@ -59,7 +59,7 @@ static inline void pw_part_step(struct pw_part *part, enum pw_part_event event)
                 return;
         }
         part->state = to;
-        if (scheduler->watch)
+        if (scheduler->observer)
                 pw_part_tell_step(part, from, event);
 }
 

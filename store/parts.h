@@ -56,8 +56,6 @@ void pw_object_wake(struct pw_store *store, const struct segment *segment, uint3
 bool pw_object_fail(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_status status);
 /* Set or clear a flag in whatever state the entry is. False: it is in none that has flags, or its writer keeps changing it. */
 bool pw_object_flag(struct pw_store *store, const struct pw_object *object, enum pw_entry_flag flag, bool set);
-/* Set the word to `state`, from CLOSING if its writer keeps to the protocol. */
-void pw_object_set_word(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_entry_state state);
 
 /* ref.c */
 enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, struct pw_owner owner, struct pw_ref **ret_ref);

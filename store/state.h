@@ -217,7 +217,7 @@ struct pw_store {
         struct pw_handles extents, results;
         struct segment *last_segment; /* found last */
         struct session *last_session;
-        struct pw_list queue, populating;
+        struct pw_list queue, populating, spare_refs;
         struct pw_table requests;  /* token -> those of both */
         uint32_t lacking_count;    /* requests in the queue that wait for memory */
         bool searching;            /* for one of them, and not through */
@@ -229,7 +229,7 @@ struct pw_store {
         uint64_t turn_until_us, next_turn_us, turns;
         uint64_t serving;          /* of the queue: counts up */
         struct pw_heap leases, waits; /* by their end; waits for names too */
-        struct pw_list spare_refs;
+        const struct pw_observer *observer; /* of changes of states; NULL: nobody watches */
         struct pw_table run_refs;        /* of runs, to objects with many claims: the first of its key */
         struct pw_list ending_sessions, ending_extents, rung;
         struct pw_list dropping;   /* tenants with dropped objects: they take turns */

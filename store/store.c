@@ -31,6 +31,8 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         return store;
 }
 
+void pw_store_observe(struct pw_store *store, const struct pw_observer *observer) { store->observer = observer; }
+
 static void free_segment(struct segment *segment)
 {
         pw_look_segment_end(segment);

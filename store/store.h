@@ -24,6 +24,7 @@
 #include "store/counts.h"
 
 struct pw_store;
+struct pw_observer;
 struct pw_object; /* one known object: object.h */
 
 struct pw_store_params {
@@ -34,6 +35,8 @@ struct pw_store_params {
 };
 struct pw_store *pw_store_new(const struct pw_store_params *params); /* NULL: out of memory */
 void pw_store_free(struct pw_store *store);
+/* Who is told of each change of the state of an object or a name; NULL: nobody. Borrowed until another is set. */
+void pw_store_observe(struct pw_store *store, const struct pw_observer *observer);
 /* The daemon empties them after each batch of events. */
 struct pw_store_actions *pw_store_actions(struct pw_store *store);
 

@@ -2,11 +2,18 @@
  * out as questions, who asked for it is told when it is settled. */
 #include "store/name/name_private.h"
 
+#include "base/transition.h"
+
 #define CLAIM_BYTES 112  /* its node, its place in the heap of leases */
 #define NAMING_BYTES 184 /* of a name besides, its places in tables here and in metadata, without letters */
 #define ASKERS_OF_NAME 64u
 
-enum event { WANTED, ENDED, BACK, DONE, TAKEN, NOT_FOUND, UNKNOWN, AWAY, EVENTS };
+enum event { WANTED, ENDED, BACK, DONE, TAKEN, NOT_FOUND, UNKNOWN, AWAY, EVENTS, GONE = EVENTS }; /* GONE: its claim went */
+static const char *const event_texts[] = { "wanted", "ended", "back", "done", "taken", "not_found", "unknown", "away", "gone" };
+static const char *const state_texts[] = { "none", "held", "bound", "unknown", "ending" };
+static const struct pw_transition_kind namings = { "name", 1, false, state_texts, event_texts };
+_Static_assert(sizeof state_texts / sizeof *state_texts == PW_NAME_STATES, "each state has a word");
+_Static_assert(sizeof event_texts / sizeof *event_texts == EVENTS + 1, "each event has a word");
 
 /* What is asked next; LATER: when metadata is back. */
 enum asks { NOTHING = 0, BIND = PW_NAME_BIND, UNBIND = PW_NAME_UNBIND, RESOLVE = PW_NAME_RESOLVE, LATER };
@@ -136,10 +143,14 @@ static void unchain(struct pw_store *store, const struct pw_naming *naming)
                 pw_table_remove(&store->names, key);
 }
 
-static void set_state(struct pw_store *store, struct pw_naming *naming, enum pw_name_state state)
+static void set_state(struct pw_store *store, struct pw_naming *naming, enum pw_name_state state, enum event cause)
 {
         bool was_live = naming->state != PW_NAME_NONE && naming->state != PW_NAME_ENDING;
 
+        if (store->observer && state != naming->state)
+                store->observer->tell(store->observer->context,
+                                   &(struct pw_transition){ .kind = &namings, .id = { naming->serial }, .from = naming->state,
+                                                            .to = (uint8_t)state, .cause = (uint8_t)cause });
         naming->state = (uint8_t)state;
         store->name_count += (state != PW_NAME_NONE && state != PW_NAME_ENDING) - (uint64_t)was_live;
 }
@@ -210,7 +221,7 @@ static struct pw_naming *add_naming(struct pw_store *store, const struct pw_name
 static void free_naming(struct pw_store *store, struct pw_naming *naming)
 {
         pw_name_tell_all(store, naming, PW_TELL_REMOVED, (struct pw_id){ 0 });
-        set_state(store, naming, PW_NAME_NONE);
+        set_state(store, naming, PW_NAME_NONE, GONE);
         unchain(store, naming);
         pw_table_remove(&store->namings, naming->serial);
         pw_list_remove(&naming->link);
@@ -254,7 +265,7 @@ static void step(struct pw_store *store, struct pw_naming *naming, enum event ev
         bool was_sure = naming->state == PW_NAME_BOUND || naming->state == PW_NAME_ENDING;
         bool is_new = rule.next == PW_NAME_BOUND && naming->state != PW_NAME_BOUND;
 
-        set_state(store, naming, rule.next);
+        set_state(store, naming, rule.next, event);
         if (rule.tell)
                 pw_name_tell_all(store, naming, rule.tell, found);
         if (rule.ask)

@@ -2,6 +2,8 @@
 #include "store/account/quota.h"
 #include "store/fixture_test.h"
 
+#include "base/transition.h"
+
 /* What name.c calls: names of one length meet, whosever they are, so that each is found by what it is. */
 uint64_t pw_hash_pair(const struct pw_hash_secret *secret, const char *first, const char *second)
 {
@@ -38,14 +40,24 @@ static enum pw_status name_until(struct named *n, const char *name, uint64_t unt
         return plain_bind(n->f.store, "ann", name, n->object, until_us, n->f.now_us, NULL);
 }
 
+static void note(void *context, const struct pw_transition *transition)
+{
+        char line[PW_TRANSITION_TEXT_BYTES];
+
+        strcat(strcat(context, pw_transition_format(transition, line)), "\n");
+}
+
 static void test_bind_and_remove(void **state)
 {
+        char seen[1000] = "";
+        const struct pw_observer observer = { note, seen };
         struct named n;
         struct place other;
         struct pw_error err;
 
         (void)state;
         open_named(&n);
+        pw_store_observe(n.f.store, &observer);
         assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
         assert_int_equal(fixture_unname(&n.f, "ann", "weights", &err), PW_NOT_FOUND);
         assert_string_equal(err.text, "name weights: not bound");
@@ -62,6 +74,12 @@ static void test_bind_and_remove(void **state)
         assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
         assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
         assert_gone(&n);
+        assert_string_equal(seen, "name=1 from=none to=held cause=wanted\n"
+                                  "name=1 from=held to=bound cause=done\n"
+                                  "name=1 from=bound to=ending cause=ended\n"
+                                  "name=1 from=ending to=none cause=done\n"
+                                  "object=a.0.1 from=ready to=closing cause=close\n"
+                                  "object=a.0.1 from=closing to=free cause=free\n");
         fixture_close(&n.f);
 }
 

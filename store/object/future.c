@@ -1,4 +1,5 @@
 /* Futures of programs: claimed by a run, decided once; their shard lists and error texts. */
+#include "store/object/step.h"
 #include "store/parts.h"
 
 #define TEXT_BYTES_MAX 4096u
@@ -259,7 +260,6 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         struct segment *segment = pw_segment_of(store, object->segment);
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         enum pw_status status = decision->status;
-        uint64_t old;
 
         store->now_us = now_us;
         if (!object->known || pw_word_state(pw_entry_load(entry)) != PW_ENTRY_PENDING)
@@ -270,7 +270,7 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         if (status != PW_OK)
                 write_text(segment, object, decision->status == PW_OK ? "the futures segment has no space for its list of shards" :
                            decision->text);
-        if (!pw_entry_decide(entry, object->generation, status, status == PW_OK ? PW_ENTRY_SHARDED : 0, PW_DECIDE_TRIES, &old))
+        if (!pw_object_decide(store, object, status, status == PW_OK ? PW_ENTRY_SHARDED : 0))
                 return;
         pw_object_wake(store, segment, object->slot);
         if (object->watched)
@@ -304,10 +304,9 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, const char 
         if (pw_word_state(word) != (closing ? PW_ENTRY_CLOSING : PW_ENTRY_READY) || pw_word_generation(word) != object->generation)
                 return;
         write_loss(segment, object, text);
-        pw_entry_swap(entry, &word, pw_word_make(closing ? PW_ENTRY_CLOSING : PW_ENTRY_LOST, pw_word_flags(word),
-                                                 object->generation, PW_DEVICE_LOST));
-        if (closing)
-                object->closing = PW_ENTRY_LOST; /* if it is reopened at all */
-        else
+        if (!pw_object_step(store, object, PW_OBJECT_LOSE, &word,
+                            pw_word_make(PW_ENTRY_LOST, pw_word_flags(word), object->generation, PW_DEVICE_LOST)))
+                return; /* flags are the store's own here: nobody else changes the word */
+        if (!closing)
                 pw_object_wake(store, segment, object->slot);
 }

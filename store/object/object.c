@@ -1,4 +1,5 @@
 /* Object records: found by place, known when somebody asks; the words of their entries; rows for listings. */
+#include "store/object/step.h"
 #include "store/parts.h"
 
 void pw_object_know(struct segment *segment, struct pw_object *object, uint32_t generation)
@@ -53,28 +54,13 @@ void pw_object_wake(struct pw_store *store, const struct segment *segment, uint3
 
 bool pw_object_fail(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_status status)
 {
-        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
-        uint64_t old;
-
-        if (pw_entry_decide(entry, object->generation, status, 0, PW_DECIDE_TRIES, &old)) {
+        if (pw_object_decide(store, object, status, 0)) {
                 pw_object_wake(store, segment, object->slot);
                 return true;
         }
-        if (pw_word_state(pw_entry_load(entry)) == PW_ENTRY_PENDING)
+        if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) == PW_ENTRY_PENDING)
                 pw_session_broke(store, segment->session, "it keeps changing the word of an entry");
         return false;
-}
-
-void pw_object_set_word(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_entry_state state)
-{
-        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
-        uint64_t word = pw_entry_load(entry), wanted = pw_word_make(state, 0, object->generation, PW_OK);
-
-        if (pw_word_state(word) == PW_ENTRY_CLOSING && pw_word_generation(word) == object->generation &&
-            pw_entry_swap(entry, &word, wanted))
-                return;
-        pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
-        atomic_store(&entry->word, wanted);
 }
 
 bool pw_object_flag(struct pw_store *store, const struct pw_object *object, enum pw_entry_flag flag, bool set)

@@ -1,5 +1,6 @@
 /* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is
  * freed, or was reopened. */
+#include "store/object/step.h"
 #include "store/parts.h"
 
 #define PART 1024u          /* closed between two looks: others get their turn */
@@ -46,14 +47,12 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
                 }
                 if (state < PW_ENTRY_READY || state > PW_ENTRY_LOST)
                         break;
-                if (pw_entry_swap(entry, &word, pw_word_with_state(word, PW_ENTRY_CLOSING))) {
-                        object->closing = (uint8_t)state;
+                if (pw_object_step(store, object, PW_OBJECT_CLOSE, &word, word))
                         return;
-                }
         }
         pw_session_broke(store, segment->session, "it changed the word of an entry that was decided");
-        atomic_store(&entry->word, pw_word_make(PW_ENTRY_CLOSING, 0, object->generation, PW_PROTOCOL));
-        object->closing = PW_ENTRY_ERROR;
+        pw_object_force(store, object, PW_ENTRY_ERROR, PW_OBJECT_CLOSE,
+                        pw_word_make(PW_ENTRY_CLOSING, 0, object->generation, PW_PROTOCOL));
 }
 
 static bool anything_leaves(const struct pw_store *store)
@@ -139,15 +138,17 @@ bool pw_store_reclaim_begin(struct pw_store *store)
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
-        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
-        uint64_t word = pw_entry_load(entry);
-        enum pw_entry_state before = object->closing;
+        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
 
-        object->closing = object->leaving = 0;
-        if (before == PW_ENTRY_PENDING)
+        object->leaving = 0;
+        if (object->closing == PW_ENTRY_PENDING) {
+                object->closing = 0;
                 return;
-        if (pw_word_state(word) != PW_ENTRY_CLOSING || !pw_entry_swap(entry, &word, pw_word_with_state(word, before)))
+        }
+        if (!pw_object_step(store, object, PW_OBJECT_REOPEN, &word, word)) {
                 pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
+                object->closing = 0;
+        }
         pw_object_wake(store, segment, object->slot);
 }
 
@@ -173,6 +174,18 @@ static void revoke_notes(const struct segment *segment)
                 atomic_fetch_add(&((struct pw_control *)(void *)segment->session->control)->revoked, 1);
 }
 
+/* To FREE or TAKEN, which its writer sees at once. */
+static void leave_slot(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_object_event event)
+{
+        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
+        uint64_t wanted = pw_word_make(PW_ENTRY_FREE, 0, object->generation, PW_OK);
+
+        if (pw_word_generation(word) == object->generation && pw_object_step(store, object, event, &word, wanted))
+                return;
+        pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
+        pw_object_force(store, object, PW_ENTRY_CLOSING, event, wanted);
+}
+
 /* The slot goes back to its lane, or stays TAKEN: its lane or session ended, or somebody waits for room. */
 static void free_one(struct pw_store *store, struct pw_object *object)
 {
@@ -185,7 +198,7 @@ static void free_one(struct pw_store *store, struct pw_object *object)
         if (object->forced)
                 revoke_notes(segment);
         clear(store, segment, object);
-        pw_object_set_word(store, segment, object, take ? PW_ENTRY_TAKEN : PW_ENTRY_FREE);
+        leave_slot(store, segment, object, take ? PW_OBJECT_TAKE : PW_OBJECT_FREE);
         pw_object_wake(store, segment, object->slot);
         extent->worn |= worn;
         if (take) {

@@ -59,31 +59,22 @@ static void test_letting_go(void **state)
         assert_string_equal(late->text, "run 1 of block was cancelled by a client");
         assert_int_equal(device()->used[PW_USE_LETTING_GO], 12 << 10);
         assert_int_equal(device()->used[PW_USE_BLOCK] + device()->used[PW_USE_RESULT], 0);
-        world_expect(&world, "run=1 from=waiting to=queued cause=arrive\n"
-                             "host_run=1 from=idle to=queued cause=queue\n"
-                             "host_run=1 from=queued to=reserved cause=place\n"
-                             "run=1 from=queued to=admitted cause=reserve\n"
-                             "part=1.0 from=reserved to=recorded cause=record\n"
-                             "part=1.0 from=recorded to=prepared cause=answer\n"
-                             "part=1.0 from=prepared to=started cause=start\n"
-                             "run=2 from=waiting to=queued cause=arrive\n"
-                             "host_run=2 from=idle to=queued cause=queue\n");
+        world_expect(&world, WORLD_ASKS("1") WORLD_STARTS("1")
+                             WORLD_ASKS("2")
+                             "object=2.0.1 from=pending to=error cause=fail\n");
         world_check(&world);
         while (atomic_load(&world.executors[0].board->running))
                 world_step(&world, 0);
         world_expect(&world, "");
         world_settle(&world);
-        world_expect(&world, "part=1.0 from=started to=left cause=leave\n"
-                             "host_run=1 from=reserved to=idle cause=done\n"
-                             "run=1 from=admitted to=ended cause=done\n"
-                             "host_run=2 from=queued to=reserved cause=place\n"
-                             "run=2 from=queued to=admitted cause=reserve\n"
-                             "part=2.0 from=reserved to=recorded cause=record\n"
-                             "part=2.0 from=recorded to=prepared cause=answer\n"
-                             "part=2.0 from=prepared to=started cause=start\n"
-                             "part=2.0 from=started to=left cause=leave\n"
-                             "host_run=2 from=reserved to=idle cause=done\n"
-                             "run=2 from=admitted to=ended cause=done\n");
+        world_expect(&world, WORLD_ENDS("1")
+                             WORLD_STARTS("2")
+                             "object=1.0.1 from=ready to=closing cause=close\n"
+                             "object=1.0.1 from=closing to=free cause=free\n"
+                             WORLD_ENDS("2")
+                             "object=2.1.1 from=pending to=ready cause=decide\n"
+                             "object=1.1.1 from=ready to=closing cause=close\n"
+                             "object=1.1.1 from=closing to=free cause=free\n");
         assert_int_equal(next->status, PW_OK); /* though the error is held still */
         assert_int_equal(device()->used[PW_USE_LETTING_GO], 0);
         assert_int_equal(device()->used[PW_USE_RESULT], 4 << 10);
@@ -130,6 +121,11 @@ static void test_cancel_skips(void **state)
         world_settle(&world);
         assert_true(result->maker->ended);
         assert_true(world.executors[0].gangs - gangs <= 4);
+        world_expect(&world, WORLD_ASKS("1") WORLD_STARTS("1")
+                             "object=2.0.1 from=pending to=error cause=fail\n"
+                             WORLD_ENDS("1")
+                             "object=1.0.1 from=ready to=closing cause=close\n"
+                             "object=1.0.1 from=closing to=free cause=free\n");
         world_done(&world);
 }
 

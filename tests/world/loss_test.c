@@ -17,44 +17,28 @@ static void test_death(void **state)
         world_daemon(&world);
         for (uint32_t i = 0; i < 3; i++)
                 assert_true(world_step(&world, 0));
-        world_expect(&world, "run=1 from=waiting to=queued cause=arrive\n"
-                             "host_run=1 from=idle to=queued cause=queue\n"
-                             "host_run=1 from=queued to=reserved cause=place\n"
-                             "run=1 from=queued to=admitted cause=reserve\n"
-                             "part=1.0 from=reserved to=recorded cause=record\n"
-                             "part=1.0 from=recorded to=prepared cause=answer\n"
-                             "part=1.0 from=prepared to=started cause=start\n"
-                             "run=2 from=waiting to=queued cause=arrive\n"
-                             "host_run=2 from=idle to=queued cause=queue\n"
-                             "host_run=2 from=queued to=reserved cause=place\n"
-                             "run=2 from=queued to=admitted cause=reserve\n"
-                             "part=2.0 from=reserved to=recorded cause=record\n"
-                             "part=2.0 from=recorded to=prepared cause=answer\n"
-                             "part=2.0 from=prepared to=started cause=start\n"
-                             "run=3 from=waiting to=queued cause=arrive\n"
-                             "host_run=3 from=idle to=queued cause=queue\n"
-                             "host_run=3 from=queued to=reserved cause=place\n"
-                             "run=3 from=queued to=admitted cause=reserve\n"
-                             "part=3.0 from=reserved to=recorded cause=record\n"
-                             "part=3.0 from=recorded to=prepared cause=answer\n"
-                             "part=3.0 from=prepared to=started cause=start\n");
+        world_expect(&world, WORLD_ASKS("1") WORLD_STARTS("1")
+                             WORLD_ASKS("2") WORLD_STARTS("2")
+                             WORLD_ASKS("3") WORLD_STARTS("3"));
         world_kill(&world, 0);
         world_settle(&world);
-        world_expect(&world, "part=1.0 from=started to=left cause=leave\n"
-                             "host_run=1 from=reserved to=idle cause=done\n"
-                             "run=1 from=admitted to=ended cause=done\n"
-                             "part=2.0 from=started to=left cause=leave\n"
-                             "host_run=2 from=reserved to=idle cause=done\n"
-                             "run=2 from=admitted to=ended cause=done\n"
-                             "part=3.0 from=started to=left cause=leave\n"
-                             "host_run=3 from=reserved to=idle cause=done\n"
-                             "run=3 from=admitted to=ended cause=done\n");
+        world_expect(&world, WORLD_ENDS("1")
+                             WORLD_ENDS("2")
+                             WORLD_ENDS("3")
+                             "object=2.0.1 from=pending to=error cause=fail\n"
+                             "object=2.1.1 from=pending to=error cause=fail\n"
+                             "object=2.2.1 from=pending to=ready cause=decide\n");
         assert_int_equal(first->status, PW_CRASHED);
         assert_string_equal(first->text, "m/update crashed (SIGKILL) on device h3:0, run 1");
         assert_int_equal(second->status, PW_CRASHED);
         assert_string_equal(second->text, "m/update crashed (SIGKILL) on device h3:0, run 1 (input 0 of run 2, chain)");
         assert_int_equal(other->status, PW_OK);
         world_kill(&world, 1);
+        world_drop(&world, second);
+        world_settle(&world);
+        world_expect(&world, "object=2.2.1 from=ready to=lost cause=lose\n"
+                             "object=2.1.1 from=error to=closing cause=close\n"
+                             "object=2.1.1 from=closing to=free cause=free\n");
         assert_int_equal(other->status, PW_DEVICE_LOST);
         assert_string_equal(other->text, "the device h3:1 that held it was lost: its executor ended (SIGKILL)");
         world_done(&world);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/transition.h"
+#include "store/store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 #define LAST 24u /* of them are told of where a world fails */
 
 struct world_states {
-        struct pw_watch watch;
+        struct pw_observer observer;
         uint64_t first, end; /* numbers of those that were not expected yet; of all */
         struct pw_transition kept[KEPT];
 };
@@ -32,8 +33,9 @@ void world_states_open(struct world *world)
 {
         world->states = calloc(1, sizeof *world->states);
         assert_non_null(world->states);
-        world->states->watch = (struct pw_watch){ see, world };
-        pw_scheduler_watch(world->scheduler, &world->states->watch);
+        world->states->observer = (struct pw_observer){ see, world };
+        pw_scheduler_observe(world->scheduler, &world->states->observer);
+        pw_store_observe(world->store, &world->states->observer);
 }
 
 void world_states_close(struct world *world) { free(world->states); }

@@ -128,10 +128,10 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         assert_non_null(world->link);
         assert_non_null(world->scheduler);
         assert_non_null(world->host);
-        world_states_open(world);
         pw_list_init(&world->objects);
         pw_list_init(&world->runs);
         world_store_open(world);
+        world_states_open(world);
         for (uint32_t i = 0; i < options->islands; i++) {
                 add_island(world, i);
                 for (uint32_t d = 0; d < options->devices_per_island; d++)
