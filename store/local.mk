@@ -12,7 +12,8 @@ EXTRA_DIST += store/README.md
 store_names = store/name/plain_test.c store/name/plain_test.h
 store_fixture = store/fixture_test.c store/fixture_test.h $(store_names)
 store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/look_test  \
-	store/model_test store/name/name_test store/name/name_world_test store/object/reclaim_test store/object/ref_test store/room/room_test  \
+	store/model_test store/name/lease_test store/name/name_test store/name/name_world_test store/object/reclaim_test \
+	store/object/ref_test store/room/room_test \
 	store/room/queue_test store/room/search_test
 store_tests += store/object/move_test store/account/quota_test store/object/transfer_test store/object/wide_test
 check_PROGRAMS += $(store_tests)
@@ -28,7 +29,9 @@ store_object_look_test_SOURCES = store/object/look_test.c $(store_fixture)
 store_object_look_test_LDADD = $(store_test_libs)
 store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c $(store_names)
 store_model_test_LDADD = $(store_test_libs)
-store_name_name_test_SOURCES = store/name/name_test.c $(store_fixture)
+store_name_lease_test_SOURCES = store/name/lease_test.c store/name/named_test.h $(store_fixture)
+store_name_lease_test_LDADD = $(store_test_libs)
+store_name_name_test_SOURCES = store/name/name_test.c store/name/named_test.h $(store_fixture)
 store_name_name_world_test_SOURCES = store/name/name_world_test.c store/name/late_test.c store/name/late_test.h $(store_fixture)
 store_name_name_world_test_LDADD = $(store_test_libs)
 store_name_name_test_LDADD = $(store_test_libs)

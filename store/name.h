@@ -26,9 +26,9 @@ struct pw_name_request {
         uint64_t now_us;
 };
 
-/* Bind it to `object`, which is held from now on. `until_us`: when the name goes, unless it was bound anew meanwhile; 0: never.
- * Till then a lease holds the object too. Errors: PW_EXISTS (bound to another object), PW_DENIED (another tenant's object),
- * PW_DONATED_USE, PW_LIMIT, PW_NO_MEMORY; nothing has changed then. */
+/* Bind it to `object`, which is held from now on. `until_us`: when the name goes; 0: never. Of a name that is bound to it, or on
+ * its way there, that takes the place of the end that it had. Till then a lease holds the object too. Errors: PW_EXISTS (bound to
+ * another object), PW_DENIED (another tenant's object), PW_DONATED_USE, PW_LIMIT, PW_NO_MEMORY; nothing has changed then. */
 PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_request *request,
                                                 struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
 /* It is not found from now on. Errors: PW_NOT_FOUND, PW_LIMIT, PW_NO_MEMORY. */

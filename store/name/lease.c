@@ -3,19 +3,27 @@
 
 #define LEASES_PART 512u /* that end at once: others in the next part */
 
+static enum pw_status check_given(const struct pw_object *object, struct pw_error *ret_err)
+{
+        return object->donated == 2 ? pw_error_set(ret_err, PW_DONATED_USE, "lease: the object was given to a run") : PW_OK;
+}
+
 static enum pw_status add_lease(struct pw_store *store, struct pw_object *object, uint64_t until_us, struct pw_ref **ret_ref,
                                 struct pw_error *ret_err)
 {
         enum pw_status status = pw_claims_check(store, object, 1, ret_err);
+        struct pw_ref *ref;
 
+        if (status == PW_OK)
+                status = check_given(object, ret_err);
         if (status != PW_OK)
                 return status;
-        if (object->donated == 2)
-                return pw_error_set(ret_err, PW_DONATED_USE, "lease: the object was given to a run");
-        if (pw_claim_add(store, object, PW_OWNER_LEASE, ret_ref) == PW_OK) {
-                if (pw_heap_add(&store->leases, &(*ret_ref)->lease, until_us))
+        if (pw_claim_add(store, object, PW_OWNER_LEASE, &ref) == PW_OK) {
+                if (pw_heap_add(&store->leases, &ref->lease, until_us)) {
+                        *ret_ref = ref;
                         return PW_OK;
-                pw_ref_remove(store, *ret_ref);
+                }
+                pw_ref_remove(store, ref);
         }
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a lease");
 }
@@ -27,30 +35,33 @@ enum pw_status pw_store_lease(struct pw_store *store, struct pw_object *object, 
         return add_lease(store, object, until_us, &lease, ret_err);
 }
 
-enum pw_status pw_lease_of_name(struct pw_store *store, const struct pw_naming *naming, uint64_t until_us, struct pw_error *ret_err)
+enum pw_status pw_lease_of_name(struct pw_store *store, struct pw_naming *naming, uint64_t until_us, struct pw_error *ret_err)
 {
-        struct pw_ref *lease;
-        enum pw_status status = add_lease(store, naming->ref->object, until_us, &lease, ret_err);
+        struct pw_object *object = naming->ref->object;
+        enum pw_status status;
 
+        if (!until_us) {
+                if (naming->lease)
+                        pw_ref_remove(store, naming->lease);
+                return PW_OK;
+        }
+        if (naming->lease) {
+                status = check_given(object, ret_err);
+                if (status == PW_OK)
+                        pw_heap_move(&store->leases, &naming->lease->lease, until_us);
+                return status;
+        }
+        status = add_lease(store, object, until_us, &naming->lease, ret_err);
         if (status == PW_OK)
-                lease->ends = naming->serial;
+                naming->lease->ends = naming->serial;
         return status;
 }
 
-/* The node after `ref` is read before `ref` goes. */
-void pw_lease_forget_name(struct pw_store *store, const struct pw_naming *naming, bool remove)
+void pw_lease_forget_name(struct pw_naming *naming)
 {
-        struct pw_object *object = naming->ref->object;
-        struct pw_ref *ref = pw_ref_next(object, NULL), *next;
-
-        for (; ref; ref = next) {
-                next = pw_ref_next(object, ref);
-                if (ref->kind != PW_OWNER_LEASE || ref->ends != naming->serial)
-                        continue;
-                ref->ends = 0;
-                if (remove)
-                        pw_ref_remove(store, ref);
-        }
+        if (naming->lease)
+                naming->lease->ends = 0;
+        naming->lease = NULL;
 }
 
 /* In parts: who let many leases end at once holds nobody else up. */

@@ -5,7 +5,7 @@
 #include "base/transition.h"
 
 #define CLAIM_BYTES 112  /* its node, its place in the heap of leases */
-#define NAMING_BYTES 184 /* of a name besides, its places in tables here and in metadata, without letters */
+#define NAMING_BYTES 192 /* of a name besides, its places in tables here and in metadata, without letters */
 #define ASKERS_OF_NAME 64u
 
 enum event { WANTED, ENDED, BACK, DONE, TAKEN, NOT_FOUND, UNKNOWN, AWAY, EVENTS, GONE = EVENTS }; /* GONE: its claim went */
@@ -233,10 +233,15 @@ void pw_name_ref_gone(struct pw_store *store, struct pw_ref *ref)
 {
         if (ref->kind != PW_OWNER_NAME && ref->kind != PW_OWNER_LEASE)
                 return;
-        if (ref->kind == PW_OWNER_LEASE)
+        if (ref->kind == PW_OWNER_LEASE) {
+                struct pw_naming *ended = ref->ends ? pw_table_get(&store->namings, ref->ends) : NULL;
+
+                if (ended)
+                        ended->lease = NULL;
                 pw_heap_remove(&store->leases, &ref->lease);
-        else
+        } else {
                 free_naming(store, ref->naming);
+        }
         pw_segment_of(store, ref->object->segment)->tenant->claims--;
         ref->object->claims--;
         keep(store, ref->object, -CLAIM_BYTES);
@@ -274,8 +279,8 @@ static void step(struct pw_store *store, struct pw_naming *naming, enum event ev
                 pw_wanted_found(store, tenant_of(store, naming), naming->name, naming->ref->object);
         if (rule.next != PW_NAME_NONE)
                 return;
-        if (!was_sure)
-                pw_lease_forget_name(store, naming, true);
+        if (!was_sure && naming->lease)
+                pw_ref_remove(store, naming->lease);
         pw_ref_remove(store, naming->ref);
 }
 
@@ -387,17 +392,17 @@ static enum pw_status make_naming(struct pw_store *store, const struct pw_name_r
 {
         struct pw_naming *naming = find_of(store, request->tenant, request->name, object);
         bool is_new = !naming;
-        enum pw_status status = pw_claims_check(store, object, is_new + (until_us > 0), ret_err);
+        enum pw_status status = is_new ? pw_claims_check(store, object, 1 + (until_us > 0), ret_err) : PW_OK;
 
-        if (status != PW_OK && (is_new || until_us))
+        if (status != PW_OK)
                 return status;
         if (is_new)
                 naming = add_naming(store, request, object);
         if (!naming)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for name %s", request->name);
         if (naming->state == PW_NAME_ENDING)
-                pw_lease_forget_name(store, naming, false);
-        status = until_us ? pw_lease_of_name(store, naming, until_us, ret_err) : PW_OK;
+                pw_lease_forget_name(naming);
+        status = pw_lease_of_name(store, naming, until_us, ret_err);
         if (status != PW_OK && is_new)
                 pw_ref_remove(store, naming->ref);
         *ret_naming = naming;

@@ -20,6 +20,7 @@ enum pw_name_state {
 struct pw_naming {
         struct pw_naming *same_key; /* in the store's names */
         struct pw_ref *ref;        /* its claim of the object */
+        struct pw_ref *lease;      /* with which it ends; NULL: it stays */
         struct pw_list link;       /* in name_asks, names_open or names_later; BOUND: alone */
         struct pw_list askers;     /* who is told how it comes out */
         uint64_t serial;
@@ -83,10 +84,9 @@ void pw_wanted_found(struct pw_store *store, const char *tenant, const char *nam
 void pw_wanted_tick(struct pw_store *store);
 
 /* lease.c */
-/* The name ends with it. */
-enum pw_status pw_lease_of_name(struct pw_store *store, const struct pw_naming *naming, uint64_t until_us,
-                                struct pw_error *ret_err);
-/* Its leases end no name any more, or go. */
-void pw_lease_forget_name(struct pw_store *store, const struct pw_naming *naming, bool remove);
+/* The name ends at `until_us`, in place of the end that it had; 0: it stays. Nothing has changed on an error. */
+enum pw_status pw_lease_of_name(struct pw_store *store, struct pw_naming *naming, uint64_t until_us, struct pw_error *ret_err);
+/* The name's lease holds the object on, and ends no name any more. */
+void pw_lease_forget_name(struct pw_naming *naming);
 
 #endif

@@ -1,6 +1,6 @@
-/* Names and leases: they hold what they name, without a session, until they are removed or have run out. */
+/* Names: they hold what they name, without a session, until they are removed. */
 #include "store/account/quota.h"
-#include "store/fixture_test.h"
+#include "store/name/named_test.h"
 
 #include "base/transition.h"
 
@@ -10,34 +10,6 @@ uint64_t pw_hash_pair(const struct pw_hash_secret *secret, const char *first, co
         (void)secret;
         (void)first;
         return strlen(second);
-}
-
-struct named { struct fixture f; struct client *ann, *bo; struct place place; struct pw_object *object; };
-
-static void open_named(struct named *n)
-{
-        fixture_open(&n->f, 64 * PW_MIB);
-        n->ann = fixture_client(&n->f, "ann");
-        n->bo = fixture_client(&n->f, "bo");
-        n->place = fixture_put(n->ann, fixture_grant(&n->f, n->ann, 4096, 4).first_slot);
-        n->object = fixture_known(&n->f, n->place);
-}
-
-static void assert_gone(struct named *n)
-{
-        fixture_reclaim(&n->f);
-        assert_true(fixture_state(n->place) < PW_ENTRY_PENDING);
-}
-
-static void assert_there(struct named *n)
-{
-        fixture_reclaim(&n->f);
-        assert_int_equal(fixture_state(n->place), PW_ENTRY_READY);
-}
-
-static enum pw_status name_until(struct named *n, const char *name, uint64_t until_us)
-{
-        return plain_bind(n->f.store, "ann", name, n->object, until_us, n->f.now_us, NULL);
 }
 
 static void note(void *context, const struct pw_transition *transition)
@@ -211,49 +183,6 @@ static void test_segment_goes_with_names(void **state)
         fixture_close(&n.f);
 }
 
-static void test_leases(void **state)
-{
-        struct named n;
-
-        (void)state;
-        open_named(&n);
-        assert_int_equal(pw_store_lease(n.f.store, n.object, 3000, NULL), PW_OK);
-        assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
-        assert_int_equal(pw_store_lease(n.f.store, n.object, 2000, NULL), PW_OK);
-        fixture_drop(&n.f, n.ann, n.place);
-        for (uint64_t now_us = 1000; now_us <= 3000; now_us += 1000) {
-                assert_true(pw_store_next_us(n.f.store) == now_us);
-                pw_store_tick(n.f.store, now_us - 1);
-                assert_there(&n);
-                pw_store_tick(n.f.store, now_us);
-        }
-        assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
-        assert_gone(&n);
-        fixture_close(&n.f);
-}
-
-/* A name for a time goes with its object, unless it was bound anew meanwhile. */
-static void test_names_that_end(void **state)
-{
-        struct named n;
-
-        (void)state;
-        open_named(&n);
-        assert_int_equal(name_until(&n, "weights", 1000), PW_OK);
-        assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
-        assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
-        pw_store_tick(n.f.store, 1000);
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
-        assert_int_equal(name_until(&n, "weights", 2000), PW_OK);
-        fixture_drop(&n.f, n.ann, n.place);
-        pw_store_tick(n.f.store, 1999);
-        assert_there(&n);
-        pw_store_tick(n.f.store, 2000);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
-        assert_gone(&n);
-        fixture_close(&n.f);
-}
-
 /* Without force only names and leases go, with it sessions' references too; runs keep theirs. */
 static void test_free_object(void **state)
 {
@@ -302,9 +231,30 @@ static struct pw_name_told answer_with(struct named *n, enum pw_name_outcome out
         return told;
 }
 
+/* Metadata answers when the test does. */
+static void open_late(struct named *n)
+{
+        open_named(n);
+        n->f.is_metadata = true;
+}
+
+static struct pw_name_request ann_asks(const struct named *n, uint64_t request)
+{
+        return (struct pw_name_request){ n->ann->session, request, "ann", "weights", 0 };
+}
+
+/* Metadata is back, and knows of no binding. */
+static void close_unbound(struct named *n, enum pw_name_ask_kind kind)
+{
+        pw_store_names_back(n->f.store);
+        (void)answer_with(n, PW_NAMED_NOT_FOUND, kind);
+        assert_gone(n);
+        fixture_close(&n->f);
+}
+
 static void ask_bind(struct named *n, uint64_t until_us)
 {
-        struct pw_name_request request = { n->ann->session, 7, "ann", "weights", 0 };
+        struct pw_name_request request = ann_asks(n, 7);
 
         assert_int_equal(pw_store_name_bind(n->f.store, &request, n->object, until_us, NULL), PW_OK);
         assert_null(pw_store_name_find(n->f.store, "ann", "weights"));
@@ -322,8 +272,7 @@ static void test_who_asks_is_shown(void **state)
         struct pw_name_ask ask;
 
         (void)state;
-        open_named(&n);
-        n.f.is_metadata = true;
+        open_late(&n);
         ask_bind(&n, 0);
         for (uint32_t turn = 0; turn < 3; turn++) {
                 uint32_t mine = 0, others = 0, all = 0;
@@ -352,8 +301,7 @@ static void test_refused(void **state)
         struct named n;
 
         (void)state;
-        open_named(&n);
-        n.f.is_metadata = true;
+        open_late(&n);
         for (uint32_t i = 0; i < 2; i++) {
                 struct pw_name_told told;
 
@@ -376,31 +324,26 @@ static void test_unknown(void **state)
         struct pw_name_ask ask;
 
         (void)state;
-        open_named(&n);
-        n.f.is_metadata = true;
+        open_late(&n);
         ask_bind(&n, 0);
         (void)answer_with(&n, PW_NAMED_UNKNOWN, PW_NAME_BIND);
         assert_int_equal(answer_with(&n, PW_NAMED_AWAY, PW_NAME_RESOLVE).status, PW_NOT_READY);
         fixture_drop(&n.f, n.ann, n.place);
         assert_there(&n);
         assert_false(pw_store_name_next(n.f.store, &ask));
-        pw_store_names_back(n.f.store);
-        (void)answer_with(&n, PW_NAMED_NOT_FOUND, PW_NAME_RESOLVE);
-        assert_gone(&n);
-        fixture_close(&n.f);
+        close_unbound(&n, PW_NAME_RESOLVE);
 }
 
 /* A name that is removed before metadata has answered: both are told, and the object is held until metadata has ended it. */
 static void test_removed_before_bound(void **state)
 {
-        struct pw_name_request request = { .request = 8, .tenant = "ann", .name = "weights" };
+        struct pw_name_request request;
         struct pw_name_told told;
         struct named n;
 
         (void)state;
-        open_named(&n);
-        n.f.is_metadata = true;
-        request.session = n.ann->session;
+        open_late(&n);
+        request = ann_asks(&n, 8);
         ask_bind(&n, 0);
         assert_int_equal(pw_store_name_remove(n.f.store, &request, NULL), PW_OK);
         assert_true(pw_store_name_told(n.f.store, &told));
@@ -411,23 +354,19 @@ static void test_removed_before_bound(void **state)
         assert_int_equal(told.status, PW_NOT_READY);
         assert_int_equal(told.request, 8);
         assert_there(&n);
-        pw_store_names_back(n.f.store);
-        (void)answer_with(&n, PW_NAMED_NOT_FOUND, PW_NAME_UNBIND);
-        assert_gone(&n);
-        fixture_close(&n.f);
+        close_unbound(&n, PW_NAME_UNBIND);
 }
 
 /* Who waits has it once metadata has said so, and holds it. */
 static void test_wait_until_bound(void **state)
 {
-        struct pw_name_request wait = { .request = 3, .tenant = "ann", .name = "weights" };
+        struct pw_name_request wait;
         struct pw_name_told told;
         struct named n;
 
         (void)state;
-        open_named(&n);
-        n.f.is_metadata = true;
-        wait.session = n.ann->session;
+        open_late(&n);
+        wait = ann_asks(&n, 3);
         assert_int_equal(pw_store_name_wait(n.f.store, &wait, 500, NULL), PW_OK);
         pw_store_tick(n.f.store, 500);
         assert_true(pw_store_name_told(n.f.store, &told));
@@ -474,8 +413,6 @@ int main(void)
                 cmocka_unit_test(test_names_that_meet),
                 cmocka_unit_test(test_bound),
                 cmocka_unit_test(test_segment_goes_with_names),
-                cmocka_unit_test(test_leases),
-                cmocka_unit_test(test_names_that_end),
                 cmocka_unit_test(test_free_object),
                 cmocka_unit_test(test_who_asks_is_shown),
                 cmocka_unit_test(test_refused),
