@@ -371,6 +371,16 @@ struct pw_run_record *run_record(const struct run *run, uint32_t island)
         return pw_board_line(run->program->world->islands[island], run->lines[island]);
 }
 
+void *input_in_host(struct input *input, struct world *world)
+{
+        uint64_t offset = world_room(world, HOST_SEGMENT, input->bytes);
+
+        input->shard_count = input->mesh[0] = 1;
+        input->shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST, .offset = offset,
+                                                  .bytes = input->bytes };
+        return world_at(world, HOST_SEGMENT, offset);
+}
+
 static uint64_t members_of(const struct run *run, uint32_t slice, uint32_t island)
 {
         const struct build *build = run->program->build;
@@ -434,4 +444,33 @@ const struct pw_room_head *run_head(const struct run *run, uint32_t result, uint
 const void *run_data(const struct run *run, uint32_t result, uint32_t place)
 {
         return (const uint8_t *)run_head(run, result, place) + PW_ROOM_HEAD;
+}
+
+/* --- what most tests begin with ------------------------------------------------------------------------------------------ */
+
+const struct input input_one = { .inline_value = &(const double){ 1.0 }, .bytes = sizeof(double), .shard_count = 1, .mesh = { 1 } };
+
+void trial_init(struct trial *trial, uint32_t device_count, uint32_t island_count, struct build *build_take)
+{
+        world_init(&trial->world, device_count, island_count);
+        program_init(&trial->program, &trial->world, build_take);
+}
+
+void trial_start(struct trial *trial, uint32_t device_count, uint32_t island_count, struct build *build_take)
+{
+        trial_init(trial, device_count, island_count, build_take);
+        world_start_all(&trial->world);
+}
+
+void trial_run(struct trial *trial, const struct input *inputs)
+{
+        run_init(&trial->run, &trial->program, inputs);
+        run_order_all(&trial->run);
+        run_wait(&trial->run);
+}
+
+void trial_done(struct trial *trial)
+{
+        world_done(&trial->world);
+        program_done(&trial->program);
 }

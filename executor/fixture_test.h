@@ -107,6 +107,8 @@ struct input {
 };
 /* A value of that type in the record itself, as an initializer. */
 #define INPUT(variable) { .inline_value = &(variable), .bytes = sizeof(variable), .shard_count = 1, .mesh = { 1 } }
+/* One shard of `input->bytes` bytes, in new room of host memory; returns that. */
+void *input_in_host(struct input *input, struct world *world);
 struct run {
         struct program *program;
         uint64_t number;
@@ -122,5 +124,22 @@ void run_order_all(const struct run *run);
 void run_wait(const struct run *run); /* for everything ordered so far on its world */
 const struct pw_room_head *run_head(const struct run *run, uint32_t result, uint32_t place);
 const void *run_data(const struct run *run, uint32_t result, uint32_t place);
+
+/* --- what most tests begin with ---------------------------------------------------------------------------------------------- */
+
+extern const struct input input_one; /* 1.0, a double in the record itself */
+
+/* A program in a world of its own, and a run of it. */
+struct trial {
+        struct world world;
+        struct program program;
+        struct run run; /* the last of trial_run() */
+};
+void trial_init(struct trial *trial, uint32_t device_count, uint32_t island_count, struct build *build_take);
+/* Its executors run. */
+void trial_start(struct trial *trial, uint32_t device_count, uint32_t island_count, struct build *build_take);
+/* Order a whole run, and wait for it. */
+void trial_run(struct trial *trial, const struct input *inputs);
+void trial_done(struct trial *trial);
 
 #endif

@@ -6,8 +6,7 @@
 static void test_chain(void **state)
 {
         struct build *build = build_new();
-        struct world world;
-        struct program program;
+        struct trial trial;
         struct run runs[3];
         uint32_t slice = build_slice(build, devices, 1, 0);
         uint32_t last = build_value(build, slice, PW_F64, PW_SCALAR, PW_BROADCAST), from = last;
@@ -24,15 +23,13 @@ static void test_chain(void **state)
                                    &(struct build_call){ SCALE(0.75), .inputs = { from }, .input_count = 1, .output = last });
         }
         build_result(build, last);
-        world_init(&world, 1, 1);
-        program_init(&program, &world, build);
-        world_start_all(&world);
+        trial_start(&trial, 1, 1, build);
         for (uint32_t r = 0; r < 3; r++) {
                 double one = 1.0 + r;
                 struct input input = INPUT(one);
-                run_init(&runs[r], &program, &input);
+                run_init(&runs[r], &trial.program, &input);
         }
-        for (uint32_t n = 0; n < program.image->node_count; n++) /* runs interleave */
+        for (uint32_t n = 0; n < trial.program.image->node_count; n++) /* runs interleave */
                 for (uint32_t r = 0; r < 3; r++)
                         run_order(&runs[r], n);
         for (uint32_t r = 0; r < 3; r++) {
@@ -43,12 +40,11 @@ static void test_chain(void **state)
                 assert_int_equal(run_head(&runs[r], 0, 0)->status, PW_OK);
                 assert_true(*(const double *)run_data(&runs[r], 0, 0) == expected);
         }
-        world_no_report(&world);
-        assert_int_equal(world_history(&world, 0, 3 * 41).peak_bytes, 3 * 128); /* the result, and two values at a time */
-        assert_int_equal(atomic_load(&world.boards[0]->done.count), 3 * 41);
-        assert_int_equal(atomic_load(&world.boards[0]->running), 0);
-        world_done(&world);
-        program_done(&program);
+        world_no_report(&trial.world);
+        assert_int_equal(world_history(&trial.world, 0, 3 * 41).peak_bytes, 3 * 128); /* the result, and two values at a time */
+        assert_int_equal(atomic_load(&trial.world.boards[0]->done.count), 3 * 41);
+        assert_int_equal(atomic_load(&trial.world.boards[0]->running), 0);
+        trial_done(&trial);
 }
 
 /* --- transfers ------------------------------------------------------------------------------------------------------------- */
@@ -57,10 +53,8 @@ static void test_chain(void **state)
 static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
 {
         struct build *build = build_new();
-        struct world world;
-        struct program program;
-        struct run run;
-        struct input input = { .bytes = device_count * columns * 4, .shard_count = 1, .mesh = { 1 } };
+        struct trial trial;
+        struct input input = { .bytes = device_count * columns * 4 };
         uint32_t slice = build_slice(build, devices, device_count, 0), rows, part, whole, plus;
         float *host;
 
@@ -74,29 +68,23 @@ static void all_reduce(uint64_t columns, bool eager, uint32_t device_count)
         build_call(build,
                    &(struct build_call){ .function = "pw/add", .inputs = { whole, whole }, .input_count = 2, .output = plus });
         build_result(build, plus);
-        world_init(&world, device_count, 1);
-        program_init(&program, &world, build);
-        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
-                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes), .bytes = input.bytes };
-        host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
+        trial_init(&trial, device_count, 1, build);
+        host = input_in_host(&input, &trial.world);
         for (uint64_t i = 0; i < device_count * columns; i++) /* sums that depend on the order */
                 host[i] = (float)(i % 7) * (i % 2 ? 1e8f : -3.25e-3f);
-        world_start_all(&world);
-        run_init(&run, &program, &input);
-        run_order_all(&run);
-        run_wait(&run);
+        world_start_all(&trial.world);
+        trial_run(&trial, &input);
         for (uint64_t c = 0; c < columns; c++) {
                 float sum = host[c];
                 for (uint32_t d = 1; d < device_count; d++)
                         sum += host[d * columns + c];
                 for (uint32_t d = 0; d < device_count; d++) {
-                        float got = ((const float *)run_data(&run, 0, d))[c], expected = sum + sum;
+                        float got = ((const float *)run_data(&trial.run, 0, d))[c], expected = sum + sum;
                         assert_memory_equal(&got, &expected, sizeof got);
                 }
         }
-        world_no_report(&world);
-        world_done(&world);
-        program_done(&program);
+        world_no_report(&trial.world);
+        trial_done(&trial);
 }
 
 static void test_all_reduce(void **state)
@@ -111,14 +99,11 @@ static void test_all_reduce(void **state)
 static void test_layouts(void **state)
 {
         struct build *build = build_new();
-        struct world world;
-        struct program program;
-        struct run run;
-        struct input inputs[2] = { { .bytes = 7 * 3 * 4, .shard_count = 1, .mesh = { 1 } },
-                                   { .bytes = 2 * 4, .shard_count = 1, .mesh = { 1 } } };
+        struct trial trial;
+        struct input inputs[2] = { { .bytes = 7 * 3 * 4 }, { .bytes = 2 * 4 } };
         uint32_t slice = build_slice(build, devices, 4, 0), one = build_slice(build, devices + 2, 1, 0);
         uint32_t rows, columns, whole, small, small_whole;
-        int32_t *host;
+        int32_t *host[2];
         (void)state;
 
         rows = build_value(build, slice, PW_I32, PW_DIMS(7, 3), PW_SPLIT(0));
@@ -133,37 +118,27 @@ static void test_layouts(void **state)
         build_transfer(build, &(struct build_transfer){ .from = small, .to = small_whole, .eager = true });
         build_result(build, whole);
         build_result(build, small_whole);
-        world_init(&world, 4, 1);
-        program_init(&program, &world, build);
+        trial_init(&trial, 4, 1, build);
         for (uint32_t i = 0; i < 2; i++) {
-                inputs[i].shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
-                                                             .offset = world_room(&world, HOST_SEGMENT, inputs[i].bytes),
-                                                             .bytes = inputs[i].bytes };
-                host = world_at(&world, HOST_SEGMENT, inputs[i].shards[0].offset);
+                host[i] = input_in_host(&inputs[i], &trial.world);
                 for (uint32_t k = 0; k < inputs[i].bytes / 4; k++)
-                        host[k] = (int32_t)(100 * i + k);
+                        host[i][k] = (int32_t)(100 * i + k);
         }
-        world_start_all(&world);
-        run_init(&run, &program, inputs);
-        run_order_all(&run);
-        run_wait(&run);
-        assert_memory_equal(run_data(&run, 0, 0), world_at(&world, HOST_SEGMENT, inputs[0].shards[0].offset), inputs[0].bytes);
+        world_start_all(&trial.world);
+        trial_run(&trial, inputs);
+        assert_memory_equal(run_data(&trial.run, 0, 0), host[0], inputs[0].bytes);
         for (uint32_t d = 0; d < 4; d++)
-                assert_memory_equal(run_data(&run, 1, d), world_at(&world, HOST_SEGMENT, inputs[1].shards[0].offset),
-                                    inputs[1].bytes);
-        world_no_report(&world);
-        world_done(&world);
-        program_done(&program);
+                assert_memory_equal(run_data(&trial.run, 1, d), host[1], inputs[1].bytes);
+        world_no_report(&trial.world);
+        trial_done(&trial);
 }
 
 /* A reduction over two islands: within each, then one of each island; and back into the first one's room, which waits. */
 static void test_two_islands(void **state)
 {
         struct build *build = build_new();
-        struct world world;
-        struct program program;
-        struct run run;
-        struct input input = { .bytes = 4 * 8, .shard_count = 1, .mesh = { 1 } };
+        struct trial trial;
+        struct input input = { .bytes = 4 * 8 };
         uint32_t slice = build_slice(build, devices, 4, 0), rows, part, inner, whole, again, send, receive, call;
         double *host;
         (void)state;
@@ -182,32 +157,24 @@ static void test_two_islands(void **state)
         call = build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { whole }, .input_count = 1, .output = again });
         build_wait(build, call, receive);
         build_result(build, whole);
-        world_init(&world, 4, 2);
-        program_init(&program, &world, build);
-        input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
-                                                 .offset = world_room(&world, HOST_SEGMENT, input.bytes), .bytes = input.bytes };
-        host = world_at(&world, HOST_SEGMENT, input.shards[0].offset);
+        trial_init(&trial, 4, 2, build);
+        host = input_in_host(&input, &trial.world);
         memcpy(host, (double[]){ 1.0, 10.0, 100.0, 1000.0 }, input.bytes);
-        world_start_all(&world);
+        world_start_all(&trial.world);
         for (uint32_t i = 0; i < 50; i++) {
-                run_init(&run, &program, &input);
-                run_order_all(&run);
-                run_wait(&run);
+                trial_run(&trial, &input);
                 for (uint32_t d = 0; d < 4; d++)
-                        assert_true(*(const double *)run_data(&run, 0, d) == 1111.0);
+                        assert_true(*(const double *)run_data(&trial.run, 0, d) == 1111.0);
         }
-        world_no_report(&world);
-        world_done(&world);
-        program_done(&program);
+        world_no_report(&trial.world);
+        trial_done(&trial);
 }
 
 /* Partial over two devices, then partial over four: each contribution once, zeros where none is. */
 static void test_partial_to_partial(void **state)
 {
         struct build *build = build_new();
-        struct world world;
-        struct program program;
-        struct run run;
+        struct trial trial;
         int32_t seven = 7;
         struct input input = INPUT(seven);
         uint32_t two = build_slice(build, devices, 2, 0), four = build_slice(build, devices, 4, 0), from, part, whole, to;
@@ -223,21 +190,18 @@ static void test_partial_to_partial(void **state)
         build_transfer(build, &(struct build_transfer){ .from = to, .to = whole, .eager = true });
         build_result(build, to);
         build_result(build, whole);
-        world_init(&world, 4, 1);
-        program_init(&program, &world, build);
-        world_start_all(&world);
-        run_init(&run, &program, &input);
+        trial_start(&trial, 4, 1, build);
+        run_init(&trial.run, &trial.program, &input);
         for (uint32_t d = 0; d < 4; d++) /* what lay there before is no part of it */
-                memset((void *)(uintptr_t)run_data(&run, 0, d), 0x55, 64);
-        run_order_all(&run);
-        run_wait(&run);
+                memset((void *)(uintptr_t)run_data(&trial.run, 0, d), 0x55, 64);
+        run_order_all(&trial.run);
+        run_wait(&trial.run);
         for (uint32_t d = 0; d < 4; d++) {
-                assert_int_equal(*(const int32_t *)run_data(&run, 0, d), d < 2 ? 7 : 0);
-                assert_int_equal(*(const int32_t *)run_data(&run, 1, d), 14);
+                assert_int_equal(*(const int32_t *)run_data(&trial.run, 0, d), d < 2 ? 7 : 0);
+                assert_int_equal(*(const int32_t *)run_data(&trial.run, 1, d), 14);
         }
-        world_no_report(&world);
-        world_done(&world);
-        program_done(&program);
+        world_no_report(&trial.world);
+        trial_done(&trial);
 }
 
 /* --- inputs in place ------------------------------------------------------------------------------------------------------- */
@@ -371,37 +335,26 @@ static void test_other_hosts(void **state)
 
 static void test_measured_peak(void **state)
 {
-        double one = 1.0;
-        struct input input = INPUT(one);
-        struct program program;
-        struct world world;
-        struct run run;
+        struct trial trial;
         uint64_t end;
         (void)state;
 
-        world_init(&world, 1, 1);
-        program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
-        world_start_all(&world);
+        trial_start(&trial, 1, 1, build_failing(1, "broken/fail", 99, true));
         for (uint32_t i = 0; i < 3; i++) {
-                run_init(&run, &program, &input);
-                run_order_all(&run);
-                run_wait(&run);
-                end = atomic_load(&world.boards[0]->done.seq);
+                trial_run(&trial, &input_one);
+                end = atomic_load(&trial.world.boards[0]->done.seq);
                 /* Two results, and one of the input and the all-reduced value at a time; each is a head and a line. */
-                assert_int_equal(world_history(&world, 0, end).peak_bytes, 3 * 128);
-                assert_int_equal(world_history(&world, 0, end).run, run.number);
-                assert_true(world_history(&world, 0, end).end_ns >= world_history(&world, 0, end - 3).end_ns);
+                assert_int_equal(world_history(&trial.world, 0, end).peak_bytes, 3 * 128);
+                assert_int_equal(world_history(&trial.world, 0, end).run, trial.run.number);
+                assert_true(world_history(&trial.world, 0, end).end_ns >= world_history(&trial.world, 0, end - 3).end_ns);
         }
-        world_done(&world);
-        program_done(&program);
+        trial_done(&trial);
 }
 
 /* A run that has begun while more programs come than are kept: what was resolved of its own is gone, and resolved again. */
 static void test_programs_come_and_go(void **state)
 {
         static struct program others[PW_PROGRAMS_MAX];
-        double one = 1.0;
-        struct input input = INPUT(one);
         struct program program;
         struct world world;
         struct run run, other;
@@ -410,12 +363,12 @@ static void test_programs_come_and_go(void **state)
         world_init(&world, 1, 1);
         program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
         world_start_all(&world);
-        run_init(&run, &program, &input);
+        run_init(&run, &program, &input_one);
         run_order(&run, 0);
         run_wait(&run);
         for (uint32_t i = 0; i < PW_PROGRAMS_MAX; i++) {
                 program_init(&others[i], &world, build_failing(1, "broken/fail", 99, true));
-                run_init(&other, &others[i], &input);
+                run_init(&other, &others[i], &input_one);
                 run_order(&other, 0);
         }
         run_wait(&other);

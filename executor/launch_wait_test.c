@@ -7,9 +7,7 @@
 static void test_sleep_and_log(void **state)
 {
         struct build *build = build_new();
-        struct world world;
-        struct program program;
-        struct run run;
+        struct trial trial;
         double one = 1.0;
         struct input inputs[2] = { INPUT(one) };
         uint32_t first = build_slice(build, devices, 1, 0), second = build_slice(build, devices + 1, 1, 0), value;
@@ -21,24 +19,21 @@ static void test_sleep_and_log(void **state)
         value = build_value(build, second, PW_F64, PW_SCALAR, PW_BROADCAST);
         build_input(build, value);
         build_result(build, value);
-        world_init(&world, 2, 1);
-        program_init(&program, &world, build);
-        world_start_all(&world);
-        run_init(&run, &program, inputs);
-        WORLD_UNTIL(atomic_load(&world.bells->order_sleepers[0].bits) == 3);
+        trial_start(&trial, 2, 1, build);
+        run_init(&trial.run, &trial.program, inputs);
+        WORLD_UNTIL(atomic_load(&trial.world.bells->order_sleepers[0].bits) == 3);
         for (uint32_t i = 0; i < 3 * PW_ORDER_LOG; i++) { /* device 1 sees none of them */
-                run_order(&run, 0);
+                run_order(&trial.run, 0);
                 if (i % 1000 == 999) /* less than PW_ORDER_REACH ahead */
-                        world_wait(&world, 0, i + 1);
+                        world_wait(&trial.world, 0, i + 1);
         }
-        assert_true(atomic_load(&world.bells->order_sleepers[0].bits) & 2);
-        assert_int_equal(atomic_load(&world.bells->bell[1].word), 0);
-        run_order(&run, 1);
-        run_wait(&run);
-        assert_int_equal(atomic_load(&world.boards[1]->done.count), 1);
-        assert_int_equal(atomic_load(&world.boards[1]->done.seq), 3 * PW_ORDER_LOG + 1);
-        world_done(&world);
-        program_done(&program);
+        assert_true(atomic_load(&trial.world.bells->order_sleepers[0].bits) & 2);
+        assert_int_equal(atomic_load(&trial.world.bells->bell[1].word), 0);
+        run_order(&trial.run, 1);
+        run_wait(&trial.run);
+        assert_int_equal(atomic_load(&trial.world.boards[1]->done.count), 1);
+        assert_int_equal(atomic_load(&trial.world.boards[1]->done.seq), 3 * PW_ORDER_LOG + 1);
+        trial_done(&trial);
 }
 
 /* A record that is being overwritten is not taken for an old one: it has this device as a member only later. */
@@ -71,58 +66,45 @@ static void test_record_being_overwritten(void **state)
 /* The daemon is rung once, when it sleeps and the count that it asked for is reached. */
 static void test_doorbell(void **state)
 {
-        double one = 1.0;
-        struct input input = INPUT(one);
-        struct program program;
-        struct world world;
-        struct run run;
+        struct trial trial;
         (void)state;
 
-        world_init(&world, 1, 1);
-        program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
-        run_init(&run, &program, &input);
-        atomic_store(&world.islands[0]->ring_at[0], 5);
-        atomic_store(&world.islands[0]->daemon_asleep, 1);
-        world_start_all(&world);
-        run_order_all(&run);
-        run_wait(&run);
-        assert_int_equal(atomic_load(world.doorbells), 0);
-        run_order_all(&run);
-        run_wait(&run);
-        assert_int_equal(atomic_load(world.doorbells), 1);
-        world_done(&world);
-        program_done(&program);
+        trial_init(&trial, 1, 1, build_failing(1, "broken/fail", 99, true));
+        run_init(&trial.run, &trial.program, &input_one);
+        atomic_store(&trial.world.islands[0]->ring_at[0], 5);
+        atomic_store(&trial.world.islands[0]->daemon_asleep, 1);
+        world_start_all(&trial.world);
+        run_order_all(&trial.run);
+        run_wait(&trial.run);
+        assert_int_equal(atomic_load(trial.world.doorbells), 0);
+        run_order_all(&trial.run);
+        run_wait(&trial.run);
+        assert_int_equal(atomic_load(trial.world.doorbells), 1);
+        trial_done(&trial);
 }
 
 /* More reports than the ring has room for: the executor waits for the daemon. */
 static void test_full_reports(void **state)
 {
-        double one = 1.0;
-        struct input input = INPUT(one);
-        struct program program;
-        struct world world;
-        struct run run;
+        struct trial trial;
         uint32_t head = 0, count = 0;
         struct pw_report report;
         (void)state;
 
-        world_init(&world, 1, 1);
-        program_init(&program, &world, build_failing(1, "broken/fail", 0, true));
-        run_init(&run, &program, &input);
-        world_start_all(&world);
+        trial_start(&trial, 1, 1, build_failing(1, "broken/fail", 0, true));
+        run_init(&trial.run, &trial.program, &input_one);
         for (uint32_t i = 0; i < 100; i++)
-                run_order_all(&run); /* three reports each */
-        WORLD_UNTIL(atomic_load(world.doorbells));
-        assert_int_equal(atomic_load(&world.boards[0]->report_tail), PW_REPORTS);
+                run_order_all(&trial.run); /* three reports each */
+        WORLD_UNTIL(atomic_load(trial.world.doorbells));
+        assert_int_equal(atomic_load(&trial.world.boards[0]->report_tail), PW_REPORTS);
         for (; count < 300; count++) {
-                WORLD_UNTIL(pw_report_pop(world.boards[0], &head, &report));
-                if (atomic_load(&world.boards[0]->report_waits))
-                        pw_bells_ring_one(world.bells, 0);
+                WORLD_UNTIL(pw_report_pop(trial.world.boards[0], &head, &report));
+                if (atomic_load(&trial.world.boards[0]->report_waits))
+                        pw_bells_ring_one(trial.world.bells, 0);
         }
-        run_wait(&run);
-        assert_int_equal(atomic_load(&world.boards[0]->report_waits), 0);
-        world_done(&world);
-        program_done(&program);
+        run_wait(&trial.run);
+        assert_int_equal(atomic_load(&trial.world.boards[0]->report_waits), 0);
+        trial_done(&trial);
 }
 
 int main(void)

@@ -13,23 +13,18 @@ static void test_short_shards(void **state)
         for (uint32_t i = 0; i < pw_array_count(cases); i++) {
                 struct input input = { .bytes = 8, .mesh = { 1 }, .shard_count = 1 };
                 uint32_t segment = cases[i].room ? DEVICE_SEGMENT(0) : HOST_SEGMENT;
-                struct program program;
-                struct world world;
-                struct run run;
+                struct trial trial;
 
-                world_init(&world, 1, 1);
-                program_init(&program, &world, build_failing(1, "broken/fail", 99, true));
+                trial_init(&trial, 1, 1, build_failing(1, "broken/fail", 99, true));
                 input.shards[0] = (struct pw_run_shard){ .segment = segment, .device = cases[i].room ? 0 : PW_SHARD_IN_HOST,
-                                                         .offset = world_room(&world, segment, 4096), .bytes = cases[i].bytes };
-                run_init(&run, &program, &input);
-                world_start_all(&world);
-                run_order_all(&run);
-                run_wait(&run);
-                assert_int_equal(run_head(&run, 1, 0)->status, cases[i].status);
+                                                         .offset = world_room(&trial.world, segment, 4096),
+                                                         .bytes = cases[i].bytes };
+                world_start_all(&trial.world);
+                trial_run(&trial, &input);
+                assert_int_equal(run_head(&trial.run, 1, 0)->status, cases[i].status);
                 if (cases[i].status != PW_OK)
-                        assert_non_null(strstr(world_report(&world, 0).text, "where it lies, its shape needs"));
-                world_done(&world);
-                program_done(&program);
+                        assert_non_null(strstr(world_report(&trial.world, 0).text, "where it lies, its shape needs"));
+                trial_done(&trial);
         }
 }
 
@@ -39,34 +34,28 @@ static void test_short_shards(void **state)
  * it. */
 static void test_past_the_room(void **state)
 {
-        double one = 1.0;
-        struct input input = INPUT(one);
         (void)state;
 
         for (uint32_t far = 0; far < 2; far++) {
-                struct program program;
-                struct world world;
-                struct run run;
+                struct trial trial;
                 int status;
 
-                world_init(&world, 1, 1);
-                program_init(&program, &world, build_failing(1, far ? "broken/far" : "broken/over", 0, true));
-                run_init(&run, &program, &input);
-                world_start_all(&world);
-                run_order_all(&run);
+                trial_start(&trial, 1, 1, build_failing(1, far ? "broken/far" : "broken/over", 0, true));
+                run_init(&trial.run, &trial.program, &input_one);
+                run_order_all(&trial.run);
                 if (far) {
-                        assert_int_equal(waitpid(world.pids[0], &status, 0), world.pids[0]);
-                        world.pids[0] = 0;
+                        assert_int_equal(waitpid(trial.world.pids[0], &status, 0), trial.world.pids[0]);
+                        trial.world.pids[0] = 0;
                         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == PW_EXIT_OVERRUN);
-                        assert_true(atomic_load(&world.boards[0]->spoilt_before) > 0);
-                        assert_int_equal(atomic_load(&world.boards[0]->spoilt_before), atomic_load(&world.boards[0]->running));
+                        assert_true(atomic_load(&trial.world.boards[0]->spoilt_before) > 0);
+                        assert_int_equal(atomic_load(&trial.world.boards[0]->spoilt_before),
+                                         atomic_load(&trial.world.boards[0]->running));
                 } else {
-                        run_wait(&run);
-                        assert_int_equal(run_head(&run, 1, 0)->status, PW_OVERRUN);
-                        assert_int_equal(atomic_load(&world.boards[0]->spoilt_before), 0);
+                        run_wait(&trial.run);
+                        assert_int_equal(run_head(&trial.run, 1, 0)->status, PW_OVERRUN);
+                        assert_int_equal(atomic_load(&trial.world.boards[0]->spoilt_before), 0);
                 }
-                world_done(&world);
-                program_done(&program);
+                trial_done(&trial);
         }
 }
 
@@ -95,8 +84,6 @@ static void spoil(struct world *world, uint64_t seq)
 
 static void test_spoilt_while_copied(void **state)
 {
-        double one = 1.0;
-        struct input input = INPUT(one);
         (void)state;
 
         for (uint32_t pair = 0; pair < 2; pair++) {
@@ -109,11 +96,11 @@ static void test_spoilt_while_copied(void **state)
                 world_start(&world, 1);
                 world.collective = &spoiling;
                 world_start(&world, 0);
-                run_init(&runs[0], &program, &input); /* nothing is spoilt */
+                run_init(&runs[0], &program, &input_one); /* nothing is spoilt */
                 run_order_all(&runs[0]);
                 run_wait(&runs[0]);
                 assert_true(*(const double *)run_data(&runs[0], 1, 0) == 8.0);
-                run_init(&runs[1], &program, &input);
+                run_init(&runs[1], &program, &input_one);
                 run_order(&runs[1], 0);
                 run_order(&runs[1], 1);
                 run_wait(&runs[1]);

@@ -73,66 +73,55 @@ static void test_records(void **state)
                 { input_behind, false, false }, { input_far, false, false },    { input_many, false, false },
                 { input_inline, true, false },
         };
-        struct program program;
-        struct world world;
+        struct trial trial;
         (void)state;
 
-        world_init(&world, DEVICES, 1);
-        program_init(&program, &world, build_failing(DEVICES, "broken/fail", 99, true));
-        world_start_all(&world);
+        trial_start(&trial, DEVICES, 1, build_failing(DEVICES, "broken/fail", 99, true));
         for (uint32_t i = 0; i < pw_array_count(cases); i++) {
-                struct input input = { .bytes = 8, .shard_count = 1, .mesh = { 1 } };
+                struct input input = { .bytes = 8 };
                 struct run bad, good;
 
-                input.shards[0] = (struct pw_run_shard){ .segment = HOST_SEGMENT, .device = PW_SHARD_IN_HOST,
-                                                         .offset = world_room(&world, HOST_SEGMENT, 8), .bytes = 8 };
-                *(double *)world_at(&world, HOST_SEGMENT, input.shards[0].offset) = 1.0;
-                run_init(&bad, &program, &input);
-                run_init(&good, &program, &input);
+                *(double *)input_in_host(&input, &trial.world) = 1.0;
+                run_init(&bad, &trial.program, &input);
+                run_init(&good, &trial.program, &input);
                 cases[i].spoil(&bad);
                 run_order_all(&bad);
                 run_order_all(&good);
                 run_wait(&good);
-                if ((refusals(&world, 0) > 0) == cases[i].well)
+                if ((refusals(&trial.world, 0) > 0) == cases[i].well)
                         fail_msg("case %d is %s", (int)i, cases[i].well ? "refused" : "not refused");
                 if (cases[i].untouched)
                         assert_true(is_untouched(&bad, 0));
                 for (uint32_t d = 0; d < DEVICES; d++)
                         assert_true(*(const double *)run_data(&good, 1, d) == 2.0 * DEVICES);
         }
-        world_done(&world);
-        program_done(&program);
+        trial_done(&trial);
 }
 
 /* An image whose values are longer than their rooms, or lie behind their block. */
 static void test_images(void **state)
 {
-        struct program program;
-        struct world world;
+        struct trial trial;
         (void)state;
 
         for (uint32_t i = 0; i < 2; i++) {
-                double one = 1.0;
-                struct input input = INPUT(one);
                 struct build *build = build_failing(1, "broken/fail", 99, true);
                 struct run run;
 
                 if (i)
                         build->values[0].shard_bytes = 4;
-                world_init(&world, 1, 1);
-                program_init(&program, &world, build);
+                trial_init(&trial, 1, 1, build);
                 if (!i) {
-                        struct pw_image *image = pw_board_line(world.islands[program.island], program.line);
+                        struct pw_image *image = pw_board_line(trial.world.islands[trial.program.island], trial.program.line);
                         ((struct pw_image_value *)(uintptr_t)pw_image_value(image, 0))->offset += UINT64_C(1) << 40;
                 }
-                world_start_all(&world);
-                run_init(&run, &program, &input);
+                world_start_all(&trial.world);
+                run_init(&run, &trial.program, &input_one);
                 run_order_all(&run);
                 run_wait(&run);
-                assert_true(refusals(&world, 0) > 0);
+                assert_true(refusals(&trial.world, 0) > 0);
                 assert_true(is_untouched(&run, 0));
-                world_done(&world);
-                program_done(&program);
+                trial_done(&trial);
         }
 }
 
