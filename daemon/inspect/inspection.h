@@ -4,12 +4,14 @@
 #define PW_DAEMON_INSPECT_INSPECTION_H
 
 #include "base/list.h"
+#include "base/transition.h"
 #include "plane/board.h"
 
 struct pw_inspection {
         struct pw_list listing;          /* tenants whose listings were asked for, in turn */
         struct pw_list traces;           /* sessions that trace */
         struct pw_list trace_logs;       /* what they are told of */
+        struct pw_observer observer;     /* of changes of states; .tell NULL: nobody wants to know */
         uint64_t traced[PW_DEVICES_MAX]; /* of each device's history: how much was taken into the logs */
 };
 

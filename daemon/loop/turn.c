@@ -9,6 +9,7 @@
 #include "daemon/client/name.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
+#include "daemon/inspect/trace/states.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/loop/timer.h"
 #include "daemon/memory/overhead.h"
@@ -52,6 +53,7 @@ bool pw_turn(struct pw_daemon *daemon)
         bool any = daemon->loop.more;
 
         daemon->loop.more = false;
+        pw_states_follow(daemon);
         daemon->clients.hungry = pw_store_waits_for_room(daemon->store, 0);
         any |= pw_processes_turn(daemon);
         any |= pw_inputs_turn(daemon);

@@ -10,6 +10,7 @@
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
+#include "daemon/inspect/trace/states.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
@@ -125,6 +126,7 @@ bool pw_meta_carry(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (v
 uint64_t pw_meta_carry_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_states_follow(struct pw_daemon *daemon) { (void)daemon; }
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 static void moved(struct pw_daemon *daemon, const struct pw_moved *move) { (void)daemon, (void)move; }
 const struct pw_onlooker world_onlooker = { .moved = moved };

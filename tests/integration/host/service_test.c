@@ -85,6 +85,7 @@ static mode_t mode_of(const char *path)
 static void a_changed_file_is_applied(void **state)
 {
         struct it_host *host = *state;
+        struct pw_future *put;
         char path[128];
 
         snprintf(path, sizeof path, "%s/pathways.conf", host->folder);
@@ -110,6 +111,11 @@ static void a_changed_file_is_applied(void **state)
         assert_int_equal(it_look(host->session, "status", "islands"), 1);
         pw_close(it_connect(host));
         until_said(host, "debug pathwaysd: session ended", 1);
+        assert_false(has_said(host, "state changed"));
+        it_ok(pw_put(host->session, "x", 1, NULL, &put, IT_ERR));
+        pw_unref(put);
+        until_said(host, "from=ready to=closing cause=close", 1);
+        assert_true(has_said(host, "debug pathwaysd: state changed object="));
         it_host_clean(host);
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }
