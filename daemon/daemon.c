@@ -132,7 +132,7 @@ static void cap_memory(struct pw_daemon *daemon, const struct pw_limits *limits)
                asked_text, most_text, limits->group, left_text);
 }
 
-/* Devices of these kinds have their memory inside of host memory. */
+/* The memory of every device lies inside of host memory. */
 static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserved, struct pw_error *ret_err)
 {
         struct pw_settings *settings = &daemon->settings;

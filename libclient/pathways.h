@@ -132,7 +132,8 @@ struct pw_future *pw_ref(struct pw_future *future);
 void pw_unref(struct pw_future *future);
 
 struct pw_id pw_future_id(const struct pw_future *future);
-/* "h0.3/3f2a.7.12": host.epoch/segment.slot.generation, the latter three in hexadecimal. Returns `text`. */
+/* "h0.3/3f2a.7.12": host.epoch/segment.slot.generation, the latter three in hexadecimal: a piece of shared memory, and the place in
+ * it where the object is described, the generation counting whose place it is. Returns `text`. */
 char *pw_id_format(struct pw_id id, char text[PW_ID_TEXT_BYTES]);
 /* Read what pw_id_format() writes. Errors: PW_INVALID (it is no id). */
 PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err);
@@ -188,7 +189,7 @@ PW_MUST_CHECK enum pw_status pw_transfer(struct pw_future *future, const char *t
 
 struct pw_slice_params {
         uint32_t device_count;                /* of the whole mesh */
-        const char *kind;                     /* "emulated", "cpu", "cuda"; NULL: any, one kind for the whole slice */
+        const char *kind;                     /* "emulated", "cpu"; NULL: any, one kind for the whole slice */
         uint32_t mesh[PW_MESH_AXES_MAX];      /* product is device_count; {0}: one axis */
         uint32_t island_count;                /* 0: as few as possible; k: spread evenly over k islands */
         int32_t island;                       /* 1 + the number of the one island to use; 0: any */

@@ -45,7 +45,7 @@ struct pw_task {
         uint32_t mesh[PW_MESH_AXES_MAX];   /* sizes of the axes; 1 where there is none */
         uint32_t coords[PW_MESH_AXES_MAX]; /* of this shard */
         uint32_t device;                   /* number of the device on its host */
-        void *stream;                      /* CUstream on cuda devices, else NULL */
+        void *stream;                      /* of the device, where its kind has such; NULL on cpu and emulated ones */
         char *error_text;                  /* room for a sentence, used when the function returns an error */
         uint64_t error_text_bytes;
         const struct pw_task_services *services; /* what the executor does for the function */

@@ -1,10 +1,19 @@
-/* The entry: 64 bytes in a segment that say what one object is and whether it is ready. The entry is the message.
+/* The entry: 64 bytes in a segment that say what one object is and whether it is ready. The entry is the message: who makes an
+ * object ready writes it here, and who waits for it reads it here; nobody is told anything else.
  *
- * The word, from its low bits: state 4 | flags 4 | generation 24 || generation 8 | status 8 | zero 16. Futexes see the low
- * half. Every way from one word to another is one sequentially consistent compare-and-swap of the whole word:
+ * An object's id names a segment (a memfd that processes share, segment.h) and a slot in it: there is its entry. What a client
+ * put has its entry and its room in the client's own segment. The result of a run has its entry and a list of its shards in its
+ * tenant's futures segment, and each shard in a room of a device, behind a head that says who wrote it (image.h). Up to 24 bytes
+ * lie in the entry itself. The memfds are the daemon's (daemon/memory/); its store/ decides who holds an object, who is charged
+ * for it, and when it ends.
+ *
+ * The word, from its low bits: state 4 | flags 4 | generation 24 || generation 8 | status 8 | zero 16. Futexes see the low half.
+ * Every way from one word to another is one sequentially consistent compare-and-swap of the whole word, but for slots that the
+ * daemon grants, which nobody else has by then:
  *
  *   from                 to       who                                   when
- *   FREE                 PENDING  who was granted the slot              the future is made; the generation counts up
+ *   FREE                 PENDING  who was granted the slot; daemon in   the future is made; the generation counts up
+ *                                 futures segments, as it grants it
  *   FREE                 TAKEN    daemon                                an idle slot is taken back
  *   TAKEN                FREE     daemon                                its extent is granted again
  *   PENDING              READY    producer; daemon in futures segments  the bytes are written, the fields are in the entry
@@ -71,7 +80,8 @@ static inline uint32_t pw_word_generation(uint64_t word)
         return ((uint32_t)word >> 8) | (uint32_t)(word >> 32 & 0xff) << 24;
 }
 static inline enum pw_status pw_word_status(uint64_t word) { return (enum pw_status)(word >> 40 & 0xff); }
-/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with, as
+/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with,
+ * as
  * if it were not ready, or about the session of who reads, is PW_PROTOCOL. */
 static inline enum pw_status pw_word_error(uint64_t word)
 {

@@ -1,8 +1,8 @@
 /* The image of a compiled program: flat, without pointers, what executors run and `pathways programs` prints.
  *
- * Written once by the scheduler, then copied into the board of one of its islands, where the executors of all of them read it.
- * Offsets count from the start of the image. Its size does not depend on how many devices a slice has: nodes name slices, a value
- * has the same offset in the block of every device of its slice, and the room of the largest shard.
+ * Made once by program/lower/, then copied by daemon/board/ into the board of one of its islands, where the executors of all of
+ * them read it. Offsets count from the start of the image. Its size does not depend on how many devices a slice has: nodes name
+ * slices, a value has the same offset in the block of every device of its slice, and the room of the largest shard.
  *
  * A *node* is one sharded computation or transfer; on a slice that spans islands it is one gang per island. Nodes are in
  * program order, which is topological. `waits` of a node: nodes that must be done on *all* their members before any member of

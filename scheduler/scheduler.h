@@ -5,11 +5,19 @@
  * a message (message.h). Within one process most are handed over at once; what the boards have to do with, and all of them in a
  * scheduler that is linked, goes by the same queue of actions and comes back by pw_scheduler_deliver().
  *
- * A run's way: submitted -> (inputs ready or from admitted runs) -> arrival number -> admitted (all memories of all its
- * islands reserved and placed, islands in one global order) -> PREPARE to each island -> gangs ordered, at most W ahead per device
- * -> results decided as their gangs are done -> done (block given back, inputs released).
- * A gang is ordered only when all that it waits for is done or ordered: nodes before it in its run on its own island are; those in
- * `waits`, and a SEND, when NOTICE says so; inputs from other runs, when their writers are ordered in their islands.
+ * A run's way. A client writes RUN into its ring (plane/ring.h); the daemon reads it and submits it: the coordinator has it now.
+ *
+ *   coordinator -> host    EXPECT if inputs are still to come; RESERVE when they are there, or come from runs that were admitted
+ *   host -> coordinator    PLACED for each result, then RESERVED: the run is admitted, it has all its rooms or waits with none
+ *   coordinator -> island  PREPARE: its record is written to the board that executors read; PREPARED is the answer; START, when all
+ *                          records are
+ *   island -> board        gangs in their order, at most W per device that are not done; NOTICE to islands that wait for them
+ *   executor -> daemon     how many gangs it has done, in its board; the island knows which these were
+ *   host -> coordinator    RESULT: nobody writes it any more; the store makes its entry READY and wakes who waits. Then DONE
+ *   coordinator -> host    LET_GO, RELEASE: nobody wants the result, nobody reads it: its rooms go
+ *
+ * A gang is ordered only when all that it waits for is done or ordered: nodes before it in its run on its own island are; those
+ * in `waits`, and a SEND, when NOTICE says so; inputs from other runs, when their writers are ordered in their islands.
  */
 #ifndef PW_SCHEDULER_SCHEDULER_H
 #define PW_SCHEDULER_SCHEDULER_H
@@ -93,7 +101,8 @@ void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* p
 
 /* --- programs and runs -------------------------------------------------------------------------------------------------- */
 
-/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it
+/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install();
+ * it
  * takes `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
 struct pw_program_of { const char *tenant; uint32_t session, host; }; /* host: whose part of it is planned */
 PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices,
@@ -113,7 +122,8 @@ PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *sched
 void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t program);
 struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint32_t program); /* run.h; NULL: none */
 
-/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program or out
+/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program or
+ * out
  * of memory. */
 struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t program);
 /* Decide about it, or let it wait: never fails; what is wrong makes its results errors (actions RESULT). Own: the scheduler's. */
@@ -134,7 +144,8 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 
 /* False: the device cannot have done as many, or had done more; nothing is taken of it. */
 bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
-/* Before that, where pw_scheduler_counts(): how long gang `index` of the device had it, from 0 on, in the order of the device; what
+/* Before that, where pw_scheduler_counts(): how long gang `index` of the device had it, from 0 on, in the order of the device;
+ * what
  * is not said counts as none. */
 bool pw_scheduler_counts(const struct pw_scheduler *scheduler);
 void pw_scheduler_took(struct pw_scheduler *scheduler, uint32_t device, uint64_t index, uint64_t ns);
@@ -150,12 +161,14 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
  * PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
 PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                                   const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
-/* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. Errors: PW_NO_MEMORY, which
+/* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. Errors: PW_NO_MEMORY,
+ * which
  * is to be answered too; those of pw_scheduler_deliver(), which are not. */
 PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                     struct pw_message *ret_message, struct pw_error *ret_err);
-/* It is done: PW_OK, or why it could not be, in a sentence. Nothing of a run is ordered before all of its PREPAREs are, and of one
- * of which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. Errors: those of
+/* It is done: PW_OK, or why it could not be, in a sentence. Nothing of a run is ordered before all of its PREPAREs are, and of
+ * one of which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. Errors: those
+ * of
  * pw_scheduler_deliver(). */
 PW_MUST_CHECK enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                    enum pw_status status, const char *text, uint64_t now_us,

@@ -1,4 +1,4 @@
-/* The kinds of collectives. A new kind is one file and one line here. */
+/* The kinds of collectives. A new kind is a file, and a line here and in kinds.h. */
 #include "executor/collective/kinds.h"
 
 #include "base/memory.h"

@@ -1,16 +1,19 @@
 /* An island: devices with one total order of gangs, decided here.
  *
+ * A *gang* is a node of a program in this island (program/image/plan.h). What is ordered is appended to the log in the island's
+ * board (plane/board.h), and the executor of each device does those that it is a member of strictly in that order. A run's gangs
+ * are ordered as its program has them; a policy has a say only between tenants that wait for the same devices.
+ *
  * A run that was admitted enters the island as a *part*, a cursor into the gangs that its program has here, in program order. A
  * turn looks at the parts that something has come for and at those at the front of lines whose window has opened, and orders of
  * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
  *
- *   - each device of it has been given less than W gangs that it has not done (the window), no part of its tenant that came
- *     earlier waits for one of these devices, and no part of another tenant whose turn there comes before (line.h, policy.h): so
- * nobody
- *     is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
+ *   - each device of it has been given less than W gangs (`--ahead`) that it has not done (the window), no part of its tenant that
+ *     came earlier waits for one of these devices, and no part of another tenant whose turn there comes before (line.h, policy.h):
+ *     so nobody is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
- *   - of a load: the input's writer is ordered wherever it is read; and where the input is updated in place, whoever else
- *     reads that room is done or ordered before it on the same device;
+ *   - of a load, which brings an input onto a device: the input's writer is ordered wherever it is read; and where the input is
+ *     updated in place, whoever else reads that room is done or ordered before it on the same device;
  *   - the runs whose blocks its run took over are ordered as far as the last use of each room that it writes, and never behind it:
  *     a credit of a stage is such a room.
  *
@@ -45,10 +48,10 @@ struct pw_island {
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy);
 void pw_island_free(struct pw_island *island);
 void pw_island_enter(struct pw_island *island, struct pw_part *part);
-/* A notice came: gangs up to `node` are ordered in the island of `column`. */
+/* A notice came: gangs up to `node` are ordered in the island of `column` (which of its program's islands it is). */
 void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node);
 void pw_island_turn(struct pw_island *island);
-/* Gangs of this device up to `count` are done: fire the markers. */
+/* Gangs of this device up to `count` are done: what was marked with one of them happens (device.h). */
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count);
 
 #endif

@@ -5,7 +5,9 @@
  * devices, so whatever a policy says, turns are in one order and nobody waits in a circle. Whoever is alone there has the devices,
  * without a turn.
  *
- * A new kind is a file with a `const struct pw_policy`, and a line in policy.c.
+ * To add a kind: NAME.c with a `const struct pw_policy`, its name at the end of this header, a line each in policy.c and
+ * scheduler/local.mk; its word in the help of --policy (daemon/settings/settings.c), in pathwaysd(8) and in pathways.conf(5).
+ * tests/world plays each policy there is.
  */
 #ifndef PW_SCHEDULER_ISLAND_POLICY_POLICY_H
 #define PW_SCHEDULER_ISLAND_POLICY_POLICY_H
