@@ -270,7 +270,7 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         if (status != PW_OK)
                 write_text(segment, object, decision->status == PW_OK ? "the futures segment has no space for its list of shards" :
                            decision->text);
-        if (!pw_object_decide(store, object, status, status == PW_OK ? PW_ENTRY_SHARDED : 0))
+        if (!pw_object_decide(store, object, entry, status, status == PW_OK ? PW_ENTRY_SHARDED : 0))
                 return;
         pw_object_wake(store, segment, object->slot);
         if (object->watched)
@@ -304,7 +304,7 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, const char 
         if (pw_word_state(word) != (closing ? PW_ENTRY_CLOSING : PW_ENTRY_READY) || pw_word_generation(word) != object->generation)
                 return;
         write_loss(segment, object, text);
-        if (!pw_object_step(store, object, PW_OBJECT_LOSE, &word,
+        if (!pw_object_step(store, object, entry, PW_OBJECT_LOSE, &word,
                             pw_word_make(PW_ENTRY_LOST, pw_word_flags(word), object->generation, PW_DEVICE_LOST)))
                 return; /* flags are the store's own here: nobody else changes the word */
         if (!closing)

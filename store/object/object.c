@@ -54,11 +54,13 @@ void pw_object_wake(struct pw_store *store, const struct segment *segment, uint3
 
 bool pw_object_fail(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_status status)
 {
-        if (pw_object_decide(store, object, status, 0)) {
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+
+        if (pw_object_decide(store, object, entry, status, 0)) {
                 pw_object_wake(store, segment, object->slot);
                 return true;
         }
-        if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) == PW_ENTRY_PENDING)
+        if (pw_word_state(pw_entry_load(entry)) == PW_ENTRY_PENDING)
                 pw_session_broke(store, segment->session, "it keeps changing the word of an entry");
         return false;
 }

@@ -47,11 +47,11 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
                 }
                 if (state < PW_ENTRY_READY || state > PW_ENTRY_LOST)
                         break;
-                if (pw_object_step(store, object, PW_OBJECT_CLOSE, &word, word))
+                if (pw_object_step(store, object, entry, PW_OBJECT_CLOSE, &word, word))
                         return;
         }
         pw_session_broke(store, segment->session, "it changed the word of an entry that was decided");
-        pw_object_force(store, object, PW_ENTRY_ERROR, PW_OBJECT_CLOSE,
+        pw_object_force(store, object, entry, PW_ENTRY_ERROR, PW_OBJECT_CLOSE,
                         pw_word_make(PW_ENTRY_CLOSING, 0, object->generation, PW_PROTOCOL));
 }
 
@@ -138,14 +138,15 @@ bool pw_store_reclaim_begin(struct pw_store *store)
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
-        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t word = pw_entry_load(entry);
 
         object->leaving = 0;
         if (object->closing == PW_ENTRY_PENDING) {
                 object->closing = 0;
                 return;
         }
-        if (!pw_object_step(store, object, PW_OBJECT_REOPEN, &word, word)) {
+        if (!pw_object_step(store, object, entry, PW_OBJECT_REOPEN, &word, word)) {
                 pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
                 object->closing = 0;
         }
@@ -177,13 +178,14 @@ static void revoke_notes(const struct segment *segment)
 /* To FREE or TAKEN, which its writer sees at once. */
 static void leave_slot(struct pw_store *store, struct segment *segment, struct pw_object *object, enum pw_object_event event)
 {
-        uint64_t word = pw_entry_load(pw_segment_entry(segment, object->slot));
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t word = pw_entry_load(entry);
         uint64_t wanted = pw_word_make(PW_ENTRY_FREE, 0, object->generation, PW_OK);
 
-        if (pw_word_generation(word) == object->generation && pw_object_step(store, object, event, &word, wanted))
+        if (pw_word_generation(word) == object->generation && pw_object_step(store, object, entry, event, &word, wanted))
                 return;
         pw_session_broke(store, segment->session, "it changed the word of an entry that was closing");
-        pw_object_force(store, object, PW_ENTRY_CLOSING, event, wanted);
+        pw_object_force(store, object, entry, PW_ENTRY_CLOSING, event, wanted);
 }
 
 /* The slot goes back to its lane, or stays TAKEN: its lane or session ended, or somebody waits for room. */
