@@ -168,7 +168,7 @@ static void put_gang(struct pw_chrome *chrome, const Pathways__Wire__TraceGang *
         chrome->counts.took_ns = pw_max_u64(chrome->counts.took_ns, end_ns);
 }
 
-/* An async event of a run: "b" or "e". */
+/* An async event of a run: "b", "n" or "e". */
 static void put_run_edge(struct pw_chrome *chrome, const char *phase, uint64_t run, const char *name, uint64_t ns)
 {
         begin_event(chrome);
@@ -191,6 +191,18 @@ static bool put_run(struct pw_chrome *chrome, const Pathways__Wire__TraceRun *ru
                 put_run_edge(chrome, "e", run->run, name, run->ended_ns);
                 fputs(",\"args\":{}}", chrome->out);
         }
+        return true;
+}
+
+/* In the span of its run. */
+static bool put_state(struct pw_chrome *chrome, const Pathways__Wire__TraceState *state)
+{
+        pw_auto_free char *name = pw_json_text(state->state), *cause = pw_json_text(state->cause);
+
+        if (!name || !cause)
+                return false;
+        put_run_edge(chrome, "n", state->run, name, state->at_ns);
+        fprintf(chrome->out, ",\"args\":{\"cause\":%s}}", cause);
         return true;
 }
 
@@ -229,6 +241,8 @@ enum pw_status pw_chrome_add(struct pw_chrome *chrome, const Pathways__Wire__Tra
                 put_gang(chrome, part->gangs[i]);
         for (size_t i = 0; ok && i < part->n_runs; i++)
                 ok = put_run(chrome, part->runs[i]);
+        for (size_t i = 0; ok && i < part->n_states; i++)
+                ok = put_state(chrome, part->states[i]);
         for (size_t i = 0; ok && i < part->n_moves; i++)
                 ok = put_move(chrome, part->moves[i]);
         return ok ? PW_OK : pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the names of a trace");

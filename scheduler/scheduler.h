@@ -28,6 +28,7 @@
 
 struct pw_scheduler;
 struct pw_observer;
+struct pw_transition_kind;
 
 struct pw_scheduler_params {
         uint32_t ahead;       /* W: gangs ordered ahead per device; 0: 64 */
@@ -48,6 +49,7 @@ struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler); /* run.
 
 /* Who is told of each change of the state of a run or a part; NULL: nobody. Borrowed until another is set. */
 void pw_scheduler_observe(struct pw_scheduler *scheduler, const struct pw_observer *observer);
+extern const struct pw_transition_kind pw_run_transitions; /* of those of a run; id[0] is its number */
 
 /* --- devices ---------------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 static const char *const run_states[] = { "none", "waiting", "queued", "admitted", "ended" };
 static const char *const run_events[] = { "arrive", "reserve", "done", "fail" };
-static const struct pw_transition_kind runs = { "run", 1, false, run_states, run_events };
+const struct pw_transition_kind pw_run_transitions = { "run", 1, false, run_states, run_events };
 
 static const char *const host_run_states[] = { "none", "idle", "queued", "reserved" };
 static const char *const host_run_events[] = { "queue", "place", "refuse", "cancel", "done" };
@@ -29,8 +29,9 @@ static void tell(const struct pw_scheduler *scheduler, const struct pw_transitio
 
 void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause)
 {
-        tell(live->program->scheduler, &(struct pw_transition){ .kind = &runs, .id = { live->run.number }, .from = (uint8_t)from,
-                                                                .to = (uint8_t)live->run.state, .cause = (uint8_t)cause });
+        tell(live->program->scheduler,
+             &(struct pw_transition){ .kind = &pw_run_transitions, .id = { live->run.number }, .from = (uint8_t)from,
+                                      .to = (uint8_t)live->run.state, .cause = (uint8_t)cause });
 }
 
 void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state from, enum pw_host_run_event cause)

@@ -5,7 +5,7 @@
 
 struct pw_daemon;
 
-/* Store and scheduler tell of them while somebody wants to know: asked at the beginning of each turn. */
+/* Store and scheduler tell of them while somebody wants to know: asked at the beginning of each turn, and where a trace begins. */
 void pw_states_follow(struct pw_daemon *daemon);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/inspect/trace/states.h"
 #include "daemon/inspect/trace/trace_log.h"
 #include "daemon/session/kept.h"
 #include "daemon/session/output.h"
@@ -54,15 +55,17 @@ static uint64_t catch_up(struct pw_trace *trace, const struct pw_trace_queue *qu
 static uint64_t gangs_left(struct pw_trace *trace) { return catch_up(trace, &trace->log->gangs, &trace->at.gang); }
 static uint64_t runs_left(struct pw_trace *trace) { return catch_up(trace, &trace->log->runs, &trace->at.run); }
 
+static uint64_t states_left(struct pw_trace *trace) { return catch_up(trace, &trace->log->states, &trace->at.state); }
+
 static bool all_told(struct pw_trace *trace)
 {
-        return !gangs_left(trace) && !runs_left(trace) && trace->live_told == trace->live_count;
+        return !gangs_left(trace) && !runs_left(trace) && !states_left(trace) && trace->live_told == trace->live_count;
 }
 
 /* What all traces of the log were told goes. */
 static void trim(struct pw_trace_log *log)
 {
-        struct pw_trace_place told = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+        struct pw_trace_place told = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
         struct pw_trace *trace;
 
         pw_list_each(&log->daemon->inspection.traces, trace, struct pw_trace, link) {
@@ -70,6 +73,7 @@ static void trim(struct pw_trace_log *log)
                         continue;
                 told.gang = pw_min_u64(told.gang, trace->at.gang);
                 told.run = pw_min_u64(told.run, trace->at.run);
+                told.state = pw_min_u64(told.state, trace->at.state);
                 told.move = pw_min_u64(told.move, trace->at.move);
                 told.program = pw_min_u64(told.program, trace->at.program);
         }
@@ -99,6 +103,7 @@ struct parts {
         char device_names[PW_DEVICES_MAX][24];
         Pathways__Wire__TraceGang gangs[BATCH], *gang_pointers[BATCH];
         Pathways__Wire__TraceRun runs[BATCH], *run_pointers[BATCH];
+        Pathways__Wire__TraceState states[BATCH], *state_pointers[BATCH];
         Pathways__Wire__TraceMove moves[MOVES_BATCH], *move_pointers[MOVES_BATCH];
 };
 
@@ -175,6 +180,22 @@ static void put_runs(struct pw_trace *trace, struct parts *parts, Pathways__Wire
                 put_run(parts, &trace->live[trace->live_told++], message);
 }
 
+static void put_states(struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
+{
+        message->states = parts->state_pointers;
+        for (uint64_t left = pw_min_u64(states_left(trace), BATCH); left; left--) {
+                const struct pw_traced_state *from = pw_trace_queue_at(&trace->log->states, trace->at.state++);
+                Pathways__Wire__TraceState *to = parts->state_pointers[message->n_states] = &parts->states[message->n_states];
+
+                message->n_states++;
+                pathways__wire__trace_state__init(to);
+                to->run = from->run;
+                to->state = (char *)(uintptr_t)from->state;
+                to->cause = (char *)(uintptr_t)from->cause;
+                to->at_ns = from->at_us * 1000;
+        }
+}
+
 static void put_moves(struct pw_trace *trace, struct parts *parts, Pathways__Wire__Trace *message)
 {
         const struct pw_trace_queue *queue = &trace->log->moves;
@@ -206,6 +227,7 @@ static bool send_answer(struct pw_trace *trace, struct parts *parts)
         put_programs(trace, &message);
         put_gangs(trace, parts, &message);
         put_runs(trace, parts, &message);
+        put_states(trace, parts, &message);
         put_moves(trace, parts, &message);
         message.start_ns = trace->start_ns;
         message.lost = trace->lost + trace->log->lost - trace->lost_before;
@@ -239,7 +261,8 @@ static void answer(struct pw_trace *trace, uint64_t now_us)
 
 static bool due(struct pw_trace *trace, uint64_t now_us)
 {
-        return trace->until_us != UINT64_MAX && (trace->until_us <= now_us || gangs_left(trace) >= BATCH);
+        return trace->until_us != UINT64_MAX &&
+               (trace->until_us <= now_us || gangs_left(trace) >= BATCH || states_left(trace) >= BATCH);
 }
 
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us)
@@ -268,9 +291,10 @@ static enum pw_status begin(struct pw_dsession *session, uint64_t now_us, struct
         trace->start_ns = now_us * 1000;
         trace->until_us = UINT64_MAX;
         trace->at = (struct pw_trace_place){ trace->log->gangs.end, trace->log->runs.end, trace->log->moves.end,
-                                             trace->log->programs.end };
+                                             trace->log->programs.end, trace->log->states.end };
         trace->lost_before = trace->log->lost;
         pw_list_append(&session->daemon->inspection.traces, &trace->link);
+        pw_states_follow(session->daemon);
         *ret_trace = trace;
         return PW_OK;
 }

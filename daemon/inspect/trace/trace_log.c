@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/transition.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/inspect/trace/trace_program.h"
@@ -13,6 +14,7 @@
 #define TRACES_MAX 8u           /* of a tenant */
 #define GANGS_MAX (1u << 18)    /* that wait to be told of */
 #define RUNS_MAX (1u << 16)
+#define STATES_MAX (1u << 18)
 #define MOVES_MAX 1024u
 #define PROGRAMS_MAX 4096u
 #define PROGRAM_BYTES_MAX (16 * PW_MIB)
@@ -109,6 +111,7 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_trace_log **r
                                       .bytes = sizeof *log,
                                       .gangs = { .item_bytes = sizeof(struct pw_traced_gang), .most = GANGS_MAX },
                                       .runs = { .item_bytes = sizeof(struct pw_traced_run), .most = RUNS_MAX },
+                                      .states = { .item_bytes = sizeof(struct pw_traced_state), .most = STATES_MAX },
                                       .moves = { .item_bytes = sizeof(struct pw_trace_move), .most = MOVES_MAX },
                                       .programs = { .item_bytes = sizeof(struct pw_traced_program *), .most = PROGRAMS_MAX } };
         pw_trace_logs_gangs(daemon); /* what was done before is not for it */
@@ -148,6 +151,7 @@ void pw_trace_log_leave(struct pw_trace_log *log)
         pw_table_done(&log->untold);
         free(log->gangs.items);
         free(log->runs.items);
+        free(log->states.items);
         free(log->moves.items);
         free(log->programs.items);
         pw_list_remove(&log->link);
@@ -180,6 +184,7 @@ void pw_trace_log_told(struct pw_trace_log *log, const struct pw_trace_place *pl
 {
         drop_told(log, &log->gangs, place->gang);
         drop_told(log, &log->runs, place->run);
+        drop_told(log, &log->states, place->state);
         drop_told(log, &log->moves, place->move);
         if (log->programs.first < pw_min_u64(place->program, log->programs.end))
                 forget(log, &log->untold);
@@ -328,6 +333,24 @@ void pw_trace_logs_run(struct pw_daemon *daemon, const struct pw_traced_run *run
                         free(copy.program);
                         log->lost++;
                 }
+        }
+}
+
+void pw_trace_logs_state(struct pw_daemon *daemon, const struct pw_transition *transition, uint64_t now_us)
+{
+        const struct pw_run *run = pw_scheduler_run(daemon->scheduler, transition->id[0]);
+        struct pw_trace_log *log;
+
+        pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link) {
+                struct pw_traced_state *place;
+
+                if (!has(log, run ? run->row->tenant : NULL))
+                        continue;
+                place = push(log, &log->states);
+                log->lost += !place;
+                if (place)
+                        *place = (struct pw_traced_state){ transition->id[0], now_us, transition->kind->states[transition->to],
+                                                           transition->kind->events[transition->cause] };
         }
 }
 

@@ -15,6 +15,7 @@ struct pw_trace_queue { char *items; uint32_t item_bytes, capacity, most; uint64
 struct pw_traced_gang { uint64_t run, seq, start_ns, took_ns; uint32_t program, node, status; uint16_t device; };
 /* one allocation: program */
 struct pw_traced_run { uint64_t run, submitted_us, ended_us; enum pw_status outcome; char *program, *client; };
+struct pw_traced_state { uint64_t run, at_us; const char *state, *cause; }; /* texts that are always there */
 struct pw_trace_move { uint64_t bytes, start_us, end_us; char object[PW_ID_TEXT_BYTES], to[32], client[48]; };
 /* A program as logs tell of it: its texts are copies of its own. */
 struct pw_traced_program {
@@ -37,8 +38,8 @@ struct pw_trace_log {
         uint32_t program_count;
         uint64_t bytes, counted_bytes; /* of all of it; as the tenant is charged for it */
         uint64_t program_bytes;        /* of those in the queue */
-        /* of structs pw_traced_gang, _run, pw_trace_move; of pointers to pw_traced_program */
-        struct pw_trace_queue gangs, runs, moves, programs;
+        /* of structs pw_traced_gang, _run, _state, pw_trace_move; of pointers to pw_traced_program */
+        struct pw_trace_queue gangs, runs, states, moves, programs;
 };
 
 static inline void *pw_trace_queue_at(const struct pw_trace_queue *queue, uint64_t number)
@@ -54,12 +55,14 @@ void pw_trace_log_leave(struct pw_trace_log *log); /* with the last one it goes 
 /* Programs that were told of are told of again: a trace begins. */
 void pw_trace_log_forget(struct pw_trace_log *log);
 /* All traces were told of what comes before these numbers. */
-struct pw_trace_place { uint64_t gang, run, move, program; };
+struct pw_trace_place { uint64_t gang, run, move, program, state; };
 void pw_trace_log_told(struct pw_trace_log *log, const struct pw_trace_place *place);
 
 /* Look at the histories of all devices. */
 void pw_trace_logs_gangs(struct pw_daemon *daemon);
 void pw_trace_logs_run(struct pw_daemon *daemon, const struct pw_traced_run *run, const char *tenant); /* its texts are borrowed */
+struct pw_transition;
+void pw_trace_logs_state(struct pw_daemon *daemon, const struct pw_transition *transition, uint64_t now_us); /* of a run */
 struct pw_moved; /* trace.h */
 void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_moved *move);
 /* The same run with texts of its own. False: out of memory. */

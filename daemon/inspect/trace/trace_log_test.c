@@ -1,5 +1,6 @@
 /* A tenant's trace has gangs of its own runs and no others; the operators' has all. */
 #include "base/memory.h"
+#include "base/transition.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace/trace_log.h"
 #include "daemon/inspect/trace/trace_program.h"
@@ -45,6 +46,13 @@ struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint
         (void)scheduler;
         return program == ENDED ? NULL : &rows[program];
 }
+struct pw_run *pw_scheduler_run(struct pw_scheduler *scheduler, uint64_t number)
+{
+        static struct pw_run run;
+
+        run.row = pw_scheduler_program(scheduler, (uint32_t)number);
+        return run.row ? &run : NULL;
+}
 struct pw_traced_program *pw_traced_program_new(const struct pw_image *of, uint64_t most_bytes)
 {
         (void)of, (void)most_bytes;
@@ -83,6 +91,23 @@ static void expect_seqs(const struct pw_trace_log *log, const char *seqs, uint32
         assert_int_equal(log->lost, 0);
 }
 
+static const char *const states[] = { "waiting", "queued" }, *const causes[] = { "arrive" };
+static const struct pw_transition_kind kind = { "run", 1, false, states, causes };
+
+/* Of so many runs, from this one on. */
+static void expect_states(const struct pw_trace_log *log, uint64_t first, uint64_t count)
+{
+        assert_int_equal(log->states.end, count);
+        for (uint64_t i = 0; i < count; i++) {
+                const struct pw_traced_state *state = pw_trace_queue_at(&log->states, i);
+
+                assert_int_equal(state->run, first + i);
+                assert_int_equal(state->at_us, 7);
+                assert_string_equal(state->state, "queued");
+                assert_string_equal(state->cause, "arrive");
+        }
+}
+
 static void test_who_sees_what(void **state)
 {
         static struct pw_device_board board;
@@ -106,6 +131,11 @@ static void test_who_sees_what(void **state)
         expect_seqs(logs[0], "17", 1);
         expect_seqs(logs[1], "38", 1);
         expect_seqs(logs[2], "12345678", 3);
+        for (uint64_t number = ANN; number <= ENDED; number++)
+                pw_trace_logs_state(&daemon, &(struct pw_transition){ .kind = &kind, .id = { number }, .to = 1 }, 7);
+        expect_states(logs[0], ANN, 1);
+        expect_states(logs[1], BO, 1);
+        expect_states(logs[2], ANN, 3);
         assert_true(kept > 0);
         for (int i = 0; i < 3; i++)
                 pw_trace_log_leave(logs[i]);

@@ -13,6 +13,7 @@ struct reader {
         struct pw_table rows;  /* process and row -> 1 + the last bar */
         struct pw_table named; /* process and row -> anything */
         struct pw_table begun; /* run -> anything */
+        struct pw_table states; /* run -> 1 + the last one that it came into */
         uint32_t capacity;
         size_t at;             /* event */
 };
@@ -86,6 +87,23 @@ static bool take_run(struct reader *reader, const json_t *event, bool begin)
         return true;
 }
 
+/* They may come before the span of their run does. */
+static bool take_state(struct reader *reader, const json_t *event, const char *name)
+{
+        static const char *const names[] = { "queued", "admitted", "ended" };
+        const char *id = json_string_value(json_object_get(event, "id"));
+        uint64_t seen = id ? (uint64_t)(uintptr_t)pw_table_get(&reader->states, pw_text_key(id)) : 0;
+
+        if (!id || !json_is_string(json_object_get(json_object_get(event, "args"), "cause")))
+                return wrong(reader, "a state without id or cause");
+        while (seen < pw_array_count(names) && strcmp(name, names[seen]))
+                seen++;
+        if (seen == pw_array_count(names))
+                return wrong(reader, "a state that does not follow the one before");
+        reader->chrome->states++;
+        return pw_table_put(&reader->states, pw_text_key(id), (void *)(uintptr_t)(seen + 1)) || wrong(reader, "out of memory");
+}
+
 static bool take_label(struct reader *reader, const json_t *event, const struct it_chrome_bar *bar)
 {
         if (!json_is_string(json_object_get(json_object_get(event, "args"), "name")))
@@ -104,8 +122,8 @@ static bool take_event(struct reader *reader, const json_t *event)
                 *start = json_object_get(event, "ts");
         struct it_chrome_bar bar = { 0 };
 
-        if (!phase || strlen(phase) != 1 || !strchr("XMbe", *phase))
-                return wrong(reader, "ph is none of X, M, b, e");
+        if (!phase || strlen(phase) != 1 || !strchr("XMbne", *phase))
+                return wrong(reader, "ph is none of X, M, b, n, e");
         if (!name)
                 return wrong(reader, "name is no string");
         if (!json_is_integer(process) || !json_is_integer(row))
@@ -118,6 +136,8 @@ static bool take_event(struct reader *reader, const json_t *event)
         bar.start_ns = ns_of(start);
         if (*phase == 'X')
                 return take_bar(reader, event, &bar);
+        if (*phase == 'n')
+                return take_state(reader, event, name);
         return *phase == 'M' ? take_label(reader, event, &bar) : take_run(reader, event, *phase == 'b');
 }
 
@@ -146,6 +166,7 @@ bool it_chrome_read(const char *path, struct it_chrome *ret_chrome)
         pw_table_done(&reader.rows);
         pw_table_done(&reader.named);
         pw_table_done(&reader.begun);
+        pw_table_done(&reader.states);
         json_decref(file);
         return ok;
 }

@@ -13,13 +13,14 @@ struct it_chrome_bar {
 };
 struct it_chrome {
         struct it_chrome_bar *bars; /* in the order of the file */
-        size_t bar_count, runs_begun, runs_ended, rows_named;
+        size_t bar_count, runs_begun, runs_ended, rows_named, states;
         int64_t lost;
         char problem[200];          /* what is wrong; "" : nothing */
 };
 
 /* Each event has ph, name, pid, tid and ts of the right types, bars dur, cat and args besides; bars of a row do not overlap, and
- * come in the order of time; rows with bars are named; an end of a run has its begin. False: `problem` says what is not so. */
+ * come in the order of time; rows with bars are named; an end of a run has its begin, its
+ * states follow each other. False: `problem` says what is not so. */
 bool it_chrome_read(const char *path, struct it_chrome *ret_chrome);
 void it_chrome_free(struct it_chrome *chrome);
 

@@ -18,6 +18,10 @@
 #define EDGE(phase) \
         "{\"ph\":\"" phase "\",\"cat\":\"run\",\"id\":\"1\",\"name\":\"a\",\"pid\":1000,\"tid\":0,\"ts\":1.5,\"args\":{}}"
 
+#define STATE(name) \
+        "{\"ph\":\"n\",\"cat\":\"run\",\"id\":\"1\",\"name\":\"" name \
+        "\",\"pid\":1000,\"tid\":0,\"ts\":1.5,\"args\":{\"cause\":\"x\"}}"
+
 static void the_judge_finds_what_is_wrong(void **state)
 {
         static const struct { const char *events, *problem; } files[] = {
@@ -29,6 +33,8 @@ static void the_judge_finds_what_is_wrong(void **state)
                 { ROW "," BAR("\"1\"", "1"), "ts is" },
                 { EDGE("e"), "without begin" },
                 { EDGE("b") "," EDGE("b"), "second begin" },
+                { STATE("queued") "," EDGE("b") "," STATE("admitted"), "" },
+                { STATE("queued") "," STATE("queued"), "does not follow" },
                 { "{\"ph\":\"X\"}", "name is" },
                 { "{\"name\":\"x\"}", "ph is" },
         };
@@ -110,6 +116,7 @@ static void every_gang_is_there_once(void **state)
         assert_int_equal(count_named(&chrome, "test/traced/parts/grow"), 8 * RUNS);
         assert_int_equal(chrome.runs_begun, RUNS);
         assert_int_equal(chrome.runs_ended, RUNS);
+        assert_int_equal(chrome.states, 3 * RUNS);
         assert_int_equal(chrome.rows_named, 16);
         transfers_have_rows_of_their_own(&chrome);
         for (size_t i = 0; i < chrome.bar_count; i++) {
